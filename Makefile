@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # Some tests run JavaScript: where there is no npm, they are skipped.
 NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
 
-.PHONY: help install serve test check format coverage bench bench-against docs migration lock clean
+.PHONY: help install serve reset test check format coverage bench bench-against dist docs migration lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -21,6 +21,9 @@ install: .venv/.run ## create .venv with the locked dependencies and the package
 
 serve: .venv/.run ## serve on 127.0.0.1:8080, with a sample company in ./data on first use
 	@$(BIN)/comptoir serve --quickstart $(ARGS)
+
+reset: .venv/.run ## bring the sample company in ./data back to its first state, after asking
+	@$(BIN)/comptoir reset $(ARGS)
 
 test: .venv/.test $(NODE) ## run the whole suite, on all cores (make test ARGS='-k etag' for a part)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
@@ -39,11 +42,19 @@ coverage: .venv/.test $(NODE) ## run the whole suite, and list the lines that it
 	@$(BIN)/coverage run -m pytest $(ARGS)
 	@$(BIN)/coverage report
 
-bench: .venv/.test ## run the benchmark, and print its figures as a table
+bench: .venv/.bench ## run the benchmark, and print its figures as a table
 	@PYTHONPATH=tests $(BIN)/python bench/run.py $(ARGS)
 
-bench-against: .venv/.test ## compare the CPU time of requests with another checkout: CHECKOUT=path
+bench-against: .venv/.bench ## compare the CPU time of requests with another checkout: CHECKOUT=path
 	@PYTHONPATH=tests $(BIN)/python bench/against.py "$(CHECKOUT)" $(ARGS)
+
+dist: .venv/.check ## build what a release publishes into ./dist: packages, and a bill of materials
+	@rm -rf build dist && mkdir build
+	@$(BIN)/python -m hatchling build --directory dist
+	@version=$$($(BIN)/python -m hatchling version) && \
+		sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/pyproject.toml && \
+		$(BIN)/python -W ignore::UserWarning -m cyclonedx_py requirements --output-reproducible \
+		--pyproject build/pyproject.toml --output-file "dist/comptoir-$$version.cdx.json" requirements/run.txt
 
 docs: .venv/.run ## generate docs/reference
 	@$(BIN)/python tools/reference.py docs/reference
@@ -65,6 +76,8 @@ lock: .venv/.check ## pin the dependencies again (make lock ARGS=--upgrade for t
 		--output-file requirements/test.txt
 	@$(LOCK) --group check --constraints requirements/run.txt --constraints requirements/build.txt \
 		--constraints requirements/test.txt --output-file requirements/check.txt
+	@$(LOCK) --group bench --constraints requirements/run.txt --constraints requirements/build.txt \
+		--constraints requirements/test.txt --output-file requirements/bench.txt
 	@$(if $(NODE),npm --prefix tests/clients install --package-lock-only --silent)
 
 clean: ## remove installed and generated files, except ./data
@@ -94,6 +107,11 @@ clean: ## remove installed and generated files, except ./data
 .venv/.check: requirements/check.txt .venv/.test
 	@echo "installing what the checks need"
 	@$(PIP) install --require-hashes -r requirements/check.txt
+	@touch $@
+
+.venv/.bench: requirements/bench.txt .venv/.test
+	@echo "installing what the benchmark needs"
+	@$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
 # Some systems ship Python without the part of venv that brings pip: there, pip installs itself.

@@ -13,13 +13,17 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from batches import BATCH_CLIENTS
+from beside_pages import PAGE_CLIENTS
 from company import Measured, copied, prepare, write_files
 from figures import Comparison, table
-from measurements import BATCH, BATCH_CLIENTS, CONNECTIONS, PAGE_CLIENTS, scenarios
 from processes import Cores, Server, SetupFault, program, running, two_cores
+from scenarios import BATCH, scenarios
+from workbench import CONNECTIONS
 from wrk import LoadFault, Scenario, Wrk
 
 from comptoir.config import Settings
@@ -41,7 +45,7 @@ def main() -> None:
         build = HERE / "build"
         build.mkdir(exist_ok=True)
         with TemporaryDirectory(prefix="bench-", dir=build) as folder:
-            for line in table(_compared(arguments, Path(folder), cores)):
+            for line in table(_compared(arguments, Path(folder), cores), {}):
                 print(line)
     except (SetupFault, LoadFault) as fault:
         sys.exit(f"bench: {fault}")
@@ -50,7 +54,7 @@ def main() -> None:
 def _compared(arguments: argparse.Namespace, folder: Path, cores: Cores) -> list[Comparison]:
     measured = asyncio.run(prepare(folder, write_files(folder, None)))
     roots = [HERE, arguments.checkout.resolve()]
-    settings = [measured.settings, copied(measured.settings, folder)]
+    settings = [measured.settings, copied(measured.settings, folder / "copy")]
     wrk = Wrk(cores.load)
     with ExitStack() as stack:
         services = [
@@ -61,7 +65,7 @@ def _compared(arguments: argparse.Namespace, folder: Path, cores: Cores) -> list
         for scenario, connections, _ in asked:
             for service in services:
                 wrk.run(service, scenario, connections, 1)
-        figures = [Comparison(scenario.name, "µs", "µs, the other") for scenario, *_ in asked]
+        figures = [Comparison(scenario.name, "µs", "the other") for scenario, *_ in asked]
         for number in range(arguments.rounds):
             order = services if number % 2 else services[::-1]
             for figure, (scenario, connections, parts) in zip(figures, asked, strict=True):
@@ -78,6 +82,8 @@ def _scenarios(measured: Measured, folder: Path) -> Iterator[tuple[Scenario, int
     found = scenarios(measured, folder)
     for each in (found.read, found.price, found.price_again, found.update, found.create):
         yield each, CONNECTIONS, 1
+    for each in (found.read, found.update):
+        yield replace(each, name=f"{each.name}, one connection"), 1, 1
     yield found.pages, PAGE_CLIENTS, 1
     for each in (found.read_batch, found.create_batch):
         yield each, BATCH_CLIENTS, BATCH

@@ -90,7 +90,7 @@ def _prices() -> Iterator[Sequence[str]]:
         yield str(number + 1), "All Customers", "Item", item, "PCS", price
 
 
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Path:
     """Write a CSV file, and return its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -132,18 +132,23 @@ async def prepare(folder: Path, files: Mapping[str, Path]) -> Measured:
         await load_all(store, company, files)
     finally:
         await store.close()
-    scopes = (Scope.RECORDS_READ, Scope.RECORDS_WRITE)
     database = database_file(settings)
     return Measured(
         settings,
         company.id,
         growing.id,
-        token_issuer(settings).issue("bench", scopes, None, timedelta(hours=8)),
+        token_for(settings),
         files,
         _keys(database, CUSTOMERS, 5_000),
         _keys(database, CONTACTS, 500),
         [f"IT-{number:04d}" for number in range(PRICED_ITEMS)],
     )
+
+
+def token_for(settings: Settings, subject: str = "bench") -> str:
+    """A token that may read and write the records of every company."""
+    scopes = (Scope.RECORDS_READ, Scope.RECORDS_WRITE)
+    return token_issuer(settings).issue(subject, scopes, None, timedelta(hours=8))
 
 
 def database_file(settings: Settings) -> Path:
@@ -152,11 +157,13 @@ def database_file(settings: Settings) -> Path:
 
 
 def copied(settings: Settings, folder: Path) -> Settings:
-    """The same data and keys, in files of its own.
+    """The same data and keys, in files of their own in a folder.
 
     Two services that share a folder of keys also share the watermarks of their companies.
     """
-    copy = settings_in(folder / "copy")
+    copy = settings_in(folder)
+    # the first token creates the keys
+    token_for(settings)
     shutil.copytree(settings.keys, copy.keys)
     with sqlite3.connect(database_file(settings)) as source:
         with sqlite3.connect(database_file(copy)) as target:

@@ -11,11 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+from bare_server import serve
 from starlette.types import Receive, Scope, Send
-from uvicorn import Config, Server
 from wrk import Scenario
-
-from comptoir.http.server import bind
 
 _ADDED_BY_SERVER = {"date", "connection", "transfer-encoding"}
 
@@ -61,21 +59,7 @@ def main(path: Path) -> None:
         await send(start)
         await send(body)
 
-    listener = bind("127.0.0.1", 0)
-    print(f"Serving http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    config = Config(
-        application,
-        http="httptools",
-        ws="none",
-        loop="uvloop",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=75,
-    )
-    Server(config).run([listener])
+    serve(application)
 
 
 if __name__ == "__main__":

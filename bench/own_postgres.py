@@ -7,8 +7,9 @@ machine too.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 
-from processes import Cores, SetupFault, being_on, cpu_seconds_of
+from processes import Cores, SetupFault, being_on, cpu_seconds_of, cpu_seconds_of_ended
 
 from support.postgres import Postgres, Setting, children_of
 from support.postgres_programs import found_programs
@@ -21,7 +22,7 @@ _SETTINGS: Mapping[str, Setting] = {
     # checkpoints only by time, so that none runs in one round but not in another
     "max_wal_size": "8GB",
 }
-_TOLD = ("server_version", "wal_sync_method", "autovacuum", *_SETTINGS)
+_DESCRIBED = ("server_version", "wal_sync_method", "autovacuum", *_SETTINGS)
 
 
 class OwnPostgres(Postgres):
@@ -33,16 +34,30 @@ class OwnPostgres(Postgres):
     @property
     def cpu_seconds(self) -> float:
         """The CPU time of all its processes since it started, user and system."""
-        total = cpu_seconds_of(self.pid, with_ended=True)
+        total = cpu_seconds_of(self.pid) + cpu_seconds_of_ended(self.pid)
         for child in children_of(self.pid):
-            with suppress(FileNotFoundError, ProcessLookupError):
+            with suppress(ProcessLookupError):
                 total += cpu_seconds_of(child)
         return total
 
     @property
-    def told(self) -> str:
+    def children(self) -> int:
+        """The number of its child processes: one for each connection, and those of its own."""
+        return len(list(children_of(self.pid)))
+
+    def wait_for_children(self, count: int) -> None:
+        """Wait, for a second at most, until no more than some child processes are left.
+
+        The CPU time of a child that ends is counted once it has ended.
+        """
+        until = monotonic() + 1
+        while self.children > count and monotonic() < until:
+            sleep(0.01)
+
+    @property
+    def description(self) -> str:
         """Its version and settings, in one line."""
-        names = ", ".join(f"'{name}'" for name in _TOLD)
+        names = ", ".join(f"'{name}'" for name in _DESCRIBED)
         asked = f"SELECT name, current_setting(name) FROM unnest(ARRAY[{names}]) AS name"
         version, *settings = (f"{name} {value}" for name, value in self.asked(asked))
         return f"PostgreSQL on both cores, as pgbench: {version}, {', '.join(settings)}"

@@ -43,7 +43,7 @@ class Pgbench:
         return self._run(f"--file={_UPDATE}", seconds=seconds)
 
     def _run(self, what: str, seconds: float) -> PgbenchRun:
-        before = self._postgres.cpu_seconds
+        before, children = self._postgres.cpu_seconds, self._postgres.children
         output = self._output(
             "--no-vacuum",
             "--protocol=prepared",
@@ -52,6 +52,7 @@ class Pgbench:
             f"--time={max(1, round(seconds))}",
             what,
         )
+        self._postgres.wait_for_children(children)
         used = self._postgres.cpu_seconds - before
         count, rate = _COUNT.search(output), _RATE.search(output)
         if count is None or rate is None or int(count[1]) == 0:

@@ -1,9 +1,11 @@
 """Processes that are pinned to a core: start, stop, and measure their CPU time."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +15,8 @@ from typing import IO, Protocol
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STOP_SECONDS = 15
 # fields of /proc/<pid>/stat, counted after the command's name, which may contain spaces
-_OWN = slice(11, 13)
-_WITH_ENDED = slice(11, 15)
+_OF_ENDED = slice(13, 15)
+_SIZE = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 
 
 class SetupFault(Exception):  # noqa: N818 - reports what the machine lacks, and what to do
@@ -64,15 +66,24 @@ def being_on(cores: Sequence[int]) -> Iterator[None]:
         os.sched_setaffinity(0, own)
 
 
-def cpu_seconds_of(pid: int, *, with_ended: bool = False) -> float:
-    """The CPU time of all threads of a process, user and system.
+def cpu_seconds_of(pid: int) -> float:
+    """The CPU time of all threads of a process, user and system, to the nanosecond.
 
-    `with_ended` adds the CPU time of its child processes that have ended.
+    Raises `ProcessLookupError` if the process has ended.
     """
+    # the clock of a process, as clock_getcpuclockid of the C library returns it on Linux
+    clock = ~pid << 3 | 2
+    try:
+        return time.clock_gettime(clock)
+    except OSError as fault:
+        raise ProcessLookupError(f"process {pid} has ended") from fault
+
+
+def cpu_seconds_of_ended(pid: int) -> float:
+    """The CPU time of those child processes of a process that have ended."""
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     fields = stat.rpartition(")")[2].split()
-    counted = fields[_WITH_ENDED if with_ended else _OWN]
-    return sum(map(int, counted)) / _TICKS
+    return sum(map(int, fields[_OF_ENDED])) / _TICKS
 
 
 def program(name: str, package: str) -> str:
@@ -101,6 +112,17 @@ class Costly(Protocol):
         """The CPU time since its start, user and system."""
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The resident memory of a process in MiB.
+
+    `peak` includes pages of files, which other processes share; `anonymous` is without them.
+    """
+
+    peak: float
+    anonymous: float
+
+
 class Server:
     """A running server: its URL and its cost, with the cost of its database."""
 
@@ -122,6 +144,18 @@ class Server:
         """The CPU time of its database server, 0 if there is none."""
         return 0 if self._database is None else self._database.cpu_seconds
 
+    @property
+    def total_seconds(self) -> float:
+        """The CPU time of the server and of its database."""
+        return self.cpu_seconds + self.database_seconds
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of the server."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        sizes = {name: int(size) / 1024 for name, size in _SIZE.findall(status)}
+        return Memory(sizes["VmHWM"], sizes["RssAnon"])
+
 
 @contextmanager
 def running(
@@ -129,11 +163,16 @@ def running(
 ) -> Iterator[Server]:
     """Run a server on a core; the last word of its first line of output is its URL.
 
-    Its standard error, the log of a service, is discarded.
+    Its standard error, the log of a service, is discarded. Every server hashes texts alike, because
+    the cost of dictionaries depends on that.
     """
     pinned = on_core(core, command)
     with subprocess.Popen(
-        pinned, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        pinned,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
     ) as process:
         try:
             yield Server(name, process, _first_url(process.stdout, pinned), database)

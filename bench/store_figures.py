@@ -16,12 +16,12 @@ class ReadFigures:
     """
 
     def __init__(self) -> None:
-        against = "µs, 2 x SQLite + round trip"
+        against = "2 x SQLite + round trip"
         self._cpu = Comparison(f"read by id {ON}: CPU of service", "µs", against, at_most=1)
         self._waited = Comparison(f"read by id {ON}: waited, 1 conn.", "µs", against, at_most=1)
-        self._stores = Comparison(f"read by id {ON}: CPU of service", "µs", "µs, on SQLite")
-        self._database = Comparison(f"read by id {ON}: CPU of database", "µs", "µs, bare asyncpg")
-        self._rate = Comparison(f"reads by id {ON}", "/s", f"/s, pgbench -S, {CLIENTS} clients")
+        self._stores = Comparison(f"read by id {ON}: CPU of service", "µs", "on SQLite")
+        self._database = Comparison(f"read by id {ON}: CPU of database", "µs", "bare asyncpg")
+        self._rate = Comparison(f"reads by id {ON}", "/s", f"pgbench -S, {CLIENTS} clients")
         self._bare_rate = Single("point selects by bare asyncpg, 1 conn.", "/s")
         self._bare_cpu = Single("point select by bare asyncpg: CPU of client", "µs")
         self._selects_cpu = Single("point select by pgbench -S: CPU of database", "µs")
@@ -60,16 +60,16 @@ class UpdateFigures:
     def __init__(self, connections: int, companies: int) -> None:
         name = f"updates {ON}, {connections} conn."
         one = f"update {ON}"
-        against = f"/s, pgbench, {CLIENTS} clients"
+        against = f"pgbench, {CLIENTS} clients"
         self._rate = Comparison(name, "/s", against, at_least=0.15)
-        self._cpu = Comparison(f"{one}: CPU of service", "µs", "µs, on SQLite")
-        self._database = Comparison(f"{one}: CPU of database", "µs", "µs, pgbench")
-        self._p50 = Comparison(f"{one}: p50", "µs", "µs, on SQLite")
-        self._p99 = Comparison(f"{one}: p99", "µs", "µs, on SQLite")
+        self._cpu = Comparison(f"{one}: CPU of service", "µs", "on SQLite")
+        self._database = Comparison(f"{one}: CPU of database", "µs", "pgbench")
+        self._p50 = Comparison(f"{one}: p50", "µs", "on SQLite")
+        self._p99 = Comparison(f"{one}: p99", "µs", "on SQLite")
         several = f"updates {ON}, {companies} companies"
-        self._several = Comparison(several, "/s", "/s, one company")
-        self._several_cpu = Comparison(f"{several}: CPU of service", "µs", "µs, one company")
-        self._several_database = Comparison(f"{several}: CPU of database", "µs", "µs, one company")
+        self._several = Comparison(several, "/s", "one company")
+        self._several_cpu = Comparison(f"{several}: CPU of service", "µs", "one company")
+        self._several_database = Comparison(f"{several}: CPU of database", "µs", "one company")
 
     def add(self, own: Run, pgbench: PgbenchRun, several: Run, other: Run) -> None:
         """Add a round: on PostgreSQL, by pgbench, over several companies, on SQLite."""

@@ -1,6 +1,7 @@
 """The fixtures of all tests: databases, services and companies."""
 
 import gc
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -8,9 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.store import note_saver
 from comptoir.store.sqlite import connection
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
@@ -25,6 +28,10 @@ from support.specimen import WITH_SPECIMENS
 # without bytecode, each process of a run compiles all tests and each started service its modules
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# an example may take long on a slow machine
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -52,11 +59,29 @@ def synchronous() -> Iterator[object]:
         yield durable
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_write_of_its_own() -> Iterator[None]:
+    """A service within the tests' process writes failed authentications when it is closed.
+
+    Its event loop runs only during requests: a write that it began by itself would hold a lock
+    until the next request, which the commands of a test wait for.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(note_saver, "SAVE_SECONDS", math.inf)
+        yield
+
+
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the processes of the test run share."""
     mine = tmp_path_factory.getbasetemp()
     return mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+
+
+@pytest.fixture(scope="session")
+def cache_folder(run_folder: Path) -> Path:
+    """The cache of the test run: only the first use of the fixture `comptoir` creates a sample."""
+    return run_folder / "cache"
 
 
 @pytest.fixture(scope="session")

@@ -112,7 +112,7 @@ def counted(folder: Path) -> Mapping[str, list[str]]:
     threading.setprofile(recorder)
     sys.setprofile(recorder)
     with suppress(KeyboardInterrupt):
-        run(application(settings), settings, listener)
+        run(application(settings), settings, [listener])
     sys.setprofile(None)
     thread.join()
     return client.counted

@@ -12,11 +12,14 @@ import typer
 from reference_pages import (
     Command,
     Parameter,
+    ProfileCase,
     code,
     commands_page,
     entity_types_page,
     errors_page,
+    faults_page,
     page,
+    profiles_page,
     settings_page,
     split_marks,
     table,
@@ -29,10 +32,15 @@ from comptoir.catalog import MODEL
 from comptoir.cli.help import Group
 from comptoir.cli.main import command_line
 from comptoir.config import HELP
-from comptoir.errors import ERROR_TABLE
+from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
+from comptoir.profiles import PROFILES
+from comptoir.profiles.difference import differences
+from comptoir.profiles.rows import ROWS
+from comptoir.rehearsal import FAULTS, PRESETS
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
+from support.profiles import Answered, cases, elsewhere
 
 ClickCommand = TyperGroup | TyperCommand
 ClickParameter = TyperArgument | TyperOption
@@ -134,14 +142,31 @@ def odata_page(corpus: Sequence[Area]) -> str:
     return page("OData", "`tests/corpus`", *parts)
 
 
+def profile_cases() -> Iterator[ProfileCase]:
+    """The cases of the profiles, as their page shows them."""
+    for each in cases():
+        yield ProfileCase(each.id, each.rows, _shown(each.standard), _shown(each.expect))
+
+
+def _shown(response: Answered) -> str:
+    return f"{response.status} {code(response.code)}" if response.code else str(response.status)
+
+
 def pages() -> Mapping[str, str]:
     """Every reference page by the name of its file."""
     return {
         "entity-types.md": entity_types_page(MODEL),
         "settings.md": settings_page(options_of_settings()),
-        "errors.md": errors_page(ERROR_TABLE),
+        "errors.md": errors_page(ERROR_TABLE, OAUTH_ERROR_TABLE),
         "commands.md": commands_page(commands()),
         "odata.md": odata_page(areas()),
+        "faults.md": faults_page(FAULTS, PRESETS),
+        "profiles.md": profiles_page(
+            ROWS,
+            differences(PROFILES["standard"], PROFILES["business-central"]),
+            tuple(profile_cases()),
+            [(each.rows, each.test) for each in elsewhere()],
+        ),
     }
 
 

@@ -1,21 +1,56 @@
 """The table of errors: every failure that a client can see, with its status and its remedy.
 
 The codes follow those of Business Central. `docs/reference/errors.md` is generated from this table,
-and `response.response` writes the body.
+and `response.errors` writes the body.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
 
 from comptoir.messages import message
 
 
+class Check(StrEnum):
+    """A check that may refuse a request.
+
+    Those from `TOKEN` to `UNIQUENESS` come in this order. The others may refuse a request at any
+    time.
+    """
+
+    TOKEN = "token"  # noqa: S105 - a name
+    COMPANY = "company"
+    RESOURCE = "resource"
+    METHOD = "method"
+    SCOPE = "scope"
+    MEDIA_TYPE = "media type"
+    SIZE = "size"
+    PRECONDITION = "precondition"
+    SYNTAX = "syntax"
+    RECORD = "record"
+    TAG = "tag"
+    VALUES = "values"
+    UNIQUENESS = "uniqueness"
+    LIMIT = "limit"
+    FAULT = "fault"
+    SERVICE = "service"
+
+
+CHECK_ORDER = tuple(Check)[: tuple(Check).index(Check.LIMIT)]
+"""The checks that come in an order."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorType:
-    """A row of the table; `code` is stable across releases."""
+    """A row of the table; `code` is stable across releases.
+
+    `check` is the one that refuses a request with it, unless `Refusal.check` knows better.
+    """
 
     code: str
     status: int
+    check: Check
     meaning: str
     remedy: str
 
@@ -23,180 +58,211 @@ class ErrorType:
 BAD_REQUEST = ErrorType(
     "BadRequest",
     400,
+    Check.VALUES,
     "The body, a value or a header is not valid for the operation.",
     "Correct the part that `target` and the message name.",
 )
 INVALID_URL = ErrorType(
     "BadRequest_InvalidRequestUrl",
     400,
+    Check.SYNTAX,
     "The path or a query option does not follow the rules of OData.",
     "Correct the part that the message names.",
 )
 PARAM_NOT_PROVIDED = ErrorType(
     "BadRequest_RequiredParamNotProvided",
     400,
+    Check.VALUES,
     "A required property is missing or empty.",
     "Send the property that `target` names.",
 )
 INVALID_CREDENTIALS = ErrorType(
     "Authentication_InvalidCredentials",
     401,
+    Check.TOKEN,
     "The request has no bearer token, or the service does not accept the token.",
-    "Send `Authorization: Bearer <token>` with a token from `comptoir token`.",
+    "Send `Authorization: Bearer <token>` with a token from the token endpoint or from "
+    "`comptoir token`.",
 )
 REQUEST_DENIED = ErrorType(
     "Authorization_RequestDenied",
     403,
-    "The token is valid, but its scopes do not allow this operation.",
-    "Ask for a token with the scope that the message names.",
+    Check.SCOPE,
+    "The token is valid, but its scopes or its client's roles do not allow this operation.",
+    "Ask for a token with the scope, or the operator for a role, that the message names.",
 )
 COMPANY_NOT_FOUND = ErrorType(
     "Internal_CompanyNotFound",
     404,
+    Check.COMPANY,
     "The company does not exist, or the token does not grant access to it.",
     "`GET companies` lists the companies that the token grants access to.",
 )
 RESOURCE_NOT_FOUND = ErrorType(
     "BadRequest_ResourceNotFound",
     404,
+    Check.RESOURCE,
     "The path does not lead to a resource.",
     "Compare the path with the reference. Names of resources are case-sensitive.",
 )
 RECORD_NOT_FOUND = ErrorType(
     "Internal_RecordNotFound",
     404,
+    Check.RECORD,
     "The resource exists, but has no record with this key.",
     "List the resource to find existing keys.",
 )
 METHOD_NOT_ALLOWED = ErrorType(
     "BadRequest_MethodNotAllowed",
     405,
+    Check.METHOD,
     "The method is not allowed on the resource.",
     "The `Allow` header lists the allowed methods.",
 )
 NOT_ACCEPTABLE = ErrorType(
     "Request_NotAcceptable",
     406,
+    Check.MEDIA_TYPE,
     "The service supports none of the formats, character sets or codings that the request accepts.",
     "Accept `application/json`, in UTF-8.",
 )
 REQUEST_TIMEOUT = ErrorType(
     "Request_Timeout",
     408,
+    Check.LIMIT,
     "The request was not complete in time.",
     "Send the request without pauses or in smaller parts, or raise the limit in the settings.",
 )
 KEY_EXISTS = ErrorType(
     "Internal_EntityWithSameKeyExists",
     409,
+    Check.UNIQUENESS,
     "Another record has this key or the same values of a unique rule.",
     "Choose other values, or update the existing record.",
 )
 LINK_EXPIRED = ErrorType(
     "Request_LinkExpired",
     410,
+    Check.SYNTAX,
     "The link has expired.",
     "Start again from the collection.",
 )
 ENTITY_CHANGED = ErrorType(
     "Request_EntityChanged",
     412,
+    Check.TAG,
     "The record has changed since the ETag in `If-Match` was read.",
     "Read the record, decide again, and send its current ETag.",
 )
 REPEAT_UNTRACKED = ErrorType(
     "Request_RepeatUntracked",
     412,
+    Check.PRECONDITION,
     "The service no longer remembers the time at which the request was first sent.",
     "Check whether the request was executed. If not, send it as a new request.",
 )
 ISOLATION_NOT_SUPPORTED = ErrorType(
     "Request_IsolationNotSupported",
     412,
+    Check.PRECONDITION,
     "The request asks for a snapshot (`Isolation: snapshot`), which the service does not support.",
     "Send the request without `Isolation` and `OData-Isolation`.",
 )
 BODY_TOO_LARGE = ErrorType(
     "Request_BodyTooLarge",
     413,
+    Check.SIZE,
     "The body exceeds the limit of the service.",
     "Send less in one request, or raise the limit in the settings.",
 )
 URI_TOO_LONG = ErrorType(
     "Request_UriTooLong",
     414,
+    Check.LIMIT,
     "The URL exceeds the limit of the service.",
     "Shorten the filter, or send several requests.",
 )
 UNSUPPORTED_MEDIA_TYPE = ErrorType(
     "Request_UnsupportedMediaType",
     415,
+    Check.MEDIA_TYPE,
     "The body is not declared as JSON, or is compressed.",
     "Send an uncompressed body with `Content-Type: application/json`.",
 )
 FAILED_DEPENDENCY = ErrorType(
     "Request_FailedDependency",
     424,
+    Check.PRECONDITION,
     "The request was not executed, because another request of the same batch failed.",
     "Check the response to the request that the message names, then send both again.",
 )
 PRECONDITION_REQUIRED = ErrorType(
     "Request_PreconditionRequired",
     428,
+    Check.PRECONDITION,
     "The operation needs an `If-Match` header.",
     "Send the record's `@odata.etag` as `If-Match`. An update may have it in its body instead.",
 )
 TOO_MANY_REQUESTS = ErrorType(
     "Application_TooManyRequests",
     429,
-    "Too many requests are waiting.",
+    Check.LIMIT,
+    "The client exceeds one of its limits, or too many requests are waiting.",
     "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 HEADERS_TOO_LARGE = ErrorType(
     "Request_HeadersTooLarge",
     431,
+    Check.LIMIT,
     "The headers, or the body's trailers and chunk extensions, exceed the limit of the service.",
     "Send fewer or shorter headers, or raise the limit in the settings.",
 )
 INTERNAL_ERROR = ErrorType(
     "Internal_ServerError",
     500,
+    Check.SERVICE,
     "The service failed. Its log has the cause, with the id of the request.",
     "Report the id of the request to the operator of the service.",
 )
 NOT_IMPLEMENTED = ErrorType(
     "BadRequest_MethodNotImplemented",
     501,
+    Check.SYNTAX,
     "The request is valid, but contains a construct that the service does not support.",
     "Send the request without the construct that the message names.",
 )
 UNAVAILABLE = ErrorType(
     "Internal_Unavailable",
     503,
+    Check.SERVICE,
     "The database cannot serve the request now. Nothing was changed.",
     "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 DATABASE_BUSY = ErrorType(
     "Internal_DatabaseBusy",
     503,
-    "Locks, connections or memory of the database are in use. Nothing was changed.",
+    Check.SERVICE,
+    "Locks, connections, scan threads or memory of the database are in use. Nothing was changed.",
     "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 DATABASE_FULL = ErrorType(
     "Internal_DatabaseFull",
     503,
+    Check.SERVICE,
     "The disk of the database is full. Nothing was changed.",
     "Repeat the request after the operator has freed some space.",
 )
 DATABASE_NOT_READY = ErrorType(
     "Internal_DatabaseNotReady",
     503,
+    Check.SERVICE,
     "The database lacks tables or privileges that the service needs. Nothing was changed.",
     "Repeat the request after the operator has run `comptoir migrate`.",
 )
 DATABASE_OLDER = ErrorType(
     "Internal_DatabaseOlder",
     503,
+    Check.SERVICE,
     "The database has lost changes that the service has acknowledged, as after a failover. Nothing "
     "was changed.",
     "Repeat the request after the operator has run `comptoir company renew`.",
@@ -204,24 +270,224 @@ DATABASE_OLDER = ErrorType(
 DATABASE_READ_ONLY = ErrorType(
     "Internal_DatabaseReadOnly",
     503,
+    Check.SERVICE,
     "The database is read-only now, like a standby. Nothing was changed.",
     "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 DATABASE_UNREACHABLE = ErrorType(
     "Internal_DatabaseUnreachable",
     503,
+    Check.SERVICE,
     "The service has no connection to its database, or lost it during the request.",
     "Wait for the seconds in `Retry-After`. Read the record before you repeat a write.",
+)
+ISSUER_UNREACHABLE = ErrorType(
+    "Internal_IssuerUnreachable",
+    503,
+    Check.SERVICE,
+    "The keys of the issuer of the bearer token cannot be fetched, so the token is not checked.",
+    "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 HTTP_VERSION_NOT_SUPPORTED = ErrorType(
     "Request_HttpVersionNotSupported",
     505,
+    Check.SERVICE,
     "The service does not support the HTTP version of the request.",
     "Send HTTP/1.1.",
 )
 
 ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstance(each, ErrorType))
 """All of the above, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthError:
+    """A row of the table of the token endpoint's errors (RFC 6749, 5.2).
+
+    `number` is what Microsoft's client libraries know the error by.
+    """
+
+    error: str
+    number: int
+    status: int
+    meaning: str
+    remedy: str
+
+
+INVALID_REQUEST = OAuthError(
+    "invalid_request",
+    900144,
+    400,
+    "A parameter is missing, repeated or malformed, or the request is not sent over HTTPS.",
+    "Correct what the description names.",
+)
+INVALID_CLIENT = OAuthError(
+    "invalid_client",
+    7000215,
+    401,
+    "The request has no client credentials, the client is unknown or disabled, or its secret or "
+    "assertion is not valid.",
+    "Compare the id and the secret with what `comptoir client add` printed, or correct what the "
+    "description of the assertion names.",
+)
+SLOW_DOWN = OAuthError(
+    "slow_down",
+    90055,
+    429,
+    "The client failed to authenticate itself too often from this address.",
+    "Correct the credentials, then wait for the seconds in `Retry-After`.",
+)
+UNAUTHORIZED_CLIENT = OAuthError(
+    "unauthorized_client",
+    700016,
+    400,
+    "The client may not revoke a token of another client.",
+    "Use that client, or one with the scope `admin`.",
+)
+UNSUPPORTED_GRANT_TYPE = OAuthError(
+    "unsupported_grant_type",
+    70003,
+    400,
+    "The grant type is not `client_credentials`.",
+    "Send `grant_type=client_credentials`.",
+)
+UNSUPPORTED_RESPONSE_TYPE = OAuthError(
+    "unsupported_response_type",
+    70005,
+    400,
+    "The service has no authorization endpoint; its address only completes the documents.",
+    "Use the token endpoint.",
+)
+INVALID_SCOPE = OAuthError(
+    "invalid_scope",
+    70011,
+    400,
+    "The client asks for a scope that it does not have.",
+    "Ask for less, or for no scope, which gives all that the client has.",
+)
+TEMPORARILY_UNAVAILABLE = OAuthError(
+    "temporarily_unavailable",
+    90033,
+    503,
+    "The database does not answer, so the client cannot be checked.",
+    "Wait for the seconds in `Retry-After`, then repeat the request.",
+)
+
+OAUTH_ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstance(each, OAuthError))
+"""All errors of the token endpoint, in their order."""
+
+
+class Limit(StrEnum):
+    """What a request with 429 has exceeded, for the metrics."""
+
+    RATE = "rate"
+    CONCURRENCY = "concurrency"
+    QUOTA = "quota"
+    QUEUE = "queue"
+    GUESSES = "guesses"
+
+
+class Situation(StrEnum):
+    """A refusal for which a profile may have another response (`profiles.record`).
+
+    A situation is finer than an error: two of them may have one code here, and two there.
+    """
+
+    NO_TAG = "a write without the ETag that it requires"
+    MALFORMED_TAG = "a write with an ETag in another form than that of one"
+    STALE_TAG = "a write with an ETag that the record no longer has"
+    NO_RECORD = "a path to a record that does not exist"
+    UNKNOWN_SEGMENT = "a path that names nothing"
+    UNKNOWN_ADDRESS = "a path that names nothing, below the address of another publisher's API"
+    UNKNOWN_SERVICE = "a path that names nothing, where names of companies begin a path"
+    KEY_AS_SEGMENT = "a path that continues after a collection, as with a key between slashes"
+    BOUND_ACTION = "a path to an action of a record"
+    NO_COMPANY = "a path to an entity set of companies that names no company"
+    UNKNOWN_ENVIRONMENT = "a path below an environment that does not exist"
+    METHOD_ON_SET = "a method that a collection does not have"
+    MERGE = "the method MERGE of earlier versions of OData on a record"
+    LOCKED = "a write to a table that another session is updating"
+    MALFORMED_KEY = "a path with a key that is not one of its entity set"
+    BAD_CREDENTIALS = "a request without a token that the service accepts"
+    REFUSED_BY_GATEWAY = "a token that a gateway refuses, which the service would accept"
+    RIGHT_MISSING = "a request for which the client's roles lack a right on a table"
+    UNKNOWN_PROPERTY = "a body with a property that its entity type does not have"
+    NO_OBJECT = "a body that is empty, or JSON but not an object"
+    MALFORMED_JSON = "a body that is not JSON"
+    TOO_LONG = "a text with more characters than its property accepts"
+    NO_OPTION = "a value that is not a member of its enumeration"
+    WRONG_TYPE = "a value that is not one of its property's type"
+    NULL_VALUE = "null for a property, none of which accepts it"
+    NO_VALUE = "a required property that is missing or empty"
+    KEY_TAKEN = "the values of a key or of a unique rule that another record has"
+    READ_ONLY = "a body with a value that only the service sets"
+    NO_RELATED = "a value that names a record that does not exist"
+    NO_EMAIL = "a text that is not an e-mail address"
+    LETTERS_IN_PHONE = "a phone number with letters"
+    BEGINS_LATE = "a first day after the last day of its period"
+    ENDS_EARLY = "a last day before the first day of its period"
+    IN_USE = "the deletion of a record that other records name"
+    UNKNOWN_FIELD = "an expression with a property that its entity type does not have"
+    UNKNOWN_SELECTED = "`$select` with a property that its entity type does not have"
+    ALTERNATIVES = "a filter with `or` between conditions on different properties"
+    UNSUPPORTED_FILTER = "a filter with a list, or with a function of a function's result"
+    NO_EXPRESSION = "a query option that lacks a value in an expression"
+    SYNTAX = "a malformed query option"
+    LINK_GONE = "a link to a next page that the service cannot follow"
+    TOO_MANY_PARTS = "a batch with more requests than the limit"
+    LONG_CHANGE_SET = "a change set with more requests than the profile allows"
+    TOO_MANY_REQUESTS = "more requests than the client, or the service, may have"
+    LONG_WORK = "work that was stopped because it took too long"
+
+
+FACTS: Mapping[Situation, frozenset[str]] = {
+    Situation.NO_TAG: frozenset(),
+    Situation.MALFORMED_TAG: frozenset(),
+    Situation.STALE_TAG: frozenset(),
+    Situation.NO_RECORD: frozenset({"set"}),
+    Situation.UNKNOWN_SEGMENT: frozenset({"segment", "url"}),
+    Situation.UNKNOWN_ADDRESS: frozenset({"segment", "url"}),
+    Situation.UNKNOWN_SERVICE: frozenset({"segment", "url"}),
+    Situation.KEY_AS_SEGMENT: frozenset({"set"}),
+    Situation.BOUND_ACTION: frozenset(),
+    Situation.NO_COMPANY: frozenset(),
+    Situation.UNKNOWN_ENVIRONMENT: frozenset(),
+    Situation.METHOD_ON_SET: frozenset({"method", "set"}),
+    Situation.MERGE: frozenset(),
+    Situation.LOCKED: frozenset({"table"}),
+    Situation.MALFORMED_KEY: frozenset(),
+    Situation.BAD_CREDENTIALS: frozenset(),
+    Situation.REFUSED_BY_GATEWAY: frozenset(),
+    Situation.RIGHT_MISSING: frozenset({"right", "table"}),
+    Situation.UNKNOWN_PROPERTY: frozenset({"name", "type"}),
+    Situation.NO_OBJECT: frozenset({"node"}),
+    Situation.MALFORMED_JSON: frozenset(),
+    Situation.TOO_LONG: frozenset({"length", "limit", "value"}),
+    Situation.NO_OPTION: frozenset({"value", "options"}),
+    Situation.WRONG_TYPE: frozenset({"type"}),
+    Situation.NULL_VALUE: frozenset({"field"}),
+    Situation.NO_VALUE: frozenset({"field", "table", "values"}),
+    Situation.KEY_TAKEN: frozenset({"table", "values"}),
+    Situation.READ_ONLY: frozenset({"field"}),
+    Situation.NO_RELATED: frozenset({"field", "table", "value", "related"}),
+    Situation.NO_EMAIL: frozenset({"value"}),
+    Situation.LETTERS_IN_PHONE: frozenset({"field", "table", "values"}),
+    Situation.BEGINS_LATE: frozenset({"field", "other"}),
+    Situation.ENDS_EARLY: frozenset({"field", "other"}),
+    Situation.IN_USE: frozenset(),
+    Situation.UNKNOWN_FIELD: frozenset({"name", "type"}),
+    Situation.UNKNOWN_SELECTED: frozenset({"name", "type"}),
+    Situation.ALTERNATIVES: frozenset(),
+    Situation.UNSUPPORTED_FILTER: frozenset(),
+    Situation.NO_EXPRESSION: frozenset({"position", "text"}),
+    Situation.SYNTAX: frozenset({"position", "text"}),
+    Situation.LINK_GONE: frozenset(),
+    Situation.TOO_MANY_PARTS: frozenset({"limit"}),
+    Situation.LONG_CHANGE_SET: frozenset(),
+    Situation.TOO_MANY_REQUESTS: frozenset({"actual", "limit"}),
+    Situation.LONG_WORK: frozenset(),
+}
+"""What each situation knows of its request, by names: `Refusal.facts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +504,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
-    the fault there. `headers` are added to the response.
+    the fault there. `headers` are added to the response. `limit` is the one that was exceeded.
     """
 
     def __init__(
@@ -251,6 +517,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         column: int | None = None,
         details: tuple[ErrorDetail, ...] = (),
         headers: Mapping[str, str] | None = None,
+        limit: Limit | None = None,
     ) -> None:
         self.message = message(problem, remedy, column=column, option=target or "")
         super().__init__(self.message)
@@ -260,19 +527,61 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self.target = target
         self.column = column
         self.details = details
+        self.limit = limit
         self.headers: Mapping[str, str] = headers or {}
+        self.situation: Situation | None = None
+        self.facts: Mapping[str, str] = {}
+        self._check: Check | None = None
+
+    @property
+    def check(self) -> Check:
+        """The check that refused the request."""
+        if self._check is not None:
+            return self._check
+        if self.situation is Situation.MALFORMED_KEY:
+            return Check.RESOURCE
+        if self.error is BAD_REQUEST and "-" in (self.target or ""):
+            # a header; names of properties have no hyphen
+            return Check.PRECONDITION
+        return self.error.check
+
+    def by(self, check: Check) -> Self:
+        """The same refusal, by another check than its error has by default."""
+        self._check = check
+        return self
+
+    def in_situation(self, situation: Situation, **facts: str) -> Self:
+        """The same refusal, to which a profile may have another response.
+
+        `facts` are those of the situation in `FACTS`.
+        """
+        self.situation, self.facts = situation, facts
+        return self
 
 
-class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
-    """The refusal of an atomic group: no request was executed, since one was refused.
+class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`
+    """A request to the token endpoint that gets an error of its table as its response.
 
-    `index` is the number of that request, from 0.
+    `problem` and `remedy` make the description (`messages.message`). `reason` is for the operator,
+    where the client must not learn it; by default, it is the problem.
     """
 
-    def __init__(self, index: int, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.index = index
-        self.refusal = refusal
+    def __init__(
+        self,
+        error: OAuthError,
+        problem: str,
+        remedy: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        reason: str | None = None,
+    ) -> None:
+        self.message = message(problem, remedy)
+        super().__init__(self.message)
+        self.error = error
+        self.problem = problem
+        self.remedy = remedy
+        self.headers: Mapping[str, str] = headers or {}
+        self.reason = problem if reason is None else reason
 
 
 class OperatorError(Exception):

@@ -4,7 +4,9 @@ A message is `<what is wrong>[ at column N of OPTION]. <what to do>.` It writes 
 properties, options and headers as the client wrote them, and puts values in single quotes.
 """
 
+import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
 
@@ -18,6 +20,7 @@ SHOWN = 40
 """Characters of a client's text that a message repeats."""
 
 _SUFFIX = "ext"
+_NOT_IN_DESCRIPTION = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 
 
 def message(problem: str, remedy: str, *, column: int | None = None, option: str = "") -> str:
@@ -42,6 +45,19 @@ def quoted(text: str) -> str:
     if not shown.isprintable():
         shown = "".join([each if each.isprintable() else repr(each)[1:-1] for each in shown])
     return f"{mark}{shown}{mark}"
+
+
+def time_text(seconds: float) -> str:
+    """A time in seconds since 1970 as RFC 3339 in UTC, without fractions."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def description(text: str) -> str:
+    """A message for an OAuth error, with `'` for each character that it cannot contain.
+
+    RFC 6749, 5.2 and RFC 6750, 3 allow printable ASCII without `"` and the backslash.
+    """
+    return _NOT_IN_DESCRIPTION.sub("'", text)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

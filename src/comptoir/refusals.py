@@ -11,6 +11,7 @@ from comptoir.errors import (
     INVALID_URL,
     METHOD_NOT_ALLOWED,
     NOT_IMPLEMENTED,
+    UNAVAILABLE,
     ErrorType,
     Refusal,
 )
@@ -119,4 +120,14 @@ def method_not_allowed(method: str, resource: str, allowed: str) -> Refusal:
         f"{method[:20]} is not allowed on {resource}",
         f"Allowed: {allowed}.",
         headers={"Allow": allowed},
+    )
+
+
+def stopping() -> Refusal:
+    """503 for a request that the service does not finish because it stops."""
+    return Refusal(
+        UNAVAILABLE,
+        "The service stopped before it finished this request",
+        "Nothing was changed. Send the request again.",
+        headers={"Retry-After": "5"},
     )

@@ -16,7 +16,6 @@ PLAIN = {"Accept": "application/json;odata.metadata=none;IEEE754Compatible=true"
 # A data set is loaded for each example, so one brings several pipelines.
 many = settings(
     max_examples=examples(80),
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

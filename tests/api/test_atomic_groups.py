@@ -10,9 +10,9 @@ from comptoir.errors import (
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
     ErrorType,
-    GroupRefusal,
     Refusal,
 )
+from comptoir.store.writes import GroupRefusal
 from support.companies import Company
 from support.groups import Part, run_group, shown
 from support.repeats import repeatable

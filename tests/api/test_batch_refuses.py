@@ -103,6 +103,45 @@ def test_a_malformed_request_is_refused_by_its_place(what: str, company: Company
     assert company.listed("shippingAgentsExt") == []
 
 
+DELETION = '{"id": "1", "method": "DELETE", "url": "shippingAgentsExt(code=\'A\')"'
+DUPLICATES: Mapping[str, tuple[str, str, str]] = {
+    "url": (DELETION + ', "url": "shippingAgentsExt(code=\'B\')"}', "requests[0]", "url"),
+    "an escaped url": (DELETION + ', "\\u0075rl": "unitsOfMeasureExt"}', "requests[0]", "url"),
+    "annotations with colons": (
+        DELETION + ', "@\\u003a": 1, "body": {"x": ":"}, "body": null}',
+        "requests[0]",
+        "body",
+    ),
+    "a header": (
+        DELETION + ', "headers": {"If-Match": "W/\\"1:1\\"", "If-Match": "*"}}',
+        "requests[0].headers",
+        "If-Match",
+    ),
+    "requests": ('], "requests": [' + DELETION + "}", "The body", "requests"),
+}
+
+
+@pytest.mark.parametrize("what", DUPLICATES)
+def test_a_duplicate_member_is_refused_by_its_name(what: str, company: Company) -> None:
+    """JSON parsers differ in which one they use."""
+    company.load("shippingAgentsExt", {"code": "A"}, {"code": "B"})
+    entry, place, name = DUPLICATES[what]
+
+    answer = company.post("$batch", f'{{"requests": [{entry}]}}'.encode())
+
+    error = refusal(answer, "BadRequest", place)
+    assert error.message.startswith(f"'{name}' is given twice")
+    assert len(company.listed("shippingAgentsExt")) == 2
+
+
+def test_a_colon_in_a_name_is_not_a_member(company: Company) -> None:
+    entry = '{"id": "1", "method": "GET", "url": "companies", "@a:b": {"c": ":"}}'
+
+    answer = company.post("$batch", f'{{"requests": [{entry}]}}'.encode())
+
+    assert answer.json()["responses"][0]["status"] == 404
+
+
 def test_requests_of_a_group_must_be_adjacent(company: Company) -> None:
     answer = send_documents(
         company,

@@ -8,7 +8,7 @@ import pytest
 from support.batches import multipart
 from support.service import Service
 
-PARTS = ["docs/swagger-ui.js", "docs/swagger-ui.css", "docs/start.js"]
+PARTS = ["docs/swagger-ui.js", "docs/swagger-ui.css", "docs/start.js", "docs/start.css"]
 
 
 def test_the_page_loads_its_files_from_the_service(service: Service) -> None:

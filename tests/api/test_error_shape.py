@@ -74,7 +74,7 @@ def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> 
 @pytest.mark.parametrize(
     ("method", "path", "code"),
     [
-        ("GET", "", "BadRequest_ResourceNotFound"),
+        ("POST", "", "BadRequest_MethodNotAllowed"),
         ("GET", "nothing", "BadRequest_ResourceNotFound"),
         ("GET", "apis", "BadRequest_ResourceNotFound"),
         ("GET", "API/companies", "BadRequest_ResourceNotFound"),

@@ -14,7 +14,7 @@ from support.client import Client
 from support.companies import Company
 from support.refusals import refusal
 from support.service import Service
-from support.statements import traced
+from support.statements import reading, traced
 
 PAGE = 10_000
 MANY = 9_000
@@ -51,8 +51,7 @@ def reads(client: Client, expand: str) -> int:
     with traced() as statements:
         answer = client.get("companies", query)
     assert answer.status_code == 200, answer.text
-    reading = [each for each in statements if "FROM companies" not in each]
-    return sum(each.startswith(("SELECT", "WITH")) for each in reading)
+    return reading(statements)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from comptoir.store.sqlite import reader as sqlite_reader
 from support.client import Record, encoded
 from support.companies import Company
 from support.service import Service
-from support.statements import traced
+from support.statements import reading, traced
 
 MANY = 100
+BY_COLUMNS = "application/json;odata.metadata=none"
+"""Without $expand, the default format is read in larger slices."""
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +69,7 @@ def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
     with traced() as statements:
         answer = company.get(path, query)
     assert len(answer.json()["value"]) == options["$top"], answer.text
-    # whether the company is still there is asked by the clock
-    reading = [each for each in statements if "FROM companies" not in each]
-    return sum(each.startswith(("SELECT", "WITH")) for each in reading)
+    return reading(statements)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,11 @@ def test_many_records_take_as_many_statements_as_a_few(
     path: str, expand: str, added: int, shop: Company
 ) -> None:
     for top in (2, MANY):
-        plain = reads(shop, path, {"$top": top})
+        # persons come first, since a firm has no company
+        plain: dict[str, str | int] = {
+            "$top": top,
+            "$orderby": "number desc",
+            "$format": BY_COLUMNS,
+        }
 
-        assert reads(shop, path, {"$top": top, "$expand": expand}) == plain + added
+        assert reads(shop, path, {**plain, "$expand": expand}) == reads(shop, path, plain) + added

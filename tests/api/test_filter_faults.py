@@ -234,12 +234,21 @@ def test_an_unsupported_construct_is_501_with_its_name(
         ("contains(code,5)", 15),
         ("(rank eq 1 or (active and rank))", 27),
         ("code eq '😀' and nothing eq 1", 17),
+        ("matchesPattern(code,'(a')", 22),
+        ("matchesPattern(code,'it''s [')", 28),
+        (f"matchesPattern(code,'{'x' * 201}')", 222),
     ],
 )
 def test_columns_count_characters_from_1(text: str, column: int, specimens: Company) -> None:
     error = refusal(specimens.get("specimensExt", {"$filter": text}), INVALID)
 
     assert f"column {column} of" in error.message
+
+
+def test_the_column_of_a_construct_within_a_pattern(specimens: Company) -> None:
+    answer = specimens.get("specimensExt", {"$filter": "matchesPattern(code,'(a)\\1')"})
+
+    assert "column 25 of" in refusal(answer, UNSUPPORTED).message
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from support.service import Service
 # A data set is loaded for each example, so one brings several expressions.
 many = settings(
     max_examples=examples(75),
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

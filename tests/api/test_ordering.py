@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.client import values
+from support.client import page, values
 from support.companies import Company
 from support.refusals import refusal
 from support.samples import SAMPLES
@@ -31,6 +31,24 @@ def prices(service: Service) -> Company:
         ),
     )
     return company
+
+
+@pytest.mark.parametrize("direction", ["", " desc"])
+def test_pages_by_a_negative_duration_return_each_record_once(
+    direction: str, prices: Company
+) -> None:
+    """A duration has more milliseconds than fit into 32 bits."""
+    order = {"$orderby": f"-duration'P1D'{direction},quantity"}
+    size = {"Prefer": "odata.maxpagesize=3"}
+
+    read = page(prices.get("salesPricesExt", order, size))
+    found = read.value
+    while read.next_link is not None:
+        read = page(prices.follow(read.next_link, size))
+        found += read.value
+
+    assert found == prices.listed("salesPricesExt", order)
+    assert len(found) == 12
 
 
 @pytest.mark.parametrize("direction", ["", " asc", " ASC", " desc", " Desc"])

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from comptoir.plan.tokens import SkipToken, encode_skip
-from support.client import Query, Record, encoded, page, record
+from support.client import Page, Query, Record, encoded, page, record
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.service import Service
+from support.waiting import until
 
 COUNT = 23
 GUID = "{:08x}-0000-4000-8000-000000000000"
@@ -281,7 +282,7 @@ def test_a_page_that_becomes_slow_ends_early_with_a_link_to_the_rest(
         company.load(
             "shippingAgentsExt",
             *(
-                {"id": GUID.format(n), "code": f"{n}", "name": "hit" if n < 60 else "miss"}
+                {"id": GUID.format(n), "code": f"{n}", "name": "hit" if n < 100 else "miss"}
                 for n in range(20_000)
             ),
         )
@@ -290,10 +291,14 @@ def test_a_page_that_becomes_slow_ends_early_with_a_link_to_the_rest(
         name = "toupper(" * 40 + "name" + ")" * 40
         query = {"$filter": f"contains({name},'HIT')"}
 
-        first = page(company.get("shippingAgentsExt", query))
+        def quick_at_first() -> Page | None:
+            answer = company.get("shippingAgentsExt", query)
+            return page(answer) if answer.is_success else None
 
+        # on a busy machine, even a first slice may take long
+        first = until(quick_at_first, "a page of the first slices")
         assert first.next_link is not None
-        assert 0 < len(first.value) <= 60
+        assert 0 < len(first.value) <= 100
         refusal(company.follow(first.next_link), "Internal_Unavailable")
 
 

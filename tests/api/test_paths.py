@@ -96,11 +96,11 @@ def test_an_invalid_path_is_refused(path: str, code: str, stocked: Company) -> N
 def _alternate_keys() -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for resource, sample in SAMPLES.items():
-        kind = MODEL.by_name[resource].type
-        for rule in kind.unique:
+        entity_type = MODEL.by_name[resource].type
+        for rule in entity_type.unique:
             parts = [
                 f"{name}='{sample[name]}'"
-                if kind.by_name[name].type.quoted
+                if entity_type.by_name[name].type.quoted
                 else f"{name}={sample[name]}"
                 for name in rule.properties
             ]
@@ -202,11 +202,14 @@ def test_references_contain_only_addresses(stocked: Company) -> None:
 
 @pytest.mark.parametrize("resource", PATHS)
 def test_a_cast_to_the_own_type_changes_nothing(resource: str, stocked: Company) -> None:
-    kind = MODEL.by_name[resource].type.name
+    type_name = MODEL.by_name[resource].type.name
 
-    plain, cast = stocked.get(PATHS[resource]), stocked.get(f"{PATHS[resource]}/Comptoir.{kind}")
+    plain, cast = (
+        stocked.get(PATHS[resource]),
+        stocked.get(f"{PATHS[resource]}/Comptoir.{type_name}"),
+    )
     assert cast.json() == plain.json()
-    assert len(stocked.listed(f"{resource}/Comptoir.{kind}")) == 1
+    assert len(stocked.listed(f"{resource}/Comptoir.{type_name}")) == 1
 
 
 @pytest.mark.parametrize(

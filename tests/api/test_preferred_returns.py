@@ -15,11 +15,11 @@ WHOLE = {"Prefer": "return=representation", "If-Match": "*"}
 
 def free_texts(resource: str) -> list[str]:
     """The text properties that any update may change."""
-    kind = MODEL.by_name[resource].type
-    fixed = {kind.key, *(name for rule in kind.unique for name in rule.properties)}
+    entity_type = MODEL.by_name[resource].type
+    fixed = {entity_type.key, *(name for rule in entity_type.unique for name in rule.properties)}
     return [
         each.name
-        for each in kind.properties
+        for each in entity_type.properties
         if each.type is TEXT and not each.required and each.name not in fixed
     ]
 

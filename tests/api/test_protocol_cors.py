@@ -1,6 +1,7 @@
 """CORS: the sites whose scripts may use the service, and what they may send and read."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +77,7 @@ def test_a_preflight_needs_no_token(origin: str, method: str, opened: Company) -
             "odata-version, repeatability-first-sent, repeatability-request-id",
         ),
         ("x-csrf-token, sap-contextid-accept", "sap-contextid-accept, x-csrf-token"),
+        ("company, companyid, isolation, prefer", "prefer"),
     ],
 )
 def test_a_script_may_send_known_headers(
@@ -84,6 +86,18 @@ def test_a_script_may_send_known_headers(
     headers = preflight(opened, SITE, "PATCH", asked)
 
     assert headers.get("access-control-allow-headers") == allowed
+
+
+def test_a_script_may_name_its_company_if_the_profile_has_that(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    with Service(
+        fresh_database, tmp_path, cors_origins=SITE, profile="business-central"
+    ) as service:
+        headers = preflight(
+            service.new_company(), SITE, "GET", "CompanyId, Company, Isolation, X-Evil"
+        )
+    assert headers["access-control-allow-headers"] == "company, companyid, isolation"
 
 
 @pytest.mark.parametrize(

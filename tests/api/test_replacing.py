@@ -16,8 +16,10 @@ CONTACT_PATH = f"contactsExt({CONTACT})"
 
 def required(resource: str) -> Record:
     """The required properties of a sample."""
-    kind = MODEL.by_name[resource].type
-    return {each.name: SAMPLES[resource][each.name] for each in kind.properties if each.required}
+    entity_type = MODEL.by_name[resource].type
+    return {
+        each.name: SAMPLES[resource][each.name] for each in entity_type.properties if each.required
+    }
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
@@ -25,7 +27,7 @@ def test_omitted_properties_get_the_default_of_a_new_record(
     resource: str, own_stock: Company, service: Service
 ) -> None:
     """Except the key, an assigned number and the time of the change."""
-    path, kind = PATHS[resource], MODEL.by_name[resource].type
+    path, entity_type = PATHS[resource], MODEL.by_name[resource].type
     before = own_stock.record(path)
     other = service.new_company()
     fresh = record(other.post(resource, required(resource), headers={"If-Match": "*"}), 201)
@@ -33,8 +35,8 @@ def test_omitted_properties_get_the_default_of_a_new_record(
     answer = own_stock.put(path, required(resource), if_match=str(before["@odata.etag"]))
 
     after = record(answer)
-    for each in kind.properties:
-        if each.name == kind.key or each.numbered:
+    for each in entity_type.properties:
+        if each.name == entity_type.key or each.numbered:
             assert after[each.name] == before[each.name]
         elif each.modified_at:
             assert str(after[each.name]) > str(before[each.name])

@@ -11,7 +11,6 @@ from support.service import Service
 # Records are loaded for each example, so one brings several searches.
 many = settings(
     max_examples=examples(60),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 Records = dict[int, tuple[str, str]]

@@ -28,7 +28,7 @@ from support.contract import assert_follows, without_control
 from support.effort import examples
 from support.evaluator import Operand
 from support.mirror import Mirror
-from support.model import KINDS, CompanyModel, Entry, Outcome, Refused, Values, Write
+from support.model import ENTITY_RULES, CompanyModel, Entry, Outcome, Refused, Values, Write
 from support.random_batches import Received, Stage, entries, made_key, outcomes, staged
 from support.random_operations import (
     PICKS,
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 SIZES = st.integers(1, 4)
 MIRRORS = 3
-KINDS_TO_DRAW = [*sorted(KINDS), "contactsExt", "contactsExt"]
+RESOURCES_TO_DRAW = [*sorted(ENTITY_RULES), "contactsExt", "contactsExt"]
 """Most is to be decided of contacts."""
 
 
@@ -66,7 +66,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Followed:
-    """A mirror of the records of a kind for which a condition holds."""
+    """A mirror of the records of an entity set for which a condition holds."""
 
     mirror: Mirror
     resource: str
@@ -74,7 +74,7 @@ class Followed:
 
 
 def of_its_kinds(strategy: Callable[[Resources], SearchStrategy[T]]) -> SearchStrategy[T]:
-    """What a strategy gives for the kinds that a machine is about."""
+    """The values of a strategy for the entity sets of a machine."""
     machines: SearchStrategy[Clients] = st.runner()
     return machines.flatmap(lambda machine: strategy(machine.resources))
 
@@ -92,11 +92,11 @@ class Clients(RuleBasedStateMachine):
         self.repeatable: list[Sent] = []
 
     @initialize(
-        resources=st.lists(st.sampled_from(KINDS_TO_DRAW), min_size=1, max_size=2, unique=True),
+        resources=st.lists(st.sampled_from(RESOURCES_TO_DRAW), min_size=1, max_size=2, unique=True),
         data=st.data(),
     )
     def begin(self, resources: Resources, data: st.DataObject) -> None:
-        """With few kinds, the more happens to each."""
+        """With few entity sets, more happens to each."""
         self.resources = resources
         for resource in resources:
             for move in data.draw(st.lists(creates(resource), min_size=1, max_size=3)):
@@ -218,24 +218,24 @@ class Clients(RuleBasedStateMachine):
         followed = self.followed[pick % len(self.followed)]
         followed.mirror.finish()
         followed.mirror.catch_up()
-        # a key that is used again may be told to be removed each time that it was
+        # a key that is used again may be reported as removed each time that it was
         deleted = Counter(
             f"{self.company.root}/{path_to(each.resource, each.key)}"
             for each in self.model.log
             if each.verb == "delete"
         )
-        for address, times in Counter(followed.mirror.told).items():
+        for address, times in Counter(followed.mirror.reported).items():
             assert times <= max(1, deleted[address])
         self._check_mirror(followed)
 
     @invariant()
     def everything_is_there_and_nothing_else(self) -> None:
         for resource in self.resources:
-            held, key = self.model.held[resource], KINDS[resource].key
+            stored, key = self.model.records[resource], ENTITY_RULES[resource].key
             shown = self.company.listed(resource)
-            assert [str(each[key]) for each in shown] == sorted(held)
+            assert [str(each[key]) for each in shown] == sorted(stored)
             for each in shown:
-                found = held[str(each[key])]
+                found = stored[str(each[key])]
                 self._check_record(resource, found.version, found.record, each)
 
     def teardown(self) -> None:
@@ -303,11 +303,13 @@ class Clients(RuleBasedStateMachine):
     def _check_mirror(self, followed: Followed) -> None:
         records = self._records(followed.resource).values()
         expected = [each for each in records if holds(followed.condition, each)]
-        held = {address: without_control(each) for address, each in followed.mirror.held.items()}
-        assert held == followed.mirror.mirrored(expected)
+        shown = {
+            address: without_control(each) for address, each in followed.mirror.records.items()
+        }
+        assert shown == followed.mirror.mirrored(expected)
 
     def _records(self, resource: str) -> Mapping[str, Values]:
-        return {key: each.record for key, each in self.model.held[resource].items()}
+        return {key: each.record for key, each in self.model.records[resource].items()}
 
 
 def _entries(changes: Sequence[Change]) -> list[Entry]:
@@ -334,7 +336,5 @@ def test_the_service_does_what_the_model_does(service: Service) -> None:
 
     run_state_machine_as_test(
         OfService,
-        settings=settings(
-            max_examples=examples(50), stateful_step_count=50, deadline=None, derandomize=True
-        ),
+        settings=settings(max_examples=examples(50), stateful_step_count=50, derandomize=True),
     )

@@ -17,8 +17,9 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, ISSUER
 from comptoir.auth import Scope, TokenIssuer, TokenVerifier, load_keys
-from comptoir.auth.keys import SIGNING_KEY_FILE
+from comptoir.auth.key_folder import SIGNING_KEY_FILE
 from comptoir.errors import OperatorError
+from support.waiting import PATIENCE_SECONDS
 
 
 def mode(path: Path) -> int:
@@ -92,7 +93,7 @@ def test_processes_that_start_at_the_same_time_share_one_key(directory: Path) ->
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    printed = {process.communicate(timeout=60)[0] for process in processes}
+    printed = {process.communicate(timeout=PATIENCE_SECONDS)[0] for process in processes}
     assert printed == {f"{load_keys(directory).signing.thumbprint()}\n"}
 
 
@@ -200,9 +201,9 @@ def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
     (directory / "2026.pub.pem").write_bytes(old.as_pem())
     keys = load_keys(directory)
     assert keys.signing.thumbprint() != old.thumbprint()
-    verifier = TokenVerifier(keys.trusted, ISSUER, AUDIENCE)
-    for key in (old, keys.signing):
-        token = TokenIssuer(key, ISSUER, AUDIENCE).issue(
+    verifier = TokenVerifier(keys.trusted.get, ISSUER, AUDIENCE)
+    for signing in (lambda: old, lambda: keys.signing):
+        token = TokenIssuer(signing, ISSUER, AUDIENCE).issue(
             "tests", [Scope.RECORDS_READ], None, timedelta(hours=1)
         )
         assert verifier.verify(token).principal.subject == "tests"

@@ -41,11 +41,11 @@ class TokenForger:
 
     @property
     def issuer(self) -> TokenIssuer:
-        return TokenIssuer(self.keys.signing, ISSUER, AUDIENCE, self.clock)
+        return TokenIssuer(lambda: self.keys.signing, ISSUER, AUDIENCE, self.clock)
 
     def verifier(self, *algorithms: str) -> TokenVerifier:
         return TokenVerifier(
-            self.keys.trusted, ISSUER, AUDIENCE, algorithms or ("ES256",), self.clock
+            self.keys.trusted.get, ISSUER, AUDIENCE, algorithms or ("ES256",), self.clock
         )
 
     def forge(

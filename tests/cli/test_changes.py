@@ -1,6 +1,5 @@
 """`comptoir changes`: each change once and in order, past and future ones."""
 
-import select
 import signal
 
 import msgspec
@@ -8,7 +7,7 @@ import pytest
 
 from support.command import COMPANY, Command
 from support.load_target import LoadTarget
-from support.processes import Process
+from support.processes import read_lines
 
 
 def load_items(load_target: LoadTarget, first: int, last: int) -> None:
@@ -55,9 +54,9 @@ def test_following_prints_new_changes_and_ends_cleanly(
 ) -> None:
     load_items(load_target, 1, 2)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
-        assert numbers(read(process, 2)) == [1, 2]
+        assert numbers(read_lines(process, 2)) == [1, 2]
         load_items(load_target, 3, 5)
-        assert numbers(read(process, 3)) == [3, 4, 5]
+        assert numbers(read_lines(process, 3)) == [3, 4, 5]
         process.send_signal(number)
         assert process.wait() == 0
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
@@ -76,7 +75,7 @@ def test_following_ends_with_an_error_when_the_company_is_renewed(
 ) -> None:
     load_items(load_target, 1, 1)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
-        read(process, 1)
+        read_lines(process, 1)
         ready.done("company", "renew", COMPANY)
         assert process.wait() == 1
         assert b"was renewed" in process.stderr.read()
@@ -87,7 +86,7 @@ def test_following_ends_when_the_reader_closes_the_pipe(
 ) -> None:
     load_items(load_target, 1, 1)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
-        read(process, 1)
+        read_lines(process, 1)
         process.stdout.close()
         assert process.wait() == 0
         assert process.stderr.read() == b""
@@ -98,7 +97,7 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(
 ) -> None:
     load_items(load_target, 1, 5_000)
     with ready.started("changes", "--company", COMPANY) as process:
-        read(process, 1)
+        read_lines(process, 1)
         process.stdout.close()
         assert process.wait() == 0
         assert process.stderr.read() == b""
@@ -106,13 +105,3 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(
 
 def test_a_negative_number_is_refused(ready: Command) -> None:
     assert "--since" in ready.fault("changes", "--company", COMPANY, "--since", "-1")
-
-
-def read(process: Process, count: int) -> list[bytes]:
-    """The next lines; fails the test if a line does not come within seconds."""
-    lines: list[bytes] = []
-    for _ in range(count):
-        if not lines:
-            assert select.select([process.stdout], [], [], 30)[0]
-        lines.append(process.stdout.readline())
-    return lines

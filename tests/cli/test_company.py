@@ -35,7 +35,7 @@ def test_two_companies_may_have_one_name(migrated: Command) -> None:
     [
         (
             ["Acme", "--id", COMPANY],
-            f"there already is a company {COMPANY}. Choose",
+            f"the company {COMPANY} already exists. Choose",
         ),
         (["Acme", "--id", "17"], "'17' is not a company's id"),
         ([""], "is blank"),

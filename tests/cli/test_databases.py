@@ -71,7 +71,8 @@ def test_a_misspelled_name_creates_no_database(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
     fault = command.fault(*arguments)
-    assert "there is no database" in fault
+    assert fault.startswith("comptoir: the database ")
+    assert "does not exist" in fault
     assert "comptoir migrate" in fault
     assert not command.database.exists()
 
@@ -84,7 +85,7 @@ def test_an_older_schema_is_brought_up_to_date(
     sqlite3.connect(command.database).close()
     command.database.touch()
     result = command.here(*arguments)
-    assert "there is no company" in result.err or arguments[0] == "company"
+    assert "does not exist. List the companies" in result.err or arguments[0] == "company"
     assert command.done("company", "list").out == ""
 
 
@@ -191,6 +192,17 @@ def test_a_full_disk_of_the_records_is_an_error_in_one_line(ready: Command) -> N
     assert len(said.splitlines()) == 1, said
     assert said.startswith("comptoir: ")
     ready.done("load", "--company", COMPANY, path)
+
+
+@ON_SQLITE
+def test_a_full_temporary_folder_is_an_error_in_one_line(ready: Command) -> None:
+    path = ready.folder / "ItemProductTextLongContentsExt.csv"
+    rows = [f"00000000-0000-4000-8000-{at:012},{'A' * 500_000}\n" for at in range(1, 25)]
+    path.write_text("systemId,base64Text\n" + "".join(rows), encoding="utf-8")
+    status, said = limited_run(ready, 1 << 16, "load", "--company", COMPANY, path)
+    assert status == 1
+    assert "cannot be written to the temporary folder" in said
+    assert len(said.splitlines()) == 1, said
 
 
 @ON_SQLITE

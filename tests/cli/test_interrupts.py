@@ -15,6 +15,7 @@ COMMANDS = (
     ("migrate",),
     ("sample",),
     ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "."),
+    ("check", "--repair"),
     ("copy", "--from", "sqlite:///a.db", "--to", "sqlite:///b.db"),
 )
 MOMENTS = ("typer", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.runner")
@@ -27,11 +28,16 @@ def in_shell(status: int) -> int:
 
 
 def interrupted_at(command: Command, moment: str, arguments: tuple[str, ...]) -> tuple[int, str]:
-    """The status and the last line of a command that is interrupted when a module is imported."""
+    """The status and the last line of a command that is interrupted when a module is imported.
+
+    Its config file is a pipe that nobody writes to, so it cannot end before the interrupt arrives.
+    """
     started = command.arguments(*arguments)
+    config = command.folder / "config.toml"
+    os.mkfifo(config)
     with subprocess.Popen(
         [started[0], "-X", "importtime", *started[1:]],
-        env=command.environment,
+        env={**command.environment, "COMPTOIR_CONFIG": str(config)},
         cwd=command.folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -68,7 +74,7 @@ def test_an_interrupt_while_the_database_is_created_leaves_no_traceback(
 ) -> None:
     with command.started(*arguments) as process:
         until(lambda: command.database.exists() or None, "a database")
-        os.kill(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
         # it may have responded already, and then it ends with status 0
         assert in_shell(process.wait()) in (0, 130)
         said = process.stderr.read().decode()
@@ -78,7 +84,7 @@ def test_an_interrupt_while_the_database_is_created_leaves_no_traceback(
 def test_an_interrupted_quickstart_says_that_it_resumes(command: Command) -> None:
     with command.started("serve", "--port", "0", "--quickstart") as process:
         assert process.stdout.readline().startswith(b"Creating the company")
-        os.kill(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
         assert in_shell(process.wait()) == 130
         said = process.stderr.read().decode()
     assert said == "comptoir: interrupted. The same command resumes.\n"

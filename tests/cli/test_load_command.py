@@ -1,7 +1,6 @@
 """`comptoir load`: the files that it accepts, its output, its exit status, and resuming."""
 
 import asyncio
-import os
 import signal
 from pathlib import Path
 
@@ -89,7 +88,7 @@ def test_many_faults_are_counted(ready: Command) -> None:
     [
         (
             {"customerExt.csv": "number\n"},
-            "an entity set: there is no 'customerExt'. Did you mean customersExt?",
+            "an entity set: 'customerExt' does not exist. Did you mean customersExt?",
         ),
         ({"people.csv": "number\n"}, "is not named after an entity set"),
         ({"companies.csv": "id\n"}, "has no records of its own"),
@@ -115,11 +114,11 @@ def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--company", COMPANY, "nowhere.csv"], "there is no file or folder nowhere.csv"),
+        (["--company", COMPANY, "nowhere.csv"], "nowhere.csv does not exist"),
         (["--company", COMPANY, "notes.txt"], "Name a file that ends in .csv, "),
         (["--company", COMPANY, "/dev/null"], "is not a file"),
         (["--company", "17", "itemsExt.csv"], "'17' is not a company's id"),
-        (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "there is no company"),
+        (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "does not exist. List the companies"),
         (["--company", COMPANY], "Missing argument"),
         (["itemsExt.csv"], "Missing option '--company'"),
         (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option: --bad"),
@@ -173,7 +172,7 @@ def test_an_interrupted_load_resumes_and_writes_no_row_twice(ready: Command, num
     path = many_customers(ready.folder, CUSTOMERS)
     with ready.started("load", "--company", COMPANY, path) as process:
         wait_for_a_part(ready, process)
-        os.kill(process.pid, number)
+        process.send_signal(number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         said = process.stderr.read()
     assert said == (b"" if number == signal.SIGKILL else RESUMES)

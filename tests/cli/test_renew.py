@@ -227,7 +227,7 @@ def test_only_the_named_companies_are_renewed(ready: Command, service_over: Serv
         ([], "either ids or --all"),
         ([COMPANY, "--all"], "either ids or --all"),
         (["17"], "'17' is not a company's id"),
-        ([COMPANY, UNKNOWN], f"there is no company {UNKNOWN}"),
+        ([COMPANY, UNKNOWN], f"the company {UNKNOWN} does not exist"),
     ],
 )
 def test_a_renewal_of_an_unknown_company_is_refused_as_a_whole(

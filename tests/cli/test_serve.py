@@ -1,50 +1,16 @@
 """`comptoir serve` as a process."""
 
-import shutil
 import signal
 import socket
-import subprocess
-from collections.abc import Iterator
 
-import httpx
-import msgspec
 import pytest
 
+from comptoir.profiles import PROFILES
 from support.command import Command
-from support.effort import go_without
-from support.processes import Process
+from support.quickstart import company_of, lines_of, pasted, ready_lines
+from support.sockets import http_client
 
-
-@pytest.fixture
-def curl() -> str:
-    found = shutil.which("curl")
-    if found is None:
-        go_without("install the package curl")
-    return found
-
-
-def lines_of(process: Process) -> Iterator[str]:
-    for line in process.stdout:
-        yield line.decode().rstrip("\n")
-
-
-def pasted(lines: list[str]) -> list[dict[str, str]]:
-    """The responses to the commands that a quickstart prints, run in a shell."""
-    first = next(at for at, line in enumerate(lines) if "TOKEN=" in line)
-    script = "\n".join([*lines[first:], ""])
-    ended = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
-    assert ended.stderr == b""
-    return [msgspec.json.decode(line) for line in ended.stdout.splitlines()]
-
-
-def ready_lines(process: Process) -> list[str]:
-    """The lines that a quickstart prints until the service responds."""
-    lines: list[str] = []
-    for line in lines_of(process):
-        lines.append(line)
-        if line.endswith("}'"):
-            break
-    return lines
+QUICKSTART = ("serve", "--port", "0", "--quickstart")
 
 
 def test_a_port_in_use_is_an_error_in_one_line(command: Command) -> None:
@@ -53,6 +19,29 @@ def test_a_port_in_use_is_an_error_in_one_line(command: Command) -> None:
         fault = command.run("serve", "--port", port, "--quickstart").fault()
     assert f"port {port} of 127.0.0.1 is in use" in fault
     assert not command.database.exists()
+
+
+def test_an_admin_port_in_use_is_an_error_before_anything_starts(command: Command) -> None:
+    config = command.folder / "comptoir.toml"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        config.write_text(f"admin_port = {port}\n", encoding="utf-8")
+        fault = command.run("serve", "--port", "0", "--config", config).fault()
+    assert f"port {port} of 127.0.0.1 is in use" in fault
+    assert "set admin_port to another one" in fault
+    assert not command.database.exists()
+
+
+@pytest.mark.parametrize("port", [8080, 65_536, -1])
+def test_an_invalid_admin_port_is_an_error(command: Command, port: int) -> None:
+    config = command.folder / "comptoir.toml"
+    config.write_text(f"admin_port = {port}\n", encoding="utf-8")
+    assert "invalid setting admin_port" in command.fault("serve", "--config", config)
+
+
+def test_an_unknown_profile_is_an_error(command: Command) -> None:
+    fault = command.fault("serve", "--profile", "busines")
+    assert "invalid setting profile 'busines'. Did you mean business-central?" in fault
 
 
 def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Command) -> None:
@@ -65,17 +54,15 @@ def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Comman
 
 @pytest.mark.usefixtures("curl")
 def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
+    """Under each profile, and again when nothing is left to change."""
     companies = set()
-    for name in ("first", "second"):
-        with migrated.started("serve", "--port", "0", "--quickstart") as process:
+    for profile in sorted(PROFILES):
+        with migrated.started(*QUICKSTART, "--profile", profile) as process:
             lines = ready_lines(process)
-            companies.add(next(line for line in lines if line.startswith("COMPANY=")))
-            before, after = pasted(lines)
-            assert before["id"] == after["id"]
-            assert after["displayName"] == "Renamed by curl"
-            assert after["searchName"] == "RENAMED BY CURL"
-            # the second time, the record has the values already
-            assert (after["@odata.etag"] != before["@odata.etag"]) == (name == "first")
+            listed, changed = pasted(lines)
+            assert [each["number"] for each in listed] == ["CT000034"]
+            assert (changed["number"], changed["city"]) == ("CT000001", "Bremen")
+            companies.add(company_of(lines))
             process.send_signal(signal.SIGTERM)
             process.wait()
     assert len(companies) == 1
@@ -84,17 +71,61 @@ def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> Non
 
 def test_an_interrupted_quickstart_is_completed(migrated: Command) -> None:
     migrated.done("company", "create", "Comptoir Sample")
-    with migrated.started("serve", "--port", "0", "--quickstart") as process:
+    with migrated.started(*QUICKSTART) as process:
         assert any("-X PATCH" in line for line in ready_lines(process))
 
 
 def test_a_quickstart_is_short_and_names_the_documentation(migrated: Command) -> None:
-    migrated.done("sample", "--company-name", "Comptoir Sample")
-    with migrated.started("serve", "--port", "0", "--quickstart") as process:
+    with migrated.started(*QUICKSTART) as process:
         lines = ready_lines(process)
-        (token,) = [line for line in lines if "eyJ" in line]
-        assert token.startswith("export TOKEN=eyJ")
-        assert [line for line in lines if len(line) > 100 and line != token] == []
+        assert lines[0] == "Creating the company Comptoir Sample, on first use."
         assert len(lines) <= 12
+        # the folder of a test and its program have long paths
+        assert [line for line in lines if len(line) > 100 and "comptoir token)" not in line] == []
         (docs,) = [line.split()[-1] for line in lines if line.endswith("/docs")]
-        assert httpx.get(docs).status_code == 200
+        with http_client() as client:
+            assert client.get(docs).status_code == 200
+
+
+def test_a_quickstart_keeps_whole_requests(migrated: Command) -> None:
+    with migrated.started(*QUICKSTART) as process, http_client() as browser:
+        (link,) = [word for line in ready_lines(process) for word in line.split() if "#" in word]
+        address, _, code = link.partition("#")
+        own = {"Sec-Fetch-Site": "same-origin"}
+        assert browser.post(address, data={"code": code}, headers=own).status_code == 303
+        page = browser.get(address.replace("/login", "/requests"))
+        assert "Recording: bodies" in page.text
+
+
+def test_requests_are_kept_only_for_a_console(command: Command) -> None:
+    config = command.folder / "comptoir.toml"
+    config.write_text('inspect = "heads"\nconsole = "off"\n', encoding="utf-8")
+    fault = command.fault("serve", "--config", config)
+    assert "inspect is heads, but the console, which shows requests, is not served." in fault
+
+
+def test_faults_where_others_use_the_service_need_the_config_file(command: Command) -> None:
+    config = command.folder / "comptoir.toml"
+    config.write_text('public_url = "https://erp.example.com/api"\n', encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        serving = ("serve", "--config", config, "--port", str(taken.getsockname()[1]))
+        fault = command.fault(*serving, "--faults")
+        assert "clients use https://erp.example.com/api" in fault
+        assert 'Write faults = "on" into the config file' in fault
+        with config.open("a", encoding="utf-8") as more:
+            more.write('faults = "on"\n')
+        assert "is in use" in command.fault(*serving)
+        own = (*serving, "--public-url", "http://localhost:1/api")
+        assert "is in use" in command.fault(*own, "--faults")
+
+
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [
+        (("--fault-rules", "rules.json"), "fault_rules 'rules.json'. Set faults to on"),
+    ],
+)
+def test_settings_that_contradict_faults_are_errors(
+    options: tuple[str, ...], setting: str, command: Command
+) -> None:
+    assert f"invalid setting {setting}" in command.fault("serve", *options)

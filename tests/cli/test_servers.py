@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from comptoir.config import Settings
@@ -17,7 +16,10 @@ from comptoir.errors import OperatorError
 from comptoir.store.postgres import connection as postgres_connection
 from comptoir.store.postgres.connection import check_server, connect
 from support.command import Command
-from support.postgres import LOOPBACK, Databases, name_of
+from support.ports import LOOPBACK
+from support.postgres import Databases, name_of
+from support.sockets import http_client
+from support.waiting import PATIENCE_SECONDS
 
 COMMANDS = (("migrate",), ("company", "list"))
 
@@ -173,7 +175,7 @@ def test_an_old_server_is_reported(postgres_url: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(postgres_connection, "MINIMUM_VERSION", 99)
 
     async def checked() -> None:
-        connection = await connect(Settings(), postgres_url, seconds=5)
+        connection = await connect(Settings(), postgres_url, seconds=PATIENCE_SECONDS)
         try:
             await check_server(connection, postgres_url)
         finally:
@@ -256,7 +258,8 @@ def test_serve_waits_for_a_server_that_is_not_up(command: Command, tmp_path: Pat
     with command.started("serve", "--port", "0", "--database", url) as process:
         warning = process.stderr.readline().decode()
         greeting = process.stdout.readline().decode()
-        ready = httpx.get(urljoin(greeting.removeprefix("Serving ").strip(), "/readyz"))
+        with http_client() as client:
+            ready = client.get(urljoin(greeting.removeprefix("Serving ").strip(), "/readyz"))
         process.send_signal(signal.SIGTERM)
     assert warning.startswith("WARNING: cannot use the database postgresql://me:***@/x?host=")
     assert ready.status_code == 503

@@ -23,7 +23,14 @@ from support.command import Command
         ("STATEMENT_CACHE", "-1", "Use 0 or a greater number."),
         ("REPEATABILITY_SECONDS", "99999999", "Use at most 31622400, which is a year."),
         ("BASE_PATH", "api", "Use segments of letters, digits, - . _ and ~, each after a slash"),
-        ("LOG_LEVEL", "debug", "Use info, warning or off."),
+        ("BASE_PATH", "/comptoir/api", "Choose another first segment than the names of"),
+        ("OAUTH_TENANTS", "", "Use names of lower-case letters, digits, - and ."),
+        ("OAUTH_TENANTS", "one, Two", "Use names of lower-case letters, digits, - and ."),
+        ("ENVIRONMENTS", ",", "Use names of letters, digits, - . _ and ~, such as Production."),
+        ("ENVIRONMENTS", "Production, a/b", "Use names of letters, digits, - . _ and ~"),
+        ("INSTANCE", "../etc", "Use letters, digits, - . _ and ~."),
+        ("API_VERSION", "", "Use letters, digits, - . _ and ~."),
+        ("LOG_LEVEL", "loud", "Use debug, info, warning or off."),
         ("PUBLIC_URL", "example.com", "Start it with http:// or https://."),
         ("PUBLIC_URL", "http://h\udcff", "Use text in UTF-8, without control characters."),
         ("TOKEN_ISSUER", "\udcff", "Use text in UTF-8, without control characters."),
@@ -40,6 +47,24 @@ def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, reme
 
 
 @pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"BASE_PATH": "/bc/api"}, "Choose another first segment than bc or v2.0."),
+        ({"BASE_PATH": "/v2.0"}, "Choose another first segment than bc or v2.0."),
+        ({"OAUTH_TENANTS": "one, bc"}, "Choose other names than bc and v2.0."),
+        ({"INSTANCE": "API"}, "Choose another first segment than api or v2.0."),
+    ],
+)
+def test_the_addresses_of_a_profile_differ(given: dict[str, str], message: str) -> None:
+    """Under the profile standard, the same settings are valid."""
+    environment = {f"COMPTOIR_{name}": value for name, value in given.items()}
+    load_settings({}, environment)
+    with pytest.raises(OperatorError) as refused:
+        load_settings({}, {**environment, "COMPTOIR_PROFILE": "business-central"})
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("page_size = ", "is not TOML"),
@@ -47,6 +72,11 @@ def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, reme
         ("page_size = true", "has an invalid value of page_size. Use text or a number."),
         ("page_size = 'many'", "invalid setting page_size in"),
         ('token_issuer = "\\u0007"', "invalid setting token_issuer"),
+        (
+            "profile = 'busines-central'",
+            "invalid setting profile 'busines-central'. Did you mean business-central?",
+        ),
+        ("profile = ''", "invalid setting profile ''. Use standard or business-central."),
     ],
 )
 def test_an_invalid_config_file_is_named(content: str, message: str, tmp_path: Path) -> None:

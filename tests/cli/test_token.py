@@ -8,12 +8,12 @@ import pytest
 
 from comptoir.auth import Scope, TokenVerifier, VerifiedToken, load_keys
 from comptoir.cli.token import parse_ttl
-from support.command import COMPANY, OTHER_COMPANY, Command
+from support.command import COMPANY, OTHER_COMPANY, Command, guids
 
 
 def examined(command: Command, token: str) -> VerifiedToken:
     keys = load_keys(command.folder / "keys")
-    return TokenVerifier(keys.trusted, "comptoir", "comptoir").verify(token)
+    return TokenVerifier(keys.trusted.get, "comptoir", "comptoir").verify(token)
 
 
 def test_by_default_a_token_reads_and_writes_all_companies_for_an_hour(command: Command) -> None:
@@ -48,6 +48,10 @@ def test_a_lifetime_has_a_number_and_a_unit(text: str, seconds: int) -> None:
         (["--scope", " "], "a token needs a scope"),
         (["--scope", "records.read\xa0admin"], "invalid --scope 'records.read"),
         (["--company", "17"], "'17' is not a company's id"),
+        (
+            [part for each in guids(101) for part in ("--company", each)],
+            "a token cannot contain 101 companies",
+        ),
         (["--ttl", "1w"], "invalid --ttl '1w'"),
         (["--ttl", "0s"], "invalid --ttl '0s'"),
         (["--ttl", "-1h"], "invalid --ttl '-1h'"),
@@ -84,7 +88,9 @@ def test_an_unknown_company_causes_a_warning(ready: Command) -> None:
     issued = ready.done("token", "--company", COMPANY, "--company", unknown)
     assert examined(ready, issued.out.strip()).principal.companies == frozenset({COMPANY, unknown})
     (warning,) = issued.err.splitlines()
-    assert warning.startswith(f"WARNING: there is no company {unknown}. List the companies with")
+    assert warning.startswith(
+        f"WARNING: the company {unknown} does not exist. List the companies with"
+    )
     assert ready.done("token", "--company", COMPANY).err == ""
     assert ready.done("token").err == ""
 
@@ -93,7 +99,8 @@ def test_a_failing_lookup_of_companies_causes_a_warning(command: Command) -> Non
     issued = command.done("token", "--company", COMPANY)
     assert examined(command, issued.out.strip()).principal.companies == frozenset({COMPANY})
     (warning,) = issued.err.splitlines()
-    assert warning.startswith("WARNING: --company was not checked: there is no database")
+    assert warning.startswith("WARNING: --company was not checked: the database ")
+    assert "does not exist. Create it" in warning
     assert not command.database.exists()
 
 

@@ -1,4 +1,4 @@
-"""Valid query options over the properties of a kind, at random: plain text makes none."""
+"""Valid query options over the properties of an entity set, at random: plain text makes none."""
 
 from collections.abc import Callable, Mapping
 
@@ -48,21 +48,21 @@ def _names(entity_set: EntitySet) -> Texts:
 
 @st.composite
 def _condition(draw: st.DrawFn, entity_set: EntitySet) -> str:
-    held = draw(st.sampled_from(_askable(entity_set)))
-    literals = _LITERALS[held.type.edm_name]
+    asked = draw(st.sampled_from(_askable(entity_set)))
+    literals = _LITERALS[asked.type.edm_name]
     form = draw(st.sampled_from(["comparison", "list", "test", "call", "relation"]))
-    if form == "call" and held.type.edm_name in _CALLS:
-        return draw(st.sampled_from(_CALLS[held.type.edm_name])).format(held.name)
+    if form == "call" and asked.type.edm_name in _CALLS:
+        return draw(st.sampled_from(_CALLS[asked.type.edm_name])).format(asked.name)
     relations = [each for each in entity_set.type.navigation if each.collection]
     if form == "relation" and relations:
         relation = draw(st.sampled_from(relations))
         key = MODEL.by_name[relation.target].type.key
         return f"{relation.name}/{draw(st.sampled_from(['any', 'all']))}(r:r/{key} ne null)"
     if form == "list":
-        return f"{held.name} in ({','.join(draw(st.lists(literals, min_size=1, max_size=3)))})"
-    if form == "test" and held.type.edm_name == "Edm.String":
-        return f"{draw(_TEXT_TESTS)}({held.name},{draw(literals)})"
-    return f"{held.name} {draw(_COMPARISONS)} {draw(literals)}"
+        return f"{asked.name} in ({','.join(draw(st.lists(literals, min_size=1, max_size=3)))})"
+    if form == "test" and asked.type.edm_name == "Edm.String":
+        return f"{draw(_TEXT_TESTS)}({asked.name},{draw(literals)})"
+    return f"{asked.name} {draw(_COMPARISONS)} {draw(literals)}"
 
 
 def _filters(entity_set: EntitySet) -> Texts:
@@ -128,7 +128,7 @@ OPTIONS: Mapping[str, Callable[[EntitySet], Texts]] = {
     "$format": lambda _: st.sampled_from(["json", "application/json;odata.metadata=full"]),
     "$compute": lambda entity_set: _names(entity_set).map(lambda name: f"{name} as same"),
 }
-"""Query option to texts of it that are valid for a kind; no text where the kind has none."""
+"""Query option to texts of it that are valid for an entity set; no text where it has none."""
 
 _PARTS: SearchStrategy[dict[str, JsonValue]] = st.builds(
     lambda url, group: {"method": "GET", "url": url, **group},
@@ -145,8 +145,8 @@ BATCHES: SearchStrategy[JsonValue] = st.lists(_PARTS, max_size=3).map(_batch)
 """Bodies of batches, of reads; an address that leads nowhere is refused on its own."""
 
 
-def found_at(path: str, kind: EntitySet) -> EntitySet:
-    """The kind of the records that a path leads to: past a relation it may be another one."""
+def found_at(path: str, entity_set: EntitySet) -> EntitySet:
+    """The entity set of the records that a path leads to; a relation may lead to another one."""
     last = path.removesuffix("/$count").removesuffix("/$ref").rpartition("/")[2]
-    targets = {each.name: each.target for each in kind.type.navigation}
-    return MODEL.by_name[targets.get(last, kind.name)]
+    targets = {each.name: each.target for each in entity_set.type.navigation}
+    return MODEL.by_name[targets.get(last, entity_set.name)]

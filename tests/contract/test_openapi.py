@@ -62,7 +62,7 @@ def test_answers_are_as_described(
     tag: str, mode: GenerationMode, document: Document, server: Server
 ) -> None:
     company = stock(server.new_company())
-    kind = MODEL.by_name.get(tag)
+    entity_set = MODEL.by_name.get(tag)
     api = configured(pointed(document, company.id))
     headers = {"Authorization": f"Bearer {company.token}"}
 
@@ -75,7 +75,7 @@ def test_answers_are_as_described(
 
     for operation in operations(api):
         if tag_of(operation) == tag:
-            play(operation, kind, mode, company, ask)
+            play(operation, entity_set, mode, company, ask)
 
 
 def configured(document: Document) -> BaseSchema:
@@ -101,14 +101,14 @@ def operations(api: BaseSchema) -> Iterator[Operation]:
 
 
 def tag_of(operation: Operation) -> str:
-    """The kind that an operation is about, or the service."""
+    """The entity set that an operation is about, or the service."""
     (tag,) = operation.definition.raw["tags"]
     return str(tag)
 
 
 def play(
     operation: Operation,
-    kind: EntitySet | None,
+    entity_set: EntitySet | None,
     mode: GenerationMode,
     company: Company,
     ask: Callable[[Request], None],
@@ -119,14 +119,13 @@ def play(
         max_examples=EXAMPLES,
         derandomize=True,
         database=None,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(st.data())
     def example(data: st.DataObject) -> None:
         case = data.draw(cases)
         if mode is GenerationMode.POSITIVE:
-            make_sense(case, kind, data)
+            make_sense(case, entity_set, data)
             if TOKEN in case.headers:
                 case.headers[TOKEN] = f"{company.stored.incarnation}.1"
         ask(case)
@@ -134,8 +133,8 @@ def play(
     example()
 
 
-def make_sense(case: Request, kind: EntitySet | None, data: st.DataObject) -> None:
-    """Keep the rules that OpenAPI has no words for, and ask what is valid for the kind.
+def make_sense(case: Request, entity_set: EntitySet | None, data: st.DataObject) -> None:
+    """Keep the rules that OpenAPI has no words for, and ask what is valid for the entity set.
 
     The headers of a repeatable request go together, and not long after the request was sent first;
     a PUT has one guard; parts of a batch have ids of their own, and schemathesis writes no
@@ -156,11 +155,11 @@ def make_sense(case: Request, kind: EntitySet | None, data: st.DataObject) -> No
             case.headers.pop("OData-MaxVersion", None)
     if case.operation.path.endswith("$batch"):
         case.media_type, case.body = "application/json", data.draw(BATCHES)
-    if kind is None:
+    if entity_set is None:
         return
-    if kind.key_narrows:
+    if entity_set.key_narrows:
         case.headers.pop("OData-MaxVersion", None)
-    found = found_at(case.operation.path, kind)
+    found = found_at(case.operation.path, entity_set)
     declared = {each.name for each in case.operation.query}
     for name in (name for name in OPTIONS if name in declared):
         case.query.pop(name, None)

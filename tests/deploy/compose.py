@@ -8,11 +8,12 @@ from typing import Literal
 import msgspec
 import yaml  # type: ignore[import-untyped]
 
+from support.dockerfile import stages
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "compose"
 
 _VARIABLE = re.compile(r"\$\{(\w+):\?\}")
-_COPIED = re.compile(r"^COPY (.+) \S+$", re.MULTILINE)
 
 
 class Build(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,6 +41,10 @@ class Service(msgspec.Struct, forbid_unknown_fields=True):
     environment: dict[str, str] = {}
     ports: list[str] = []
     volumes: list[str] = []
+    read_only: bool = False
+    tmpfs: list[str] = []
+    cap_drop: list[str] = []
+    security_opt: list[str] = []
     depends_on: dict[str, Dependency] = {}
     healthcheck: Health | None = None
     stop_grace_period: str = ""
@@ -67,8 +72,10 @@ class Service(msgspec.Struct, forbid_unknown_fields=True):
     def copied(self) -> Iterator[Path]:
         """The files and folders from which its image is built."""
         if self.dockerfile is not None:
-            for sources in _COPIED.findall(self.dockerfile.read_text()):
-                yield from (self.context / source for source in sources.split())
+            for stage in stages(self.dockerfile.read_text()):
+                for copy in stage.all("COPY"):
+                    if "from" not in copy.flags:
+                        yield from (self.context / source for source in copy.text.split()[:-1])
 
 
 class Compose(msgspec.Struct, forbid_unknown_fields=True):

@@ -10,12 +10,12 @@ import pytest
 
 from comptoir.config import HELP, environment_name, load_settings
 from deploy.compose import FOLDER, ROOT, Service, compose, example, variables
+from support.dockerfile import stages
 
 COMPOSE = compose()
 HOSTS = {name: each for name, each in COMPOSE.services.items() if each.is_ours and not each.command}
 NGINX = (FOLDER / "proxy" / "nginx.conf").read_text()
 PGBOUNCER = (FOLDER / "pgbouncer" / "start.sh").read_text()
-IN_CONTAINER = "127.0.0.1:8080"
 
 
 def limit(name: str, text: str) -> int:
@@ -68,9 +68,18 @@ def test_what_a_service_waits_for_comes_about(service: Service) -> None:
 def test_the_image_contains_the_files_of_the_context() -> None:
     host = HOSTS["one"]
     assert host.dockerfile is not None
-    ignored = host.dockerfile.with_name("Dockerfile.dockerignore").read_text()
+    ignored = (host.context / ".dockerignore").read_text()
     kept = {line[1:] for line in ignored.splitlines() if line.startswith("!")}
     assert {path.relative_to(ROOT).parts[0] for path in host.copied} == kept
+
+
+def test_the_hosts_write_to_their_volume_alone() -> None:
+    for each in HOSTS.values():
+        assert each.dockerfile is not None
+        image = stages(each.dockerfile.read_text())[-1]
+        places = [volume.partition(":")[2] for volume in each.volumes]
+        assert (each.read_only, each.tmpfs, each.cap_drop) == (True, ["/tmp"], ["ALL"])
+        assert places == [image.one("VOLUME").text]
 
 
 def test_the_hosts_are_behind_the_proxy_and_at_its_public_address() -> None:
@@ -80,8 +89,10 @@ def test_the_hosts_are_behind_the_proxy_and_at_its_public_address() -> None:
     for each in HOSTS.values():
         assert urlsplit(each.environment["COMPTOIR_PUBLIC_URL"]).netloc == published
         assert each.healthcheck is not None
-        assert f"http://{IN_CONTAINER}/readyz" in each.healthcheck.test[-1]
-        assert load_settings({}, {}).port == int(IN_CONTAINER.rpartition(":")[2])
+        settings = load_settings({}, each.environment)
+        assert settings.port == 8080
+        admin = f"http://{settings.admin_host}:{settings.admin_port}"
+        assert f"{admin}/readyz" in each.healthcheck.test[-1]
 
 
 def test_a_batch_passes_the_proxy() -> None:

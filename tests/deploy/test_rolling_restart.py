@@ -18,7 +18,7 @@ from deploy.compose import FOLDER, ROOT
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.nginx import proxied
-from support.postgres import free_port
+from support.ports import free_port
 from support.samples import PATHS
 from support.server import Server
 from support.sockets import http_client

@@ -17,7 +17,8 @@ from comptoir.config import load_settings
 from comptoir.store.migration import migrate
 from deploy.compose import FOLDER, compose
 from support.effort import go_without
-from support.postgres import LOOPBACK, ROLE, Postgres, free_port, open_folder
+from support.ports import LOOPBACK, free_port
+from support.postgres import ROLE, Postgres, open_folder
 from support.postgres_programs import Programs
 from support.programs import needed
 from support.service import Service

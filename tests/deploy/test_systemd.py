@@ -17,11 +17,10 @@ from support.databases import FreshDatabase
 from support.programs import finished, needed
 from support.server import Server
 from support.traces import ended
-from support.waiting import until
+from support.waiting import PATIENCE_SECONDS, until
 
 UNIT = ROOT / "deploy" / "systemd" / "comptoir.service"
 EXPOSURE = 3.0
-SECONDS = 60
 
 AS_ROOT = {"fchown"}
 """The calls of SQLite if it runs as root, as in these tests: to keep a file's owner."""
@@ -37,7 +36,7 @@ def settings(name: str) -> tuple[str, ...]:
 
 def analyze(*arguments: str | Path) -> str:
     program = needed("systemd-analyze", "systemd")
-    return finished([program, "--no-pager", *map(str, arguments)], {}, SECONDS)
+    return finished([program, "--no-pager", *map(str, arguments)], {})
 
 
 def calls_of(group: str) -> set[str]:
@@ -80,7 +79,7 @@ def test_systemd_knows_all_that_the_unit_says(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
     assert (told.returncode, [line for line in told.stderr.splitlines() if UNIT.name in line]) == (
         0,

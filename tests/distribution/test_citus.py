@@ -22,7 +22,7 @@ from comptoir.store.postgres.migration import (
 from support.command import Command
 from support.postgres import ADMINISTRATOR, ROLE, Databases, Postgres, name_of
 from support.postgres_proxy import StatementProxy, looks_a_type_up
-from support.samples import SAMPLES
+from support.samples import PATHS, SAMPLES
 from support.service import Service
 from support.shards import TABLES
 
@@ -224,6 +224,10 @@ def test_citus_accepts_the_distribution(
                 assert len(company.listed(resource)) == 1
                 company.catch_up(resource)
                 assert company.get(resource, "$search=desk").status_code == 200
+            # a write binds the JSON of the record
+            path = PATHS["contactsExt"]
+            assert company.patch(path, {"city": "Linz"}, "*").status_code == 200
+            assert company.record(path)["city"] == "Linz"
         tables = "SELECT table_name::TEXT FROM citus_tables WHERE citus_table_type = 'distributed'"
         found = {str(name).strip('"') for (name,) in server.asked(tables, name_of(url))}
         assert found == set(TABLES)

@@ -1,7 +1,8 @@
 """The pages of the documentation: their links, and their blocks, which are run as sessions.
 
 The `sh` blocks of a page are one session: they run in order, in one shell, as a reader pastes them.
-Blocks that must not run are marked `shell`. A `json` or `text` block after an `sh` block is the
+`python` and `javascript` blocks are programs that it runs, with the variables that it exports.
+Blocks that must not run are marked `shell`. A `json` or `text` block after a block that runs is the
 expected output: `…` marks omitted text, and ids, ETags, times and addresses may differ.
 """
 
@@ -22,6 +23,12 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _MARK = "-- end of block --"
+_COMMANDS = {
+    "sh": "{}",
+    "python": "python3 - << 'END'\n{}END\n",
+    "javascript": "node --input-type=module - << 'END'\n{}END\n",
+}
+"""The commands that run a block of a language."""
 _VARYING = (
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<guid>"),
     (re.compile(r'W/\\?"[0-9a-f]{8}\.\d+\\?"'), "<tag>"),
@@ -46,6 +53,7 @@ def pages() -> Sequence[Path]:
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "CHANGELOG.md",
+        ROOT / "examples" / "README.md",
         *sorted(DOCS.rglob("*.md")),
     ]
 
@@ -54,14 +62,15 @@ def steps(page: Path) -> list[Step]:
     """The session of a page."""
     text = page.read_text(encoding="utf-8")
     found: list[Step] = []
-    follows_sh = False
+    follows_step = False
     for block in _FENCE.finditer(text):
         language, content = block[1], block[2]
-        if language == "sh":
-            found.append(Step(text.count("\n", 0, block.start()) + 2, content, None))
-        elif language in ("json", "text") and follows_sh:
+        if language in _COMMANDS:
+            commands = _COMMANDS[language].format(content)
+            found.append(Step(text.count("\n", 0, block.start()) + 2, commands, None))
+        elif language in ("json", "text") and follows_step:
             found[-1] = Step(found[-1].line, found[-1].commands, content)
-        follows_sh = language == "sh"
+        follows_step = language in _COMMANDS
     return found
 
 
@@ -79,7 +88,6 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
         env={**environment, "PATH": path, "FORK_SERVER": str(fork_server().fileno())},
         pass_fds=[fork_server().fileno()],
         text=True,
-        timeout=200,
         check=False,
     )
     return done.stdout.split(f"\n{_MARK}\n")[: len(session)]

@@ -21,6 +21,14 @@ def test_every_internal_link_resolves(page: Path) -> None:
     assert broken == []
 
 
+def test_the_picture_in_the_readme_exists_and_is_small() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (path,) = re.findall(r"!\[[^\]]{20,}\]\(([^)]+)\)", text)
+    picture = (ROOT / path).read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 150_000
+
+
 def test_every_page_is_reached_from_the_index() -> None:
     """Readers do not find a page without a link to it."""
     reached = {

@@ -45,3 +45,5 @@ def test_the_session_prints_what_the_page_shows(server: Postgres, tmp_path: Path
         lines = [line for line in text.splitlines() if "pg_trgm cannot be had" not in line]
         said = "\n".join(lines)
         assert is_expected(step.expected or "", said), f"{PAGE.name}:{step.line}: {text}"
+    # the page has dropped its role
+    server.administer(f"CREATE ROLE {ROLE}")

@@ -22,7 +22,7 @@ from reference_pages import (
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, EntityType, Model, Property
 from comptoir.edm.types import GUID, TEXT
-from comptoir.errors import ERROR_TABLE, ErrorType
+from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE, Check, ErrorType
 from docs.pages import DOCS, ROOT
 from support.corpus import areas, cases
 
@@ -54,7 +54,7 @@ def test_an_outdated_and_a_missing_page_are_reported(tmp_path: Path) -> None:
 def test_missing_descriptions_are_reported() -> None:
     bare = EntityType("bare", "", (Property("id", GUID), Property("name", TEXT, "Its name.")))
     model = Model((*MODEL.sets, EntitySet("baresExt", bare)))
-    error = ErrorType("Silent", 400, "It says nothing.", "")
+    error = ErrorType("Silent", 400, Check.VALUES, "It says nothing.", "")
     assert list(undocumented(model, (*ERROR_TABLE, error))) == [
         "the error Silent has no meaning or no remedy",
         "baresExt has no description",
@@ -101,8 +101,9 @@ def test_a_setting_is_described_with_its_option_if_it_has_one() -> None:
 
 
 def test_every_error_has_its_row() -> None:
-    rows = [line for line in errors_page(ERROR_TABLE).splitlines() if line.startswith("| ")]
-    assert len(rows) == len(ERROR_TABLE) + 1
+    page = errors_page(ERROR_TABLE, OAUTH_ERROR_TABLE)
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert len(rows) == len(ERROR_TABLE) + 1 + len(OAUTH_ERROR_TABLE) + 1
 
 
 def test_a_command_is_described_with_its_arguments_and_options() -> None:

@@ -16,22 +16,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from docs.pages import DOCS, ROOT, Step, is_expected, links, run, steps
-from support.effort import IN_CI
-from support.programs import needed
+from support.programs import needed, node
+from support.waiting import until
 
+LIBRARIES = DOCS / "how-to" / "client-libraries.md"
+"""This page needs HTTPS."""
+REHEARSAL = DOCS / "how-to" / "rehearse-in-ci.md"
+"""This page needs faults, and the profile of Business Central."""
+WITH_THEIR_OWN = (LIBRARIES, REHEARSAL, DOCS / "how-to" / "postgresql.md")
+"""The pages with a service or a server of their own."""
 HOW_TOS = [
     DOCS / link
     for link in links(DOCS / "README.md")
-    # that page has a test with a PostgreSQL server
-    if link.startswith("how-to/") and link != "how-to/postgresql.md" and steps(DOCS / link)
+    if link.startswith("how-to/") and DOCS / link not in WITH_THEIR_OWN and steps(DOCS / link)
 ]
 """The how-tos with sessions, in the order of the index."""
 FIRST_STEPS = [ROOT / "README.md", DOCS / "tutorial.md"]
 """These pages use the sample company, in this order."""
+RUN = [each for each in (DOCS / "how-to").glob("*.md") if steps(each)]
+"""All how-tos with sessions."""
+IN_CONTROL = {
+    "companies": "name",
+    "clients": "name",
+    "roles": "name",
+    "issuers": "name",
+    "subscriptions": "id",
+}
+"""The tables with what a page may create besides records, and the column that names it."""
+CREATED = re.compile(r"comptoir (?:company create|sample --company-name) '([^']+)'")
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
-START_SECONDS = 60
 INSTALLED = Path(sys.executable).parent
 FORK_CLIENT = ROOT / "tests" / "support" / "fork_client.py"
 
@@ -46,10 +62,14 @@ class Service:
     folder: Path
     base_url: str
 
-    def companies(self) -> list[tuple[str, str]]:
-        """The names and ids of the companies."""
+    def created(self) -> set[tuple[str, str]]:
+        """The companies, clients, roles, issuers and subscriptions."""
         with closing(sqlite3.connect(self.folder / "data" / "comptoir.db")) as database:
-            return sorted(database.execute("SELECT name, company_id FROM companies"))
+            return {
+                (table, name)
+                for table, column in IN_CONTROL.items()
+                for (name,) in database.execute(f"SELECT {column} FROM {table}")
+            }
 
     def files(self) -> set[str]:
         """The files in the data folder, except those that SQLite and the service write."""
@@ -59,9 +79,9 @@ class Service:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Service]:
+def serving(folder: Path, *options: str) -> Iterator[Service]:
     """What `make serve` runs, on a free port."""
-    command = [str(INSTALLED / "comptoir"), "serve", "--quickstart", "--port", "0"]
+    command = [str(INSTALLED / "comptoir"), "serve", "--quickstart", "--port", "0", *options]
     (folder / ".venv" / "bin").mkdir(parents=True)
     for program in INSTALLED.iterdir():
         if program.name != "comptoir":
@@ -93,44 +113,88 @@ def _environment(**more: str) -> dict[str, str]:
 
 
 def _address(greeting: Path, process: subprocess.Popen[bytes]) -> str:
-    for _ in range(START_SECONDS * 10):
-        found = re.search(r"http://\S+/api\b", greeting.read_text())
-        if found:
-            return found[0]
-        try:
-            process.wait(0.1)
-        except subprocess.TimeoutExpired:
-            continue
-        break
-    pytest.fail(f"the service did not start: {greeting.read_text()}")
+    def look() -> str | None:
+        found = re.search(r"https?://\S+/api\b", greeting.read_text())
+        assert found is not None or process.poll() is None, greeting.read_text()
+        return None if found is None else found[0]
 
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
-def test_a_how_to_prints_what_it_shows_and_cleans_up(service: Service, page: Path) -> None:
-    files, companies = service.files(), service.companies()
-    assert_session(page, service)
-    assert sorted(service.files() ^ files) == []
-    assert service.companies() == companies
+    return until(look, "a service that has started")
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("before", [[], HOW_TOS[::-1]] if IN_CI else [[]], ids=len)
-def test_the_first_steps_print_what_they_show(tmp_path: Path, before: list[Path]) -> None:
-    """With CI=true also after all how-tos, in reverse order."""
+@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
+def test_a_how_to_prints_what_it_shows_and_cleans_up(service: Service, page: Path) -> None:
+    files, created = service.files(), service.created()
+    assert_session(page, service)
+    assert sorted(service.files() ^ files) == []
+    assert sorted(service.created() ^ created) == []
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_a_how_to_uses_a_company_of_its_own(page: Path) -> None:
+    """It does not depend on pages that were read before, nor on the sample of the quickstart."""
+    commands = "\n".join(step.commands for step in steps(page))
+    assert "Comptoir Sample" not in commands
+    if "$COMPANY" in commands:
+        before, *_ = commands.partition("$COMPANY")
+        assert CREATED.search(before), "create a company before its first use"
+
+
+def test_no_two_how_tos_use_the_same_company() -> None:
+    pages = [page for page in RUN for _ in set(CREATED.findall(page.read_text("utf-8")))]
+    names = {name for page in RUN for name in CREATED.findall(page.read_text("utf-8"))}
+    assert len(names) == len(pages) > 10
+
+
+@pytest.mark.timeout(600)
+def test_the_first_steps_print_what_they_show(tmp_path: Path) -> None:
     with serving(tmp_path) as service:
-        for page in [*before, *FIRST_STEPS]:
+        for page in FIRST_STEPS:
             assert_session(page, service)
-        assert len(service.companies()) == 1
+        assert [table for table, _ in service.created()] == ["companies"]
 
 
-def assert_session(page: Path, service: Service) -> None:
+@pytest.mark.timeout(600)
+def test_client_libraries_print_what_their_page_shows(tmp_path: Path) -> None:
+    """With the variables that the service prints, so that clients trust it."""
+    (tmp_path / "node_modules").symlink_to(node().packages, target_is_directory=True)
+    with serving(tmp_path, "--https") as service:
+        printed = (tmp_path / "greeting").read_text()
+        trusting = dict(re.findall(r"^export (\w+)=(/.+)$", printed, re.MULTILINE))
+        created = service.created()
+        assert_session(LIBRARIES, service, **trusting)
+        assert service.created() == created
+
+
+@pytest.mark.timeout(600)
+def test_a_rehearsal_prints_what_its_page_shows(tmp_path: Path, cache_folder: Path) -> None:
+    """The job in the page consists of commands that run here."""
+    workflow = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", REHEARSAL.read_text(), re.DOTALL)[0])
+    (job,) = workflow["jobs"].values()
+    lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
+    session = [line for step in steps(REHEARSAL) for line in step.commands.splitlines()]
+    others = [line for line in lines if line not in session]
+    assert [line.split(" ")[:2] for line in others] == [
+        ["pip", "install"],
+        ["comptoir", "serve"],
+        ["curl", "-sS"],
+    ]
+    options = ("--profile", "business-central", "--faults")
+    assert f"--quickstart {' '.join(options)}" in others[1]
+    assert job["env"]["BASE"] == "http://127.0.0.1:8080/api"
+    with serving(tmp_path, *options) as service:
+        created = service.created()
+        assert_session(REHEARSAL, service, XDG_CACHE_HOME=str(cache_folder))
+        assert service.created() == created
+
+
+def assert_session(page: Path, service: Service, **variables: str) -> None:
     """Run the session of a page, and fail with the differences between the page and its output."""
     session = steps(page)
     for program, package in PROGRAMS.items():
         if any(re.search(rf"\b{program} ", step.commands) for step in session):
             needed(program, package)
-    printed = run(session, service.folder, _environment(BASE=service.base_url))
+    printed = run(session, service.folder, _environment(BASE=service.base_url, **variables))
     assert len(printed) == len(session)
     found = [
         _difference(page, step, text)

@@ -94,3 +94,9 @@ def test_an_invalid_declaration_is_refused(fault: str) -> None:
 def test_a_valid_declaration_is_accepted() -> None:
     assert Model((*MODEL.sets, *thing())).by_name["thingsExt"].type.key_property.name == "id"
     assert [each.name for each in Model(seen(View("thingsExt", SAME))).stored] == ["thingsExt"]
+
+
+@pytest.mark.parametrize("aliases", [{"thingsExt": "thingsExt"}, {"things": "nothingExt"}])
+def test_an_alias_is_another_name_of_a_set(aliases: dict[str, str]) -> None:
+    with pytest.raises(ModelFault, match="an alias is the name of a set, or names none"):
+        Model(thing(), aliases)

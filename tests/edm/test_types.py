@@ -130,6 +130,8 @@ def test_an_instant_is_stored_in_utc_with_milliseconds(local: datetime, minutes:
     "text",
     [
         "2026-02-30T00:00:00Z",
+        "2026-02-30T00:00:00.000Z",
+        "2026-01-01T24:00:00.000Z",
         "2026-01-01",
         "2026-01-01T25:00:00Z",
         "2026-01-01T00:00:00",

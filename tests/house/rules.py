@@ -22,30 +22,46 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("refusals",),
-    ("config", "edm"),
+    ("refusals", "profiles"),
+    ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata", "samples"),
-    ("plan",),
+    ("plan", "rehearsal"),
     ("sql", "response"),
     ("store",),
+    ("events",),
     ("service", "transfer"),
+    ("inspector",),
     ("http",),
-    ("app",),
+    ("console",),
+    ("app", "testing"),
     ("cli",),
     ("__main__",),
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
 IMPORTS_ONLY = {
+    "profiles": {PACKAGE, "errors", "messages"},
+    "outgoing": {PACKAGE, "errors", "messages"},
     "request": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "config"},
-    "metadata": {PACKAGE, "errors", "messages", "config", "edm"},
+    "rehearsal": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "edm", "request"},
+    "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
+    "testing": {PACKAGE, "errors", "messages", "config", "auth"},
 }
 IMPORTED_ONLY_BY = {
     "catalog": {"app", "cli"},
+    "jinja2": {"console"},
     "sqlalchemy": {"sql", "store"},
     "alembic": {"store"},
+    "aiohttp": {"outgoing"},
+    "pytest": {"testing"},
 }
 PRINTING = {"cli"}
+NAMING_PROFILES = {"profiles", "config", "testing", "cli"}
+"""The stations that know the names of profiles; the others receive their parts."""
+
+PROFILE = "business-central"
+FOLLOWING = {"plan", "service"}
+"""The stations that judge what a client may read."""
 IMPORTING = {"import_module", "__import__", "resolve_name"}
 GENERATED = f"{PACKAGE}.store.migrations.versions"
 
@@ -56,7 +72,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|User
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 MESSAGE_ARGUMENTS = {
+    "OAuthRefusal": (1, 2),
     "OperatorError": (0, 1),
+    "Problem": (1, 2),
     "Refusal": (1, 2),
     "UnreachableError": (0, 1),
     "message": (0, 1),
@@ -64,7 +82,9 @@ MESSAGE_ARGUMENTS = {
 }
 """The positions of `problem` and `remedy` in the arguments of a call."""
 
-UNPLAIN = re.compile(r"(?<![Tt]here )\bis no \b|\b(?:I|[Ww]e|us|[Oo]ur|[Mm]y)\b")
+UNPLAIN = re.compile(
+    r"\bis no \b|(?:^|[:.] )[Tt]here (?:already )?(?:is|are)\b|\b(?:I|[Ww]e|us|[Oo]ur|[Mm]y)\b"
+)
 ATOMIC_GROUP = re.compile(r"\(\?>|\)(?:[*+?]|\{[\d,]+\})\+")
 
 
@@ -272,6 +292,44 @@ def functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST
         yield from functions_of(node, inner)
 
 
+def followed_relations(source: Source) -> Iterator[Violation]:
+    """The set that a navigation property leads to is found only where its rights are judged."""
+    if source.station not in FOLLOWING:
+        return
+    for name, function in functions_of(source.tree):
+        for node in ast.walk(function):
+            if (
+                isinstance(node, ast.Subscript)
+                and _last_name(node.value) == "by_name"
+                and isinstance(node.slice, ast.Attribute)
+                and node.slice.attr == "target"
+            ):
+                yield Violation(
+                    source.path,
+                    node.lineno,
+                    f"{source.name}:{name}",
+                    f"{name} follows a navigation property: judge the right to read its set by "
+                    "plan.rights, and add the place with its reason to FOLLOWED in test_house.py",
+                )
+
+
+def profile_names(source: Source) -> Iterator[Violation]:
+    """Stations act by the parts of a profile, not by its name."""
+    if source.station in NAMING_PROFILES:
+        return
+    for node in ast.walk(source.tree):
+        is_name = isinstance(node, ast.Attribute) and node.attr == "profile"
+        is_text = isinstance(node, ast.Constant) and PROFILE in str(node.value)
+        if is_name or is_text:
+            yield Violation(
+                source.path,
+                getattr(node, "lineno", 1),
+                source.name,
+                "asks for a profile's name: add what differs to the record in profiles/record.py, "
+                "and act by that part of settings.behaviour",
+            )
+
+
 def long_modules(source: Source) -> Iterator[Violation]:
     """A module has a limit of lines."""
     lines = len(source.text.splitlines())
@@ -403,7 +461,10 @@ def message_forms(source: Source) -> Iterator[Violation]:
         end = last.value if isinstance(last, ast.Constant) else None
         fault = ""
         if UNPLAIN.search(written):
-            fault = "a message with the first person or 'is no': name the subject, write 'is not'"
+            fault = (
+                "a message with the first person, 'is no' or 'there is': begin with its subject, "
+                "write 'is not' or 'does not exist'"
+            )
         elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!")):
             fault = "a remedy is one or more whole sentences: end it with a full stop"
         elif not is_remedy and isinstance(end, str) and end.endswith("."):

@@ -16,6 +16,8 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 
 # "module:function" or "module", and the reason. An entry that is not needed fails, too.
 BLIND_EXCEPTS: Mapping[str, str] = {
+    "comptoir.events.sender:_going_on": "deliveries go on, and the cause goes to the log",
+    "comptoir.console.guards:Guards.__call__": "whatever fails, the user gets a page",
     "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
@@ -24,12 +26,20 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.store.sqlite.writer:SqliteWriter._run": "its fault goes to whoever waits for it",
 }
 LATE_IMPORTS: Mapping[str, str] = {
-    "comptoir.catalog:_declared": "a kind is found by its file",
+    "comptoir.catalog:_declared": "an entity set is found by its file",
     "comptoir.cli.help:LateCommand.imported": "a command imports its subcommand alone",
     "comptoir.cli.runner:progress_bar": "only a terminal shows progress",
+    "comptoir.cli.serve:_begin_rehearsal": "only workers with faults share a rehearsal",
     "comptoir.cli.serve:_sample_company": "only a quickstart creates a sample company",
     "comptoir.cli.serve:_serve": "only a quickstart prints commands to try",
+    "comptoir.cli.serve:_with_local_certificate": "only --https creates a certificate",
     "comptoir.cli.token:token": "only a token for a company needs the store",
+    "comptoir.auth.issuer_terms:check_issuer": "only a new issuer needs aiohttp",
+    "comptoir.app:_console": "only the console needs Jinja2",
+    "comptoir.app:_fetch.fetcher": "only a service with an outside issuer needs aiohttp",
+    "comptoir.app:_post_form.poster": "only a login through an outside issuer needs aiohttp",
+    "comptoir.app:_rehearsed": "only a service with faults rehearses",
+    "comptoir.app:_subscriptions": "only a profile with subscriptions needs them, and aiohttp",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
     "comptoir.transfer.files:read_parquet": "Parquet is optional",
     "comptoir.store.migration:check_replica": "asyncpg is for PostgreSQL alone",
@@ -39,6 +49,12 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }
 ANY_TYPES: Mapping[str, str] = {}
+FOLLOWED: Mapping[str, str] = {
+    "comptoir.plan.target:_Resolver._related": "judge_target judges the steps of a path",
+    "comptoir.plan.related:_related": "judged in the next lines",
+    "comptoir.plan.fields:ExpandBinder.related": "_names judges what an item expands",
+    "comptoir.plan.expressions.paths:PathBinder._followed": "judged in the next line",
+}
 
 OF_ALL_MODULES = (rules.unknown_stations, rules.wrong_directions, rules.cycles)
 OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, str]] = {
@@ -52,6 +68,8 @@ OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, st
     rules.bare_todos: {},
     rules.atomic_groups: {},
     rules.message_forms: {},
+    rules.followed_relations: FOLLOWED,
+    rules.profile_names: {},
 }
 
 

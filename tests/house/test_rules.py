@@ -39,6 +39,10 @@ def long_function(lines: int) -> str:
         ("request/path.py", "from comptoir.edm import Model"),
         ("metadata/csdl.py", "from comptoir.catalog import MODEL"),
         ("metadata/csdl.py", "from comptoir.auth import keys"),
+        ("testing/service.py", "from comptoir.app import application"),
+        ("http/rehearsing/control.py", "from comptoir.testing.control import ControlClient"),
+        ("cli/rehearse.py", "import pytest"),
+        ("rehearsal/clock.py", "from comptoir.auth import Clock"),
         ("http/api.py", "from comptoir.catalog import MODEL"),
         ("plan/bind.py", "import comptoir.catalog.contact"),
         ("plan/bind.py", "import sqlalchemy as sa"),
@@ -61,6 +65,7 @@ def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
         ("edm/types.py", "from comptoir import __version__"),
         ("request/path.py", "from comptoir.errors import BAD_REQUEST"),
         ("metadata/csdl.py", "from comptoir.edm import Model"),
+        ("rehearsal/rules.py", "from comptoir.request import payload"),
         ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
         ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
         ("transfer/load.py", "from comptoir.store.store import Store"),
@@ -140,6 +145,8 @@ BROKEN: list[tuple[Rule, str, int]] = [
     (rules.message_forms, "OperatorError('No file', remedy=f'{x}: create it')", 1),
     (rules.message_forms, "problem = f'{x} is no property'", 1),
     (rules.message_forms, "problem = 'We do not know it'", 1),
+    (rules.message_forms, "problem = f'There is no company {x}'", 1),
+    (rules.message_forms, "problem = f'there already is a company {x}'", 1),
 ]
 KEPT: list[tuple[Rule, str]] = [
     (rules.late_imports, "import json\ndef late():\n    pass"),
@@ -156,7 +163,7 @@ KEPT: list[tuple[Rule, str]] = [
         "Refusal(BAD_REQUEST, f'{x} is wrong', f'Did you mean {y}?', target='x.')",
     ),
     (rules.message_forms, "problem = 'It is ' + y\nremedy = f'Use {y}'"),
-    (rules.message_forms, "problem = 'There is no company'"),
+    (rules.message_forms, "problem = 'The company does not exist'"),
     (rules.message_forms, "parse('x is no y.')"),
 ]
 
@@ -219,3 +226,22 @@ def test_a_test_folder_as_a_package_is_found() -> None:
     paths = ["tests/http/__init__.py", "tests/support/__init__.py", "src/comptoir/__init__.py"]
     (found,) = rules.test_packages(paths)
     assert found.path == "tests/http/__init__.py"
+
+
+def test_a_navigation_property_that_is_followed_is_found() -> None:
+    text = "class Views:\n    def related(self):\n        return self._model.by_name[each.target]\n"
+    (found,) = rules.followed_relations(module("service/views.py", text))
+    assert (found.line, found.place) == (3, "comptoir.service.views:Views.related")
+    assert not list(rules.followed_relations(module("metadata/csdl.py", text)))
+    other = text.replace("each.target", "each.name")
+    assert not list(rules.followed_relations(module("service/views.py", other)))
+
+
+@pytest.mark.parametrize(
+    "text", ["if settings.profile in given:\n    pass\n", 'wanted = "business-central"\n']
+)
+def test_a_station_that_asks_for_a_profile_is_found(text: str) -> None:
+    (found,) = rules.profile_names(module("service/writes.py", text))
+    assert (found.line, found.place) == (1, "comptoir.service.writes")
+    assert not list(rules.profile_names(module("config.py", text)))
+    assert not list(rules.profile_names(module("service/writes.py", "settings.behaviour.writes")))

@@ -3,24 +3,29 @@
 import asyncio
 import gc
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, suppress
 
 import pytest
 import uvloop
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 from uvicorn.server import ServerState
 
 from comptoir.config import Settings
-from comptoir.http.protocol import GatheringTransport, Protocol, ServerConfig
+from comptoir.http.protocol import MAX_PIPELINED, Protocol, ServerConfig
+from comptoir.http.transport import GatheringTransport
 from support.sockets import head
+from support.waiting import PATIENCE_SECONDS
 
 RESPONSE = b"x" * (400 << 10)
-STALL_SECONDS = 0.2
-LONG = 20.0
+STALL_SECONDS = 0.5
 BUFFER = 16 << 10
 PIECE = 64 << 10
+BODY_BYTES = 16 << 20
+READ_BYTES = 256 << 10
+"""The most bytes that an event loop reads from a socket at once."""
 
 
 class Responder(asyncio.Protocol):
@@ -83,7 +88,7 @@ def test_a_client_that_reads_nothing_is_cut_off_after_the_close(runner: asyncio.
         server, client = await connected(lost)
         async with server:
             with closing(client):
-                await asyncio.wait_for(lost.wait(), LONG)
+                await asyncio.wait_for(lost.wait(), PATIENCE_SECONDS)
 
     runner.run(run())
 
@@ -94,7 +99,7 @@ def test_a_connection_that_was_cut_off_is_no_longer_watched(runner: asyncio.Runn
         server, client = await connected(lost)
         async with server:
             with closing(client):
-                await asyncio.wait_for(lost.wait(), LONG)
+                await asyncio.wait_for(lost.wait(), PATIENCE_SECONDS)
         gc.collect()
         # a timer would refer to it
         assert not [each for each in gc.get_objects() if isinstance(each, GatheringTransport)]
@@ -108,9 +113,24 @@ def test_a_client_that_reads_slowly_gets_the_whole_response(runner: asyncio.Runn
         server, client = await connected(lost)
         async with server:
             with closing(client):
-                return await asyncio.wait_for(received(client, lost), LONG)
+                return await asyncio.wait_for(received(client, lost), PATIENCE_SECONDS)
 
     assert runner.run(run()) == len(RESPONSE)
+
+
+@asynccontextmanager
+async def serving(
+    app: ASGIApp, keep_alive: int = 75, **given: str
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server of this application."""
+    config = ServerConfig(app, Settings(**given))  # type: ignore[arg-type]
+    config.timeout_keep_alive = keep_alive
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Protocol(config, ServerState(), {}), "127.0.0.1", 0)
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        with closing(writer):
+            yield reader, writer
 
 
 def test_a_connection_whose_body_outlasts_its_response_is_idle_afterwards(
@@ -119,18 +139,89 @@ def test_a_connection_whose_body_outlasts_its_response_is_idle_afterwards(
     """It is closed like any other connection without a request."""
 
     async def run() -> None:
-        config = ServerConfig(PlainTextResponse("early"), Settings())
-        config.timeout_keep_alive = 1
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(
-            lambda: Protocol(config, ServerState(), {}), "127.0.0.1", 0
-        )
-        async with server:
-            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            with closing(writer):
-                writer.write(head("POST", "/", {"Content-Length": "2"}) + b"{")
-                await reader.readuntil(b"early")
-                writer.write(b"}")
-                assert await asyncio.wait_for(reader.read(), LONG) == b""
+        async with serving(PlainTextResponse("early"), keep_alive=1) as (reader, writer):
+            writer.write(head("POST", "/", {"Content-Length": "2"}) + b"{")
+            await reader.readuntil(b"early")
+            writer.write(b"}")
+            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
 
     runner.run(run())
+
+
+def test_an_idle_connection_is_closed_after_its_last_request(runner: asyncio.Runner) -> None:
+    """The requests after the first one do not start a timer of their own."""
+
+    async def run() -> None:
+        async with serving(PlainTextResponse("short"), keep_alive=1) as (reader, writer):
+            for _ in range(200):
+                writer.write(head("GET", "/", {}))
+                await reader.readuntil(b"short")
+            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
+
+    runner.run(run())
+
+
+def test_a_malformed_request_is_refused_in_the_form_of_the_profile(
+    runner: asyncio.Runner,
+) -> None:
+    async def run() -> tuple[bytes, bytes]:
+        app = PlainTextResponse("unused")
+        answered = []
+        for profile in ("standard", "business-central"):
+            async with serving(app, profile=profile) as (reader, writer):
+                writer.write(b"GET / HTTP/1.1\r\n\r\n")
+                answered.append(await asyncio.wait_for(reader.read(), PATIENCE_SECONDS))
+        return answered[0], answered[1]
+
+    plain, named = runner.run(run())
+    assert b'"target":"Host"' in plain
+    assert b"CorrelationId" not in plain
+    assert b"comptoir-profile" not in plain
+    assert b'"target"' not in named
+    assert b"  CorrelationId:  " in named
+    assert b"comptoir-profile: business-central/28" in named
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        PlainTextResponse("", headers={"x-split": "a\r\nx-other: b"}),
+        PlainTextResponse("", headers={"x-nul": "a\0"}),
+        PlainTextResponse("short", headers={"content-length": "6"}),
+        PlainTextResponse("long", headers={"content-length": "3"}),
+    ],
+    ids=["two lines", "a control character", "too short a body", "too long a body"],
+)
+def test_a_response_that_would_break_the_framing_is_not_sent(
+    runner: asyncio.Runner, response: PlainTextResponse
+) -> None:
+    async def run() -> None:
+        async with serving(response) as (reader, writer):
+            writer.write(head("GET", "/", {}))
+            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
+
+    runner.run(run())
+
+
+def test_nothing_is_read_while_a_request_waits(runner: asyncio.Runner) -> None:
+    """Otherwise each response lets more of the body of a waiting request into memory."""
+    pieces: list[int] = []
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        while scope["method"] == "POST" and sum(pieces) < BODY_BYTES:
+            pieces.append(len((await receive())["body"]))
+        await PlainTextResponse("ok")(scope, receive, send)
+
+    async def run() -> None:
+        earlier = MAX_PIPELINED // 2
+        async with serving(respond) as (reader, writer):
+            writer.write(head("GET", "/", {}) * earlier)
+            writer.write(head("POST", "/", {"Content-Length": f"{BODY_BYTES}"}))
+            writer.write(bytes(BODY_BYTES))
+            for _ in range(earlier + 1):
+                await reader.readuntil(b"ok")
+
+    runner.run(run())
+    assert sum(pieces) == BODY_BYTES
+    # one read before the pause, and one at its end
+    assert pieces[0] <= 2 * READ_BYTES

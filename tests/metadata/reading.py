@@ -14,9 +14,16 @@ ANNOUNCED = Capabilities(
     filter_functions=("contains", "startswith"),
     transformations=("filter", "groupby", "aggregate"),
     methods_of=lambda _: ("min", "max"),
+    unsupported=frozenset(),
+    tracks_changes=True,
     expand_levels=3,
     read_scope="records.read",
     write_scope="records.write",
+    token_url="https://comptoir.example/comptoir/oauth2/v2.0/token",
+    sets_at_root=False,
+    refuses_computed=False,
+    inserts_related=False,
+    edit_terms=False,
 )
 EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
 EDMX = "{http://docs.oasis-open.org/odata/ns/edmx}"

@@ -9,16 +9,18 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import ERROR_TABLE
 from comptoir.metadata.openapi import openapi_document
+from comptoir.profiles import PROFILES
 from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
 from support.programs import needed_module
 from support.specimen import WITH_SPECIMENS
 
 SETTINGS = Settings()
+REHEARSED = load_settings({"profile": "business-central"}, environment={})
 METHODS = ("get", "post", "patch", "put", "delete")
 SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
 
@@ -220,8 +222,16 @@ def test_operations_name_the_required_scope() -> None:
             assert "security" not in operation
         else:
             scope = "records.read" if method == "get" else "records.write"
-            assert operation["security"] == [{"bearer": [scope]}]
-    assert document()["security"] == [{"bearer": []}]
+            assert operation["security"] == [{"oauth2": [scope]}, {"bearer": [scope]}]
+    assert document()["security"] == [{"oauth2": []}, {"bearer": []}]
+
+
+def test_the_document_names_the_token_endpoint() -> None:
+    schemes = member(document(), "components", "securitySchemes")
+    assert member(schemes, "bearer")["scheme"] == "bearer"
+    flow = member(schemes, "oauth2", "flows", "clientCredentials")
+    assert flow["tokenUrl"] == ANNOUNCED.token_url
+    assert set(member(flow, "scopes")) == {"records.read", "records.write"}
 
 
 def test_every_error_has_its_meaning_and_remedy() -> None:
@@ -247,3 +257,51 @@ def test_the_servers_are_the_base_url_and_the_base_path() -> None:
     settings = replace(SETTINGS, public_url="https://erp.example/office/api/")
     servers = cast("list[Object]", document(settings=settings)["servers"])
     assert [each["url"] for each in servers] == ["https://erp.example/office/api", "/office/api"]
+
+
+def test_a_profile_has_its_own_guards_of_writes() -> None:
+    whole = document(settings=REHEARSED)
+    guards = {
+        "post": None,
+        "patch": "If-Match",
+        "put": "If-Match",
+        "delete": "If-Match-optional",
+    }
+    for _, method, operation in operations(whole):
+        named = [
+            str(each["$ref"]).rpartition("/")[2]
+            for each in cast("list[Object]", operation["parameters"])
+        ]
+        found = [each for each in named if each.startswith("If-Match")]
+        assert found == [guards[method]] if guards.get(method) else found == []
+        assert "If-None-Match-any" not in named
+    shared = member(whole, "components", "parameters")
+    assert member(shared, "If-Match")["required"] is True
+    assert "required" not in member(shared, "If-Match-optional")
+    assert "return-no-content" in str(member(shared, "Prefer-return")["description"])
+    created = member(whole, "paths", address(MODEL.by_name["itemsExt"]), "post", "responses", "201")
+    assert "ETag" not in member(created, "headers")
+
+
+def test_a_profile_has_its_own_errors() -> None:
+    whole = document(settings=REHEARSED)
+    responses = member(whole, "components", "responses")
+    for verdict in PROFILES["business-central"].errors.values():
+        if verdict.media == "json":
+            assert verdict.code in str(member(responses, f"refused-{verdict.status}")["content"])
+    for code in ("Internal_RecordNotFound", "Internal_DatabaseBusy", "Request_LinkExpired"):
+        assert code not in str(responses)
+    used = {
+        status.removeprefix("refused-")
+        for _, _, operation in operations(whole)
+        for status in member(operation, "responses")
+        if int(status) >= 400
+    }
+    assert {f"refused-{status}" for status in used} == responses.keys() - {"refused-405"}
+    assert not {"410", "428"} & used
+
+
+def test_a_profile_names_the_other_names_of_sets() -> None:
+    assert "`customers` is `customersExt`" in str(
+        member(document(settings=REHEARSED), "info")["description"]
+    )

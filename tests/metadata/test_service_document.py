@@ -21,7 +21,11 @@ class Document(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def document(company_id: str | None, level: str = "minimal") -> Document:
-    content = service_document(MODEL, BASE, company_id, level)
+    if company_id is None:
+        content = service_document(BASE, (MODEL.companies,), level)
+    else:
+        root = f"{BASE}/companies({company_id})"
+        content = service_document(root, MODEL.per_company, level)
     return msgspec.json.decode(content, type=Document)
 
 

@@ -18,7 +18,8 @@ from comptoir.store.migration import make_ready
 from postgres.conftest import Served, migrated
 from support.client import record
 from support.effort import go_without
-from support.postgres import LOOPBACK, Databases, Postgres, free_port, name_of
+from support.ports import LOOPBACK, free_port
+from support.postgres import Databases, Postgres, name_of
 
 
 def certify(folder: Path, name: str) -> tuple[Path, Path]:

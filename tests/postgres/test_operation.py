@@ -17,6 +17,7 @@ from comptoir.errors import (
 from postgres.conftest import Served, migrated
 from support.client import record, tag_of
 from support.companies import Company
+from support.databases import run_sql
 from support.postgres import Databases, Postgres, name_of
 from support.service import Service
 from support.waiting import until
@@ -51,7 +52,7 @@ def recovered(company: Company) -> httpx.Response:
 def test_a_server_that_starts_later_is_used(own_server: Postgres, served: Served) -> None:
     url = migrated(own_server)
     own_server.stop()
-    service = served(url, connect_seconds=1)
+    service = served(url)
 
     assert readiness(service) == 503
     unavailable(service.client.get("companies"), DATABASE_UNREACHABLE)
@@ -64,7 +65,7 @@ def test_a_server_that_starts_later_is_used(own_server: Postgres, served: Served
 def test_concurrent_first_requests_log_their_failure_once(
     own_server: Postgres, served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = served(own_server.new_database(), connect_seconds=1)
+    service = served(own_server.new_database())
 
     def refused(error: ErrorType) -> str:
         caplog.clear()
@@ -83,7 +84,7 @@ def test_concurrent_first_requests_log_their_failure_once(
 def test_a_server_is_used_again_after_a_crash(
     own_server: Postgres, served: Served, ending: str
 ) -> None:
-    service = served(migrated(own_server), connect_seconds=1)
+    service = served(migrated(own_server))
     company = service.new_company()
     kept = record(company.post("campaignsExt", CAMPAIGN), 201)
 
@@ -239,3 +240,29 @@ def test_readiness_fails_after_the_schema_or_a_privilege_is_lost(
     postgres_server.administer(statement, database=name_of(url))
 
     unavailable(service.origin.get("readyz"), DATABASE_NOT_READY)
+
+
+@pytest.mark.parametrize(
+    ("profile", "status", "code"),
+    [("standard", 503, "Internal_Unavailable"), ("business-central", 408, "Request_Timeout")],
+)
+def test_a_write_that_the_server_stops_has_taken_too_long(
+    profile: str, status: int, code: str, postgres_server: Databases, served: Served
+) -> None:
+    url = migrated(postgres_server)
+    # it ends as by statement_timeout, without a wait
+    run_sql(
+        url,
+        "CREATE FUNCTION halt() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
+        "PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(600); RETURN NEW; END$$",
+    )
+    run_sql(
+        url,
+        'CREATE TRIGGER halting BEFORE INSERT ON "campaignsExt" '
+        "FOR EACH ROW EXECUTE FUNCTION halt()",
+    )
+    company = served(url, profile=profile).new_company()
+    refused = company.post("campaignsExt", CAMPAIGN)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
+    run_sql(url, 'DROP TRIGGER halting ON "campaignsExt"')
+    record(company.post("campaignsExt", CAMPAIGN), 201)

@@ -11,7 +11,8 @@ from postgres.conftest import Served
 from postgres.replication import Pair, ReplicatedService
 from support.client import record, tag_of
 from support.command import Command
-from support.postgres import LOOPBACK, ROLE, Postgres, name_of
+from support.ports import LOOPBACK
+from support.postgres import ROLE, Postgres, name_of
 from support.replicas import READ_ONLY, outcomes
 from support.standby import Standby
 from support.waiting import until

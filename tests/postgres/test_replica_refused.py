@@ -8,7 +8,8 @@ import pytest
 
 from postgres.replication import Pair
 from support.command import Command
-from support.postgres import LOOPBACK, Databases, name_of
+from support.ports import LOOPBACK
+from support.postgres import Databases, name_of
 
 ELSEWHERE = f"postgresql://me:hush@{LOOPBACK}/x"
 

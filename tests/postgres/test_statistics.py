@@ -23,6 +23,7 @@ from postgres.conftest import Served, migrated
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
+from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
 DOCUMENTS = "search_documents"
@@ -98,7 +99,7 @@ def test_a_load_does_not_wait_for_a_locked_table(
     async def held() -> Connection:
         connection = await asyncpg.connect(url)
         await connection.execute(
-            f'BEGIN; LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE', timeout=5
+            f'BEGIN; LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE', timeout=PATIENCE_SECONDS
         )
         return connection
 
@@ -183,4 +184,4 @@ def test_a_stop_does_not_wait_for_statistics() -> None:
         await refreshing
         await statistics.refresh((AGENTS,))
 
-    asyncio.run(asyncio.wait_for(work(), 5))
+    asyncio.run(asyncio.wait_for(work(), PATIENCE_SECONDS))

@@ -14,7 +14,7 @@ from support.databases import FreshDatabase
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import head, send
-from support.waiting import until
+from support.waiting import PATIENCE_SECONDS, until
 
 LONG_TEXTS = "ItemProductTextLongContentsExt"
 KEY = "11111111-1111-4111-8111-111111111111"
@@ -61,7 +61,7 @@ SLOW = {
 
 @pytest.fixture(params=list(SLOW))
 def slow(request: pytest.FixtureRequest) -> str:
-    """A filter that takes many seconds on a text of that length."""
+    """A filter that takes minutes on a text of that length."""
     return SLOW[request.param]
 
 
@@ -86,7 +86,8 @@ def test_functions_that_take_too_long_are_503(slow: str, hurried: Server) -> Non
         refusal(answer, "Internal_Unavailable")
         assert answer.headers["retry-after"] == "5"
 
-    assert time.monotonic() - began < 10
+    # each of them takes longer if nothing stops it
+    assert time.monotonic() - began < PATIENCE_SECONDS
     assert len(company.listed(LONG_TEXTS, {"$filter": "matchesPattern(languageCode,'E')"})) == 1
 
 

@@ -27,14 +27,14 @@ def test_a_follower_beside_many_writers_has_all_records(
         while not all(writer.done() for writer in writers):
             for mirror in mirrors:
                 mirror.catch_up()
-                assert len(mirror.told) == len(set(mirror.told))
+                assert len(mirror.reported) == len(set(mirror.reported))
     for writer in writers:
         writer.result()
 
     for mirror, query in zip(mirrors, ["", FILTER], strict=True):
         mirror.catch_up()
         there = company.listed(AGENTS, query)
-        assert mirror.held == {f"{company.root}/{AGENTS}({each['id']})": each for each in there}
+        assert mirror.records == {f"{company.root}/{AGENTS}({each['id']})": each for each in there}
 
 
 def write(company: Company, writer: int) -> None:

@@ -135,7 +135,7 @@ def test_a_batch_ends_when_its_client_disconnects(
 
 
 def test_a_stop_does_not_wait_for_disconnected_clients(start_server: StartServer) -> None:
-    server = start_server(stop_seconds=5.0)
+    server = start_server()
     company = server.new_company()
     fill(company)
     for _ in range(3):

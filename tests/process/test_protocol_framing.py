@@ -1,6 +1,7 @@
 """Framing of requests on a connection: each has one response, in order."""
 
-from socket import MSG_PEEK, socket
+from socket import socket
+from ssl import SSLEOFError
 
 import pytest
 
@@ -9,10 +10,16 @@ from support.client import record
 from support.companies import Company
 from support.refusals import refusal
 from support.server import Server
-from support.sockets import ask, head, read_answers, send
+from support.sockets import ask, head, read_answer, read_answers, send
 
 RECORDS = 2_000
 CHUNKED = {"Transfer-Encoding": "chunked"}
+
+
+@pytest.fixture(scope="module", params=["http", "https"])
+def server(request: pytest.FixtureRequest, server: Server, secure_server: Server) -> Server:
+    """The service over both, because TLS has a transport of its own."""
+    return secure_server if request.param == "https" else server
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +63,7 @@ def test_a_malformed_body_is_refused_after_the_earlier_responses(
 
 
 def test_pipelined_requests_are_limited(server: Server, company: Company) -> None:
-    """Each uses memory, with and without a token."""
+    """Each uses memory, with and without a token. Some are answered while the others arrive."""
     with server.connect() as connection:
         send(connection, listing(server, company))
         send(connection, head("GET", "/healthz", {}) * (MAX_PIPELINED + 500))
@@ -64,7 +71,7 @@ def test_pipelined_requests_are_limited(server: Server, company: Company) -> Non
 
     assert first.status_code == 200
     assert {answer.content for answer in others} == {b"ok\n"}
-    assert len(others) <= MAX_PIPELINED
+    assert len(others) <= 2 * MAX_PIPELINED
     refusal(last, "Application_TooManyRequests")
     assert last.headers["connection"] == "close"
 
@@ -73,10 +80,10 @@ def test_a_request_with_a_response_is_not_refused_in_addition(server: Server) ->
     """The service returns 401 before it reads the body, which is malformed."""
     with server.connect() as connection:
         send(connection, head("POST", "/api/companies", CHUNKED))
-        connection.recv(1, MSG_PEEK)
+        answer = read_answer(connection)
         send(connection, b"nonsense\r\n")
-        (answer,) = read_answers(connection)
 
+        assert read_answers(connection) == []
     refusal(answer, "Authentication_InvalidCredentials")
 
 
@@ -142,8 +149,8 @@ def test_endless_trailers_are_not_read(
     more = b"a:b\r\n" * 20_000 if case == "many trailers" else b"x" * 100_000
     with server.connect() as connection:
         send(connection, start + OVERHEAD[case])
-        with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            send_all(connection, more, 200)
+        with pytest.raises((BrokenPipeError, ConnectionResetError, SSLEOFError)):
+            send_all(connection, more, 5_000)
 
 
 def send_all(connection: socket, content: bytes, times: int) -> None:

@@ -73,6 +73,12 @@ REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
 }
 
 
+@pytest.fixture(scope="module", params=["http", "https"])
+def server(request: pytest.FixtureRequest, server: Server, secure_server: Server) -> Server:
+    """The service over both, because TLS has a transport of its own."""
+    return secure_server if request.param == "https" else server
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_malformed_head_is_refused(case: str, server: Server) -> None:
     """The connection ends, so that no bytes after the head are read as a request."""
@@ -113,7 +119,7 @@ def test_a_valid_head_is_accepted(case: str, server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("method", "target"),
-    [("GET", "http://a"), ("GET", "http://a?x=y"), ("OPTIONS", "*"), ("CONNECT", "/")],
+    [("GET", "http://a/x"), ("GET", "http://a/x?y=z"), ("OPTIONS", "*"), ("CONNECT", "/x")],
 )
 def test_an_unknown_target_is_404(method: str, target: str, server: Server) -> None:
     with server.connect() as connection:
@@ -122,11 +128,26 @@ def test_an_unknown_target_is_404(method: str, target: str, server: Server) -> N
     refusal(answer, "BadRequest_ResourceNotFound")
 
 
+@pytest.mark.parametrize("target", ["/", "http://a", "http://a?x=y"])
+def test_a_target_without_a_path_is_that_of_the_front_page(target: str, server: Server) -> None:
+    with server.connect() as connection:
+        answer = ask(connection, head("GET", target, {}))
+
+    assert (answer.status_code, answer.json()["name"]) == (200, "Comptoir")
+
+
+def test_the_front_page_is_only_read(server: Server) -> None:
+    with server.connect() as connection:
+        answer = ask(connection, head("CONNECT", "/", {}))
+
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
 def test_the_log_contains_nothing_from_a_refused_head(server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, head("GET", "ftp://secret-target/?x", {"Host": "secret-host"}))
     refusal(answer, "BadRequest")
 
-    log = server.log.read_text()
-    assert answer.headers["x-request-id"] in log
-    assert "secret-" not in log
+    server.wait_for_log(answer.headers["x-request-id"])
+    assert "secret-" not in server.log.read_text()

@@ -47,6 +47,22 @@ def test_metrics_count_requests_by_method_and_status(server: Server) -> None:
     until(lambda: (counted("GET", 401), counted("other", 401)) == expected or None, "3 more")
 
 
+def test_metrics_count_refusals_by_code(server: Server, company: Company) -> None:
+    """Also those of the requests in a batch."""
+
+    def counted(code: str) -> float:
+        name = f'comptoir_refused_total{{code="{code}"}} '
+        lines = server.origin.get("metrics").text.splitlines()
+        return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
+    before = counted("BadRequest_ResourceNotFound")
+    assert company.get("unknown").status_code == 404
+    parts = [{"id": f"{n}", "method": "GET", "url": "unknown"} for n in range(2)]
+    assert company.post("$batch", {"requests": parts}).status_code == 200
+
+    until(lambda: counted("BadRequest_ResourceNotFound") == before + 3 or None, "3 more")
+
+
 def test_metrics_measure_the_duration_of_requests(server: Server) -> None:
     answer = server.origin.get("metrics")
 
@@ -64,6 +80,15 @@ def test_every_request_has_a_line_in_the_log_with_its_id(server: Server, company
     assert (line.method, line.path, line.status) == ("GET", f"{path}/contactsExt", 200)
     assert line.bytes == len(answer.content)
     assert line.ms > 0
+
+
+@pytest.mark.parametrize("path", ["healthz", "docs", "docs/openapi.json", "oauth2/jwks", "nowhere"])
+def test_the_line_of_a_page_has_its_size(path: str, server: Server) -> None:
+    sizes = {"GET": len(server.origin.get(path).content), "HEAD": 0}
+    for method, size in sizes.items():
+        answer = server.origin.request(method, path)
+        assert line_of(server, answer.headers["x-request-id"]).bytes == size
+    assert sizes["GET"] > 0
 
 
 def test_a_head_request_sends_and_logs_no_bytes(server: Server, company: Company) -> None:

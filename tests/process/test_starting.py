@@ -7,17 +7,28 @@ from support.server import Server
 PROFILED = ("env", "PYTHONPROFILEIMPORTTIME=1")
 
 OPTIONAL = {
+    "aiohttp": "the keys of outside issuers",
+    "yarl": "the keys of outside issuers",
     "alembic": "migrations, when the schema is current",
     "sqlalchemy.orm": "migrations, when the schema is current",
     "mako": "the templates of migrations",
     "mimesis": "sample companies",
     "comptoir.samples": "sample companies",
+    "comptoir.console": "the console, until somebody opens it",
+    "jinja2": "the console, until somebody opens it",
     "offapi": "Swagger UI, whose files are served without an import",
     "pyarrow": "Parquet files",
     "rich": "progress bars",
     "pydantic": "values that only `typer` could read",
+    "comptoir.rehearsal": "faults on demand",
+    "comptoir.http.rehearsing": "faults on demand",
+    "comptoir.testing": "tests of clients",
+    "pytest": "tests of clients",
     "comptoir.transfer.load": "loads",
     "comptoir.transfer.copy": "copies",
+    "comptoir.events.sender": "subscriptions",
+    "comptoir.events.subscriptions": "subscriptions",
+    "comptoir.service.subscriptions": "subscriptions",
 }
 """What a service imports for none of its first requests, and what it is for."""
 

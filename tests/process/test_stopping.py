@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from process.conftest import StartServer
+from process.test_condition import metric
 from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE, writes_held
@@ -114,6 +115,7 @@ def test_a_stop_during_a_write_returns_the_outcome_of_the_write(
         begin(server, company, body) as connection,
     ):
         send(connection, body)
+        until(lambda: metric(server, "comptoir_queued_writes") > 0 or None, "a write that waits")
         server.ask_to_stop()
         # from here on, the store waits another second for the write
         server.wait_for_log(STOP_OVERRUN)

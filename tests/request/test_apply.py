@@ -235,7 +235,7 @@ transformations = st.recursive(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(transformations, min_size=1, max_size=3).map(tuple))
 def test_printed_transformations_read_as_the_same(tree: tuple[Transformation, ...]) -> None:
     assert parse_apply(print_apply(tree)) == tree
@@ -245,7 +245,7 @@ PIECES = ["filter(", "groupby((", "aggregate(", ")", "(", ",", "/", "a", " with 
 PIECES += ["$count", "identity", "top(1)", "search(", " ", "b", "'x'", " from ", "orderby(", " eq "]
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_apply, lambda each: print_apply(parse_apply(each)), text, "$apply")

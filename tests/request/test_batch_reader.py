@@ -14,7 +14,7 @@ from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import parse_multipart
 from comptoir.request.batch.tree import Batch, BatchLimits, Group, Roots
 
-LIMITS = BatchLimits(requests=5, header_bytes=200)
+LIMITS = BatchLimits(requests=5, header_bytes=200, change_set=5, ids=True, merge=False)
 ROOTS = Roots(frozenset({"http://h"}), ("/api",), "/companies(x)")
 
 TOKENS = (

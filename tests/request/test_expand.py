@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.expand import ExpandItem, ExpandLimits, Levels, parse_expand, within
 from comptoir.request.expression.parser import parse_expression
-from comptoir.request.options import QueryOptions, parse_options, query_options, query_string
+from comptoir.request.options import OptionParser, QueryOptions, query_options, query_string
 from support.effort import examples
 from support.syntax import malformed, reads_back, refusal_of, unsupported
 
@@ -116,7 +116,7 @@ def test_nested_options_are_those_of_a_separate_request() -> None:
     assert options.filter == "b eq 'x&y'"
     assert options.expand == "c($levels=2;$orderby=d)"
     assert (options.top, options.count, options.aliases) == (3, True, (("p", "1"),))
-    assert parse_options(query_string(options)) == options
+    assert OptionParser().parse(query_string(options)) == options
     assert parse_expand(options.expand, aliases=options.aliases) == outer.items
 
 
@@ -280,7 +280,7 @@ nested_items = items_of(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(nested_items)
 def test_printed_items_read_as_the_same_items(items: tuple[ExpandItem, ...]) -> None:
     limits = ExpandLimits(items=1000, depth=50)
@@ -291,7 +291,7 @@ PIECES = ["a", "b", "(", ")", ";", ",", "$expand=", "$filter=", "$top=", "1", "'
 PIECES += ["/$count", "*", "levels=", "max", " ", "$search=", "\\", "@p=", "c eq 'x'"]
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_expand, lambda each: printed(parse_expand(each)), text, "$expand")

@@ -70,7 +70,7 @@ def test_limits_apply_to_all_items_together() -> None:
 PIECES = ["a", " as ", ",", "1", " add ", "(", ")", "'x'", "as", " ", "b", "f("]
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_compute, lambda each: print_compute(parse_compute(each)), text, "$compute")

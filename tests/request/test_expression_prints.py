@@ -110,7 +110,7 @@ leaves: st.SearchStrategy[Node] = st.one_of(paths, literals, parameters)
 trees = st.recursive(leaves, compose, max_leaves=12)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(trees)
 def test_a_printed_tree_reads_as_the_same_tree(tree: Node) -> None:
     text = print_expression(tree)
@@ -118,7 +118,7 @@ def test_a_printed_tree_reads_as_the_same_tree(tree: Node) -> None:
     assert print_expression(parse_expression(text)) == text
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.builds(OrderItem, trees, st.booleans()), min_size=1, max_size=3).map(tuple))
 def test_a_printed_order_reads_as_the_same_order(items: tuple[OrderItem, ...]) -> None:
     assert parse_orderby(print_orderby(items)) == items
@@ -129,7 +129,7 @@ PIECES += ["]", ",", ":", "/", "$it", "$count", "@", ".", '"', "{", " ", " ", " 
 PIECES += ["2024-01-01", "T00:00:00", "Z", "duration'", "Ns.A'", "12:30", "é", "=", "+", "INF"]
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=examples(600))
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Whatever arrives, the answer is a tree that prints, or a `Refusal` that names the option."""

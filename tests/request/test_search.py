@@ -161,7 +161,7 @@ trees: st.SearchStrategy[SearchNode] = st.recursive(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(trees)
 def test_a_printed_search_reads_as_the_same_search(tree: SearchNode) -> None:
     text = print_search(tree)
@@ -172,7 +172,7 @@ def test_a_printed_search_reads_as_the_same_search(tree: SearchNode) -> None:
 PIECES = ["a", "AND", "OR", "NOT", "(", ")", '"', "\\", " ", " ", ";", "'", "é", '"b c"', "\t"]
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_search, lambda each: print_search(parse_search(each)), text, "$search")

@@ -78,7 +78,7 @@ def test_unsupported_odata_is_refused_by_name(text: str, named: str) -> None:
     unsupported(parse_select, text, "$select", named)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.one_of(st.text(), st.lists(st.sampled_from("a b,/*.$@('é;)"), max_size=12).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_select, lambda each: text_of(parse_select(each)), text, "$select")

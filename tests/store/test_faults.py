@@ -11,6 +11,7 @@ from comptoir.errors import Refusal
 from comptoir.store.postgres.connection import Connection, connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from support.postgres import Databases, name_of
+from support.waiting import PATIENCE_SECONDS
 
 STATES = {
     "53100": "Internal_DatabaseFull",
@@ -40,7 +41,7 @@ def refused(url: str, work: Work) -> Refusal:
     """The response to work on a connection that fails."""
 
     async def tried() -> Refusal:
-        connection = await connect(Settings(), url, seconds=5)
+        connection = await connect(Settings(), url, seconds=PATIENCE_SECONDS)
         try:
             await work(connection)
         except FAULTS as fault:

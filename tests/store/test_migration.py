@@ -1,10 +1,12 @@
 """Migrations: any schema is upgraded, once, and the records are kept."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -17,15 +19,20 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
+from comptoir.sql.tables import JSON, build_tables
 from comptoir.store.migration import make_ready, migrate
 from comptoir.store.postgres import migration
 from comptoir.store.postgres.migration import LOCK
 from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import TEXT_INDEX, revisions, state_of
+from comptoir.store.sqlite import migrating
+from comptoir.store.sqlite.connection import PAGE_BYTES
 from comptoir.store.urls import is_postgres, redacted
-from support.databases import in_database, run_sql
+from conftest import stock
+from support.databases import FreshDatabase, in_database, run_sql
 from support.postgres import Databases, name_of
 from support.refusals import refusal
+from support.samples import SAMPLES
 from support.service import Service
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
@@ -91,7 +98,7 @@ def run(url: str, *statements: str) -> None:
         run_sql(url, each)
 
 
-def insert(connection: Connection, table: str, given: Mapping[str, str | int]) -> None:
+def insert(connection: Connection, table: str, given: Mapping[str, object]) -> None:
     columns = ", ".join(f'"{name}"' for name in given)
     places = ", ".join(f":{name}" for name in given)
     connection.execute(text(f'INSERT INTO "{table}" ({columns}) VALUES ({places})'), given)
@@ -286,16 +293,75 @@ def refused(service: Service, code: str) -> None:
 
 
 def test_ten_processes_migrate_at_once(empty: str) -> None:
+    migrate_by_ten(empty)
+
+
+def test_ten_processes_migrate_an_earlier_schema_at_once(empty: str, tmp_path: Path) -> None:
+    with_schema(empty, "0006")
+    in_database(empty, fill)
+    migrate_by_ten(empty)
+    use(empty, tmp_path)
+    if not is_postgres(empty):
+        assert run_sql(empty, "PRAGMA page_size") == [(PAGE_BYTES,)]
+
+
+def migrate_by_ten(url: str) -> None:
+    """Migrate in ten processes at once."""
     ended = subprocess.run(
-        [sys.executable, "-c", TEN, empty], capture_output=True, text=True, check=False
+        [sys.executable, "-c", TEN, url], capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
     done = [line for line in lines if line.startswith("done")]
     assert done == [f"done {revisions().head}"] * 10
     assert set(with_trigrams(lines)) - set(done) <= {
-        f"{redacted(empty)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(url)}: another process is migrating it. Waiting until it ends."
     }
+
+
+def test_a_file_in_use_is_not_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service of an earlier release keeps its file open."""
+    url = f"sqlite:///{tmp_path / 'test.db'}"
+    with_schema(url, "0006")
+    in_database(url, fill)
+    monkeypatch.setattr(migrating, "LOCK_SECONDS", 0.1)
+    with closing(sqlite3.connect(tmp_path / "test.db")) as other:
+        other.execute("PRAGMA journal_mode=wal")
+        other.execute("SELECT * FROM companies").fetchall()
+        with pytest.raises(OperatorError, match="locked by another process"):
+            migrate(Settings(database=url), MODEL)
+        other.execute("UPDATE \"contactsExt\" SET city = 'Bonn'")
+        other.commit()
+    assert migrated(url)[0] == revisions().head
+    assert run_sql(url, 'SELECT city FROM "contactsExt"') == [("Bonn",)]
+
+
+def test_records_of_an_earlier_schema_keep_their_values_and_tags(
+    empty: str, fresh_sqlite: FreshDatabase, tmp_path: Path
+) -> None:
+    folder = tmp_path / "current"
+    folder.mkdir()
+    with Service(fresh_sqlite, folder) as service:
+        company = stock(service.new_company())
+        expected = {name: company.get(name).json() for name in SAMPLES}
+    with_schema(empty, "0006")
+    for name, table in build_tables(MODEL).metadata.tables.items():
+        columns = [column.name for column in table.columns if column.name not in JSON]
+        rows = run_sql(service.settings.database, _selected(name, columns))
+        for row in rows:
+            given = dict(zip(columns, row, strict=True))
+            in_database(empty, partial(insert, table=name, given=given))
+    migrated(empty)
+    with Service(lambda *_: empty, tmp_path) as service:
+        found = {
+            name: service.client.get(f"companies({company.id})/{name}").json() for name in SAMPLES
+        }
+    assert found == expected
+
+
+def _selected(name: str, columns: Iterable[str]) -> str:
+    listed = ", ".join(f'"{column}"' for column in columns)
+    return f'SELECT {listed} FROM "{name}"'
 
 
 def test_a_migration_reports_that_it_waits_for_another(postgres_url: str) -> None:
@@ -391,4 +457,5 @@ def test_texts_compare_by_code_point_and_numbers_are_wide(
         ("bigint", None),
         ("text", "C"),
         ("character varying", "C"),
+        ("bytea", None),
     }

@@ -3,6 +3,7 @@
 import pytest
 
 from comptoir.sql.prepared import Query
+from comptoir.store.fair_queue import FairQueue
 from comptoir.store.postgres.reader import QUICK_RUNS, SLOW_SECONDS, SlowReads
 
 QUERY = Query("SELECT $1", ("a",))
@@ -11,7 +12,7 @@ QUICK, SLOW = SLOW_SECONDS / 2, SLOW_SECONDS * 2
 
 @pytest.fixture
 def reads() -> SlowReads:
-    return SlowReads(permits=1, most_waiting=1)
+    return SlowReads(FairQueue(permits=1, most=1, seconds=60))
 
 
 def test_a_statement_is_slow_after_a_slow_run_with_any_values(reads: SlowReads) -> None:

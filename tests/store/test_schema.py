@@ -6,14 +6,17 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection
+from sqlalchemy.dialects.sqlite import dialect
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.sql.control import control_tables
+from comptoir.sql.tables import COMPANY_ID, JSON, build_tables
 from comptoir.store.migration import migrate
 from comptoir.store.revisions import declared_schema, is_declared
-from support.databases import FreshDatabase, in_database
+from support.databases import FreshDatabase, in_database, run_sql
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
 
@@ -34,6 +37,28 @@ def test_the_migrated_schema_is_the_declared_one(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     assert differences(fresh_database(tmp_path, MODEL), MODEL) == []
+
+
+def test_a_file_has_each_table_and_index_exactly_as_declared(
+    fresh_sqlite: FreshDatabase, tmp_path: Path
+) -> None:
+    """Alembic compares neither the order of columns, nor keys, nor the conditions of indexes."""
+    rows = run_sql(
+        fresh_sqlite(tmp_path, MODEL), "SELECT name, sql FROM sqlite_schema WHERE sql <> ''"
+    )
+    found = {str(name): spelled(str(sql)) for name, sql in rows}
+
+    declared_tables = (build_tables(MODEL).metadata, control_tables().metadata)
+    for table in (each for metadata in declared_tables for each in metadata.tables.values()):
+        assert found[table.name] == spelled(str(CreateTable(table).compile(dialect=dialect())))
+        for index in table.indexes:
+            declared = spelled(str(CreateIndex(index).compile(dialect=dialect())))
+            assert found[str(index.name)] == declared
+
+
+def spelled(sql: str) -> str:
+    """A statement without quotes and line ends."""
+    return " ".join(sql.replace('"', "").split())
 
 
 def test_an_entity_type_without_a_migration_is_detected(
@@ -74,6 +99,17 @@ def test_every_index_begins_with_the_company(name: str) -> None:
         assert next(iter(index.columns)).name == COMPANY_ID
 
 
-def test_no_column_is_nullable() -> None:
+def test_only_the_json_of_records_is_nullable() -> None:
     for table in build_tables(WITH_SPECIMENS).metadata.tables.values():
-        assert [column.name for column in table.columns if column.nullable] == []
+        nullable = [column.name for column in table.columns if column.nullable]
+        assert nullable in ([], [*JSON])
+    for table in control_tables().metadata.tables.values():
+        assert not any(column.nullable for column in table.columns)
+
+
+def test_control_tables_are_of_no_company() -> None:
+    """They are neither copied nor deleted with a company."""
+    of_companies = build_tables(WITH_SPECIMENS).metadata.tables
+    for name, table in control_tables().metadata.tables.items():
+        assert name not in of_companies
+        assert COMPANY_ID not in table.columns

@@ -184,8 +184,8 @@ def _grouping(keys: Sequence[str], items: Sequence[_Item]) -> Transformation:
 
 def _above(name: str, least: int) -> Transformation:
     def make(rows: Sequence[Row], _: Sequence[Specimen]) -> list[Row]:
-        held = [(row, row[name]) for row in rows]
-        return [row for row, value in held if value is not None and _number(value) > least]
+        values = [(row, row[name]) for row in rows]
+        return [row for row, value in values if value is not None and _number(value) > least]
 
     return Transformation(f"filter({name} gt {least})", make)
 
@@ -203,13 +203,13 @@ _CUTS = st.integers(0, 4).flatmap(
 def _filtering(condition: Operand) -> Transformation:
     def make(rows: Sequence[Row], records: Sequence[Specimen]) -> list[Row]:
         # no pipeline filters by properties once they are aggregated: the rows are records
-        held = {each["code"]: condition.of(Scope(each, records, {})) for each in records}
-        return [row for row in rows if held[row["code"] or ""] is True]
+        met = {each["code"]: condition.of(Scope(each, records, {})) for each in records}
+        return [row for row in rows if met[row["code"] or ""] is True]
 
     return Transformation(f"filter({condition.text})", make)
 
 
-_KINDS: Mapping[str, str] = {
+_TYPES: Mapping[str, str] = {
     "rank": "whole",
     "series": "text",
     "amount": "decimal",
@@ -227,42 +227,42 @@ _NUMBERS = ("whole", "decimal", "big")
 
 
 @st.composite
-def _items(draw: DrawFn, kinds: Mapping[str, str], prefix: str) -> list[tuple[_Item, str]]:
+def _items(draw: DrawFn, types: Mapping[str, str], prefix: str) -> list[tuple[_Item, str]]:
     """Aggregated values of properties of these types, each with its own type."""
     found: list[tuple[_Item, str]] = []
     for number in range(draw(st.integers(0, 3))):
         alias = f"{prefix}{number}"
-        numbers = [name for name, kind in kinds.items() if kind in _NUMBERS]
-        products = [_PRODUCT] if {"amount", "rate"} <= set(kinds) else []
-        operand = draw(st.sampled_from(["", *kinds, *numbers * 2, *products]))
-        kind = "decimal" if operand == _PRODUCT else kinds.get(operand, "")
+        numbers = [name for name, type_name in types.items() if type_name in _NUMBERS]
+        products = [_PRODUCT] if {"amount", "rate"} <= set(types) else []
+        operand = draw(st.sampled_from(["", *types, *numbers * 2, *products]))
+        type_name = "decimal" if operand == _PRODUCT else types.get(operand, "")
         methods = [each for each in _METHODS if each not in _NUMERIC]
-        if kind in _NUMBERS:
+        if type_name in _NUMBERS:
             methods += _NUMERIC * 3
         method = draw(st.sampled_from(methods)) if operand else ""
         if method == "sum":
-            kind = "decimal" if kind == "decimal" else "big"
+            type_name = "decimal" if type_name == "decimal" else "big"
         elif method == "average":
-            kind = "decimal"
+            type_name = "decimal"
         elif method in ("countdistinct", ""):
-            kind = "big"
-        found.append((_Item(alias, method, operand), kind))
+            type_name = "big"
+        found.append((_Item(alias, method, operand), type_name))
     return found
 
 
 @st.composite
 def _groupings(
-    draw: DrawFn, kinds: Mapping[str, str], prefix: str
+    draw: DrawFn, types: Mapping[str, str], prefix: str
 ) -> tuple[Transformation, dict[str, str]]:
     """A grouping of rows of these properties, and the types of its result."""
     # few keys of few values, so that groups have several rows
-    often = [each for each in ("active", "reference", "series") if each in kinds]
-    names = st.sampled_from([*sorted(kinds), *often * 4])
+    often = [each for each in ("active", "reference", "series") if each in types]
+    names = st.sampled_from([*sorted(types), *often * 4])
     keys: list[str] = draw(st.lists(names, max_size=2, unique=True))
-    items = draw(_items(kinds, prefix))
+    items = draw(_items(types, prefix))
     if not keys and not items:
         items = [(_Item(f"{prefix}n"), "big")]
-    left = {key: kinds[key] for key in keys} | {item.alias: kind for item, kind in items}
+    left = {key: types[key] for key in keys} | {item.alias: type_name for item, type_name in items}
     return _grouping(keys, [item for item, _ in items]), left
 
 
@@ -270,16 +270,16 @@ def _groupings(
 def _pipelines(draw: DrawFn) -> Pipeline:
     steps: list[Transformation] = []
     steps += draw(st.lists(CONDITIONS.map(_filtering), max_size=2))
-    kinds: dict[str, str] = dict(_KINDS)
+    types: dict[str, str] = dict(_TYPES)
     for prefix in draw(st.sampled_from(["a", "ab", "abc"])):
-        grouping, kinds = draw(_groupings(kinds, prefix))
+        grouping, types = draw(_groupings(types, prefix))
         steps.append(grouping)
-        numbers = [name for name, kind in kinds.items() if kind in _NUMBERS]
+        numbers = [name for name, type_name in types.items() if type_name in _NUMBERS]
         if numbers and draw(st.integers(0, 2)) == 0:
             steps.append(_above(draw(st.sampled_from(numbers)), draw(st.integers(-2, 3))))
         if draw(st.integers(0, 2)) == 0:
             steps.append(draw(_CUTS))
-    big = frozenset(name for name, kind in kinds.items() if kind == "big")
+    big = frozenset(name for name, type_name in types.items() if type_name == "big")
     return Pipeline(tuple(steps), big)
 
 

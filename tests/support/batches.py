@@ -33,9 +33,9 @@ class Reply(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=
     def error(self) -> Error:
         return error_in(bytes(self.body))
 
-    def read(self, kind: type[T]) -> T:
+    def read(self, type_: type[T]) -> T:
         """The body, as a type."""
-        return msgspec.json.decode(self.body, type=kind)
+        return msgspec.json.decode(self.body, type=type_)
 
 
 class _Replies(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,15 +65,15 @@ def documents(
 ) -> dict[str, Reply]:
     """The responses to a batch in JSON, by the ids of the requests."""
     listed = replies(send_documents(client, requests, headers))
-    held = {reply.id: reply for reply in listed}
-    assert len(held) == len(listed)
-    return held
+    by_id = {reply.id: reply for reply in listed}
+    assert len(by_id) == len(listed)
+    return by_id
 
 
 def replies(answer: httpx.Response) -> list[Reply]:
     """The responses in a batch response in JSON."""
     assert answer.status_code == 200, answer.text
-    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-type"].partition(";")[0] == "application/json"
     return msgspec.json.decode(answer.content, type=_Replies).responses
 
 

@@ -20,6 +20,11 @@ COMPANY = "c0ffee00-0000-4000-8000-000000000001"
 OTHER_COMPANY = "c0ffee00-0000-4000-8000-000000000002"
 
 
+def guids(count: int) -> list[str]:
+    """Ids of companies that do not exist."""
+    return [f"decade00-0000-4000-8000-{number:012}" for number in range(count)]
+
+
 @dataclass(frozen=True)
 class Result:
     """The result of a command."""

@@ -15,6 +15,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
 from comptoir.sql.prepared import Steps
+from comptoir.store.control import ControlStore
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
@@ -41,6 +42,11 @@ class CompanyAdmin:
         self._model = model
         self._runner = runner
         self._store = self.wait(_opened(settings, model))
+
+    @property
+    def control(self) -> ControlStore:
+        """The clients and roles of the database."""
+        return self._store.control
 
     def wait(self, work: Coroutine[object, None, T]) -> T:
         return self._runner.run(work)
@@ -71,7 +77,7 @@ class CompanyAdmin:
         self.wait(write_rows(self._store, plan))
         return plan.digest
 
-    def load_mark(self, company: StoredCompany, resource: str, digest: str) -> int:
+    def load_progress(self, company: StoredCompany, resource: str, digest: str) -> int:
         """The number of records of a file that are loaded."""
         entity_set = self._model.by_name[resource]
         return self.wait(rows_done(self._store, company, entity_set, digest))
@@ -99,6 +105,10 @@ class CompanyAdmin:
     def search_lag(self, company: StoredCompany, resource: str) -> int:
         """The number of changes that the text index of a set lacks."""
         return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
+
+    def renew(self, company: StoredCompany) -> None:
+        """End all links and ETags of a company, as after a restore."""
+        self.wait(self._store.renew(company.id))
 
     def close(self) -> None:
         self.wait(self._store.close())

@@ -23,7 +23,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
 def _fields(text: str) -> Mapping[str, str]:
     """Names with their types after a colon; a name without a type is a string."""
     parts = [each.partition(":") for each in text.split()]
-    return {name: kind or "string" for name, _, kind in parts}
+    return {name: type_name or "string" for name, _, type_name in parts}
 
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
@@ -84,5 +84,7 @@ def assert_follows(resource: str, record: Record) -> None:
     fields = FIELDS[resource]
     shown = without_control(record)
     assert list(shown) == list(fields)
-    for name, kind in fields.items():
-        assert _CHECKS[kind](shown[name]), f"{name} must be {kind}, but is {shown[name]!r}"
+    for name, type_name in fields.items():
+        assert _CHECKS[type_name](shown[name]), (
+            f"{name} must be {type_name}, but is {shown[name]!r}"
+        )

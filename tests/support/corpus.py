@@ -212,10 +212,10 @@ def _take_refusal(answer: Answer, text: str, place: str) -> None:
     status, _, rest = text.partition(" ")
     if not status.isdigit():
         raise CorpusFault(f"{place}: a refusal begins with its status")
-    first, _, behind = rest.partition(" ")
+    first, _, following = rest.partition(" ")
     code = CODES.get(int(status), "")
     if "_" in first or first == "BadRequest":
-        code, rest = first, behind
+        code, rest = first, following
     fragments = [each.strip() for each in rest.split("…")]
     answer.refused = Refused(int(status), code, [each for each in fragments if each])
 

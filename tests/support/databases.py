@@ -26,8 +26,7 @@ from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.upgrading import locked
 from comptoir.store.urls import is_postgres
 from support.postgres import Databases
-
-LOCK_SECONDS = 30.0
+from support.waiting import PATIENCE_SECONDS
 
 T = TypeVar("T")
 
@@ -102,7 +101,7 @@ def in_database(url: str, work: Callable[[Connection], T]) -> T:
     """The result of `work` in a transaction on an SQLite or PostgreSQL database."""
     if is_postgres(url):
         return asyncio.run(_in_server(url, work))
-    with locked(database_path(url), LOCK_SECONDS) as connection:
+    with locked(database_path(url), PATIENCE_SECONDS) as connection:
         return work(connection)
 
 
@@ -127,7 +126,7 @@ def writes_held(url: str) -> Iterator[Callable[[], None]]:
             finally:
                 connection.terminate()
         else:
-            with locked(database_path(url), LOCK_SECONDS) as file:
+            with locked(database_path(url), PATIENCE_SECONDS) as file:
                 yield file.rollback
 
 

@@ -97,18 +97,18 @@ def quantified(
     start = f"{variable}/" if variable else ""
     if condition is None:
         return Operand(f"{start}copies/any()", lambda scope: bool(_copies(scope, variable)))
-    held = condition
+    inner_condition = condition
 
     def of(scope: Scope) -> bool:
         copies = _copies(scope, variable)
         # a value without a result may be computed even if there are no copies
         met = [
-            held.of(replace(scope, variables={**scope.variables, inner: each})) is True
+            inner_condition.of(replace(scope, variables={**scope.variables, inner: each})) is True
             for each in (*copies, scope.it)
         ][: len(copies)]
         return any(met) if quantifier == "any" else all(met)
 
-    return Operand(f"{start}copies/{quantifier}({inner}:{held.text})", of)
+    return Operand(f"{start}copies/{quantifier}({inner}:{inner_condition.text})", of)
 
 
 def _ordered(left: Plain, right: Plain) -> int:
@@ -170,8 +170,8 @@ def listed(left: Operand, items: list[Operand], opening: str = "(") -> Operand:
 
 def negated(operand: Operand) -> Operand:
     def of(scope: Scope) -> bool | None:
-        held = operand.of(scope)
-        return None if held is None else not held
+        value = operand.of(scope)
+        return None if value is None else not value
 
     return Operand(f"(not ({operand.text}))", of)
 
@@ -180,10 +180,10 @@ def joined(operator: str, operands: list[Operand]) -> Operand:
     decisive = operator == "or"
 
     def of(scope: Scope) -> bool | None:
-        held = [each.of(scope) for each in operands]
-        if decisive in held:
+        values = [each.of(scope) for each in operands]
+        if decisive in values:
             return decisive
-        return None if None in held else not decisive
+        return None if None in values else not decisive
 
     return Operand("(" + f" {operator} ".join(each.text for each in operands) + ")", of)
 
@@ -192,8 +192,8 @@ def chosen(branches: list[tuple[Operand, Operand]]) -> Operand:
     text = ",".join(f"{condition.text}:{value.text}" for condition, value in branches)
 
     def of(scope: Scope) -> Plain | None:
-        held = [(condition.of(scope), value.of(scope)) for condition, value in branches]
-        return next((value for condition, value in held if condition is True), None)
+        computed = [(condition.of(scope), value.of(scope)) for condition, value in branches]
+        return next((value for condition, value in computed if condition is True), None)
 
     return Operand(f"case({text})", of)
 
@@ -215,32 +215,32 @@ def substring(text: Operand, start: Operand, length: Operand | None = None) -> O
         first = max(len(whole) + first, 0) if first < 0 else first
         return whole[first:] if size is None else whole[first : first + size]
 
-    held = called("substring", part, *(each for each in (text, start, length) if each is not None))
+    call = called("substring", part, *(each for each in (text, start, length) if each is not None))
 
     def of(scope: Scope) -> Plain | None:
         size = None if length is None else length.of(scope)
         if isinstance(size, int) and size < 0:
             raise Unfit
-        return held.of(scope)
+        return call.of(scope)
 
-    return Operand(held.text, of)
+    return Operand(call.text, of)
 
 
 def cast(operand: Operand, name: str, compute: Callable[..., Plain | None]) -> Operand:
-    held = called("cast", compute, operand)
-    return Operand(f"cast({operand.text},{name})", held.of)
+    call = called("cast", compute, operand)
+    return Operand(f"cast({operand.text},{name})", call.of)
 
 
 def infix(
     operator: str, compute: Callable[..., Plain | None], left: Operand, right: Operand
 ) -> Operand:
-    held = called(operator, compute, left, right)
-    return Operand(f"({left.text} {operator} {right.text})", held.of)
+    call = called(operator, compute, left, right)
+    return Operand(f"({left.text} {operator} {right.text})", call.of)
 
 
 def minus(operand: Operand, compute: Callable[..., Plain | None]) -> Operand:
-    held = called("-", compute, operand)
-    return Operand(f"(-({operand.text}))", held.of)
+    call = called("-", compute, operand)
+    return Operand(f"(-({operand.text}))", call.of)
 
 
 def _fit(value: int | Decimal) -> int | Decimal:

@@ -80,17 +80,17 @@ def main() -> None:
 def _keep(files: list[int]) -> None:
     """Start the process and report its end; returns only in the process itself."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    with socket.socket(fileno=files.pop()) as told, told.makefile("rb") as said:
-        order = Order(**json.loads(said.readline()))
+    with socket.socket(fileno=files.pop()) as client, client.makefile("rb") as received:
+        order = Order(**json.loads(received.readline()))
         process = os.fork()
         if process != 0:
             for file in files:
                 os.close(file)
             # the client may be gone
             with suppress(OSError):
-                told.sendall(b"%d\n" % process)
+                client.sendall(b"%d\n" % process)
                 _, status = os.waitpid(process, 0)
-                told.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+                client.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
             os._exit(0)
     _run(order, files)
 

@@ -18,6 +18,7 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, routine_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Prepared, prepare, slot_of
+from comptoir.sql.prepared import Value as BoundValue
 from comptoir.store.sqlite.connection import Connection, register
 
 Value = Stored | None
@@ -113,7 +114,7 @@ class OnPostgres(Calling):
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        fault_type: type[BaseException] | None,
         fault: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
@@ -140,7 +141,7 @@ class OnPostgres(Calling):
         )
         return [row[0] for row in rows]
 
-    def fetch(self, query: str, *values: Value | Sequence[Value]) -> list[tuple[Value, ...]]:
+    def fetch(self, query: str, *values: BoundValue) -> list[tuple[Value, ...]]:
         """The rows of a query."""
         return list(map(tuple, self._runner.run(self._connection.fetch(query, *values))))
 

@@ -11,6 +11,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.read import Row
 from comptoir.response.response import Response
+from comptoir.response.root import Root
 from comptoir.service import Request, Service
 from comptoir.service.writes import AtomicGroup
 from support.client import Body, Record
@@ -72,6 +73,7 @@ def request_of(company: Company, part: Part) -> Request:
     under = f"/companies({part.company or company.id})/"
     return Request(
         method=part.method,
+        root=Root(company.root.partition("/companies(")[0]),
         path=part.path if part.path.startswith("/") else under + part.path,
         query="",
         headers={name.lower().encode(): value.encode() for name, value in headers.items()},

@@ -15,6 +15,7 @@ from comptoir.edm.types import Stored
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.files import FileSource
 from comptoir.transfer.load import Loader, LoadReport
 
@@ -38,25 +39,14 @@ class LoadTarget:
         path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
         return self.load_file(path, keep_good=keep_good)
 
-    def load_file(self, path: Path, *, keep_good: bool = False) -> LoadReport:
+    def load_file(
+        self, path: Path, *, keep_good: bool = False, show_progress: ShowProgress = lambda *_: None
+    ) -> LoadReport:
         entity_set = MODEL.by_name[path.stem]
 
         async def work(store: Store, company: Company) -> LoadReport:
-            loader = Loader(store, company, lambda *_: None)
+            loader = Loader(store, company, show_progress)
             return await loader.load(FileSource(path), entity_set, keep_good=keep_good)
-
-        return self._with_store(work)
-
-    def load_changing(self, path: Path, first: str, then: str) -> LoadReport:
-        """Load a file whose content changes between check and write."""
-        path.write_text(first, encoding="utf-8")
-
-        async def work(store: Store, company: Company) -> LoadReport:
-            def change(*_: object) -> None:
-                path.write_text(then, encoding="utf-8")
-
-            loader = Loader(store, company, change)
-            return await loader.load(FileSource(path), MODEL.by_name[path.stem], keep_good=False)
 
         return self._with_store(work)
 

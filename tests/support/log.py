@@ -20,6 +20,7 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
     ms: float
     by: str
     client: str
+    fault: str = ""
 
 
 def line_of(server: Server, request_id: str) -> Line:
@@ -32,12 +33,12 @@ def line_about(server: Server, path: str, since: int = 0) -> Line:
     return _line(server, f'"path":"{path}"', since)
 
 
-def _line(server: Server, mark: str, since: int) -> Line:
-    wanted = mark.encode()
+def _line(server: Server, text: str, since: int) -> Line:
+    wanted = text.encode()
 
     def look() -> Line | None:
         lines = server.log.read_bytes()[since:].splitlines(keepends=True)
         written = [line for line in lines if wanted in line and line.endswith(b"\n")]
         return msgspec.json.decode(written[0], type=Line) if written else None
 
-    return until(look, f"a line in the log with {mark}")
+    return until(look, f"a line in the log with {text}")

@@ -14,7 +14,7 @@ Addressing = Callable[[Shown], str]
 class Mirror:
     """The records of a client that reads a collection once, then follows its delta links.
 
-    `held` are the records by their addresses, `told` the entries of the last pass in order.
+    `records` are the records by their addresses, `reported` the entries of the last pass in order.
     """
 
     def __init__(
@@ -28,8 +28,8 @@ class Mirror:
         self._client = client
         self._address = address or (lambda record: f"{path}({record['id']})")
         self._wishes = {"Prefer": f"odata.track-changes,odata.maxpagesize={page_size}"}
-        self.held: dict[str, Record] = {}
-        self.told: list[str] = []
+        self.records: dict[str, Record] = {}
+        self.reported: list[str] = []
         self.link = ""
         self.is_between_pages = False
         self._take(client.get(path, query, self._wishes))
@@ -43,7 +43,7 @@ class Mirror:
     def turn(self) -> None:
         """Follow one link: to the next page, or to later changes."""
         if not self.is_between_pages:
-            self.told = []
+            self.reported = []
         self._take(self._client.follow(self.link, self._wishes))
 
     def finish(self) -> None:
@@ -60,15 +60,15 @@ class Mirror:
         assert "track-changes" in answer.headers.get("preference-applied", "track-changes")
         body = answer.json()
         for entry in body["value"]:
-            self._hold(entry)
+            self._apply(entry)
         self.is_between_pages = "@odata.deltaLink" not in body
         self.link = body["@odata.nextLink" if self.is_between_pages else "@odata.deltaLink"]
 
-    def _hold(self, entry: Record) -> None:
+    def _apply(self, entry: Record) -> None:
         if "reason" in entry and str(entry["@odata.context"]).endswith("/$deletedEntity"):
             key = str(entry["id"])
-            self.held.pop(key, None)
+            self.records.pop(key, None)
         else:
             [key] = self.mirrored([entry])
-            self.held[key] = entry
-        self.told.append(key)
+            self.records[key] = entry
+        self.reported.append(key)

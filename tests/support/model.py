@@ -35,7 +35,7 @@ _NO_VALUE: Mapping[str, Plain] = {
 
 
 @dataclass(frozen=True)
-class Kind:
+class EntityRules:
     """The specified rules of an entity type; its properties are those of the contract."""
 
     resource: str
@@ -53,21 +53,23 @@ class Kind:
     @property
     def empty(self) -> Values:
         """A record with the default values."""
-        return {name: _NO_VALUE[kind] for name, kind in self.fields.items()}
+        return {name: _NO_VALUE[type_name] for name, type_name in self.fields.items()}
 
 
-KINDS: Mapping[str, Kind] = {
-    kind.resource: kind
-    for kind in (
-        Kind("contactsExt", required=("displayName",), unique=("number",), blank_is_free=True),
-        Kind("shippingAgentsExt", required=("code",), unique=("code",)),
-        Kind("unitsOfMeasureExt", key="code", required=("code",), guarded_create=True),
-        Kind(
+ENTITY_RULES: Mapping[str, EntityRules] = {
+    rules.resource: rules
+    for rules in (
+        EntityRules(
+            "contactsExt", required=("displayName",), unique=("number",), blank_is_free=True
+        ),
+        EntityRules("shippingAgentsExt", required=("code",), unique=("code",)),
+        EntityRules("unitsOfMeasureExt", key="code", required=("code",), guarded_create=True),
+        EntityRules(
             "itemTranslationsExt",
             required=("itemNo", "languageCode"),
             unique=("itemNo", "languageCode", "variantCode"),
         ),
-        Kind(
+        EntityRules(
             "itemAttributesExt",
             required=("name",),
             unique=("attributeId",),
@@ -140,7 +142,7 @@ class Entry:
 
 
 @dataclass
-class Held:
+class Versioned:
     """A record with its version: the number of its last change."""
 
     version: int
@@ -154,7 +156,7 @@ class CompanyModel:
     """
 
     def __init__(self) -> None:
-        self.held: dict[str, dict[str, Held]] = {resource: {} for resource in KINDS}
+        self.records: dict[str, dict[str, Versioned]] = {resource: {} for resource in ENTITY_RULES}
         self.log: list[Entry] = []
         self.times: Sequence[str] = ()
         self._repeatable: dict[str, Done] = {}
@@ -165,7 +167,7 @@ class CompanyModel:
 
     def become(self, other: Self) -> None:
         """Take over the content of another model, which is not used afterwards."""
-        self.held, self.log, self._repeatable = other.held, other.log, other._repeatable
+        self.records, self.log, self._repeatable = other.records, other.log, other._repeatable
 
     def do(self, write: Write, made_key: str = "") -> Outcome:
         """Execute a write; `made_key` is the key of a record that is created without one."""
@@ -196,130 +198,132 @@ class CompanyModel:
             outcomes.append(outcome)
         return outcomes
 
-    def find(self, resource: str, address: Address) -> Held | None:
+    def find(self, resource: str, address: Address) -> Versioned | None:
         """The record at an address; an empty number is not an address."""
-        records = self.held[resource]
+        records = self.records[resource]
         if isinstance(address, str):
             return records.get(address)
-        if KINDS[resource].blank_is_free and not all(address.values()):
+        if ENTITY_RULES[resource].blank_is_free and not all(address.values()):
             return None
         return next((each for each in records.values() if _has(each.record, address)), None)
 
     def _do(self, write: Write, made_key: str) -> Outcome:
-        kind = KINDS[write.resource]
+        rules = ENTITY_RULES[write.resource]
         refused = _refused_at_once(write)
         if refused is not None:
             return refused
         if write.method == "POST":
-            return self._create(kind, write, None, made_key)
+            return self._create(rules, write, None, made_key)
         if write.must_not_exist:
             assert isinstance(write.address, str)
-            return self._create(kind, write, write.address, made_key)
+            return self._create(rules, write, write.address, made_key)
         found = self.find(write.resource, write.address)
         if found is None:
             return NOT_FOUND
         if not _allows(write.precondition, found):
             return CHANGED
-        return self._delete(kind, found) if write.method == "DELETE" else self._change(write, found)
+        return (
+            self._delete(rules, found) if write.method == "DELETE" else self._change(write, found)
+        )
 
-    def _create(self, kind: Kind, write: Write, key: str | None, made_key: str) -> Outcome:
+    def _create(self, rules: EntityRules, write: Write, key: str | None, made_key: str) -> Outcome:
         body = dict(write.body)
         if key is not None:
-            body[kind.key] = key
-        given, faults = _given(kind, body, creates=True)
-        existing = self.held[kind.resource].get(str(given.get(kind.key)))
+            body[rules.key] = key
+        given, faults = _given(rules, body, creates=True)
+        existing = self.records[rules.resource].get(str(given.get(rules.key)))
         if existing is not None and write.must_not_exist:
             return CHANGED
-        if existing is not None and kind.guarded_create and not _allows(write.guard, existing):
+        if existing is not None and rules.guarded_create and not _allows(write.guard, existing):
             return CHANGED
-        faults += _left_out(kind, {*body})
+        faults += _left_out(rules, {*body})
         if faults:
             return Refused(400, tuple(faults))
         if existing is not None:
             return TAKEN
-        record = kind.empty | {kind.key: made_key} | given
-        if kind.numbered and kind.numbered not in given:
-            record[kind.numbered] = 1 + max(
-                (int(each.record[kind.numbered]) for each in self._all(kind)), default=0
+        record = rules.empty | {rules.key: made_key} | given
+        if rules.numbered and rules.numbered not in given:
+            record[rules.numbered] = 1 + max(
+                (int(each.record[rules.numbered]) for each in self._all(rules)), default=0
             )
-        self._derive(kind, record, given, renamed=True)
-        if self._is_taken(kind, record):
+        self._derive(rules, record, given, renamed=True)
+        if self._is_taken(rules, record):
             return TAKEN
-        return self._commit(kind, record, "create", keeps_time=STAMP in given)
+        return self._commit(rules, record, "create", keeps_time=STAMP in given)
 
-    def _change(self, write: Write, found: Held) -> Outcome:
-        kind, before = KINDS[write.resource], found.record
-        given, faults = _given(kind, write.body, creates=False)
+    def _change(self, write: Write, found: Versioned) -> Outcome:
+        rules, before = ENTITY_RULES[write.resource], found.record
+        given, faults = _given(rules, write.body, creates=False)
         replaces = write.method == "PUT"
         if replaces:
-            faults += _left_out(kind, {*write.body, kind.key})
+            faults += _left_out(rules, {*write.body, rules.key})
         if faults:
             return Refused(400, tuple(faults))
-        stays = (kind.key, kind.numbered, STAMP)
-        begins = kind.empty | {name: before[name] for name in stays if name in before}
+        stays = (rules.key, rules.numbered, STAMP)
+        begins = rules.empty | {name: before[name] for name in stays if name in before}
         record = (begins if replaces else before) | given
         if replaces or record != before:
             renamed = replaces or record.get("displayName") != before.get("displayName")
-            self._derive(kind, record, given, renamed=renamed)
+            self._derive(rules, record, given, renamed=renamed)
         if record == before:
-            return self._done(200, kind, found)
-        if self._is_taken(kind, record):
+            return self._done(200, rules, found)
+        if self._is_taken(rules, record):
             return TAKEN
-        return self._commit(kind, record, "update", keeps_time=False)
+        return self._commit(rules, record, "update", keeps_time=False)
 
-    def _delete(self, kind: Kind, found: Held) -> Outcome:
-        key = str(found.record[kind.key])
-        del self.held[kind.resource][key]
-        self._note(kind, key, "delete")
-        return self._done(204, kind, found)
+    def _delete(self, rules: EntityRules, found: Versioned) -> Outcome:
+        key = str(found.record[rules.key])
+        del self.records[rules.resource][key]
+        self._note(rules, key, "delete")
+        return self._done(204, rules, found)
 
-    def _derive(self, kind: Kind, record: Values, given: Values, *, renamed: bool) -> None:
+    def _derive(self, rules: EntityRules, record: Values, given: Values, *, renamed: bool) -> None:
         """Derive the properties of a contact that the body does not contain."""
-        if kind.resource != "contactsExt":
+        if rules.resource != "contactsExt":
             return
         if renamed and "searchName" not in given:
             record["searchName"] = str(record["displayName"]).upper()
         number = record["companyNumber"]
         if number == "" or "companyName" in given:
             return
-        others = [each.record for each in self._all(kind) if each.record["id"] != record["id"]]
+        others = [each.record for each in self._all(rules) if each.record["id"] != record["id"]]
         for each in (*others, record):
             if each["number"] == number and each["type"] == "Company":
                 record["companyName"] = each["displayName"]
 
-    def _is_taken(self, kind: Kind, record: Values) -> bool:
-        wanted = {name: record[name] for name in kind.unique}
-        if not wanted or (kind.blank_is_free and not all(wanted.values())):
+    def _is_taken(self, rules: EntityRules, record: Values) -> bool:
+        wanted = {name: record[name] for name in rules.unique}
+        if not wanted or (rules.blank_is_free and not all(wanted.values())):
             return False
         return any(
-            _has(each.record, wanted) and each.record[kind.key] != record[kind.key]
-            for each in self._all(kind)
+            _has(each.record, wanted) and each.record[rules.key] != record[rules.key]
+            for each in self._all(rules)
         )
 
-    def _commit(self, kind: Kind, record: Values, verb: str, *, keeps_time: bool) -> Done:
-        key = str(record[kind.key])
-        version = self._note(kind, key, verb)
+    def _commit(self, rules: EntityRules, record: Values, verb: str, *, keeps_time: bool) -> Done:
+        key = str(record[rules.key])
+        version = self._note(rules, key, verb)
         if STAMP in record and not keeps_time:
             # a write that the service refused has no time: the outcomes differ, and show more
             record[STAMP] = self.times[version - 1] if version <= len(self.times) else ""
-        held = self.held[kind.resource][key] = Held(version, record)
-        return self._done(201 if verb == "create" else 200, kind, held)
+        stored = self.records[rules.resource][key] = Versioned(version, record)
+        return self._done(201 if verb == "create" else 200, rules, stored)
 
-    def _note(self, kind: Kind, key: str, verb: str) -> int:
+    def _note(self, rules: EntityRules, key: str, verb: str) -> int:
         number = len(self.log) + 1
-        self.log.append(Entry(number, kind.resource, key, verb))
+        self.log.append(Entry(number, rules.resource, key, verb))
         return number
 
-    def _done(self, status: int, kind: Kind, held: Held) -> Done:
-        return Done(status, str(held.record[kind.key]), held.version, dict(held.record))
+    def _done(self, status: int, rules: EntityRules, stored: Versioned) -> Done:
+        return Done(status, str(stored.record[rules.key]), stored.version, dict(stored.record))
 
-    def _all(self, kind: Kind) -> Sequence[Held]:
-        return list(self.held[kind.resource].values())
+    def _all(self, rules: EntityRules) -> Sequence[Versioned]:
+        return list(self.records[rules.resource].values())
 
 
 def _refused_at_once(write: Write) -> Refused | None:
     """The fault in the precondition of a write, None without one."""
-    if write.method == "POST" and not KINDS[write.resource].guarded_create:
+    if write.method == "POST" and not ENTITY_RULES[write.resource].guarded_create:
         return None
     if write.precondition is None and not write.must_not_exist:
         return UNGUARDED
@@ -336,43 +340,43 @@ def _has(record: Values, values: Mapping[str, object]) -> bool:
     return all(record[name] == value for name, value in values.items())
 
 
-def _allows(guard: Guard, found: Held) -> bool:
+def _allows(guard: Guard, found: Versioned) -> bool:
     return guard is None or guard == ANY or found.version in guard
 
 
-def _given(kind: Kind, body: Sent, *, creates: bool) -> tuple[Values, list[str]]:
+def _given(rules: EntityRules, body: Sent, *, creates: bool) -> tuple[Values, list[str]]:
     """The properties in a body, in the form of responses, and the codes of its faults."""
     given: Values = {}
     faults: list[str] = []
     for name, value in body.items():
-        if "@" in name or (name == kind.key and not creates):
+        if "@" in name or (name == rules.key and not creates):
             continue
-        if name == STAMP and not (creates and kind.guarded_create):
+        if name == STAMP and not (creates and rules.guarded_create):
             continue
-        read = _read(kind.fields.get(name, ""), value)
+        read = _read(rules.fields.get(name, ""), value)
         if read is None:
             faults.append(WRONG)
             continue
-        if name in kind.required and read == "":
+        if name in rules.required and read == "":
             faults.append(MISSING)
         given[name] = read
     return given, faults
 
 
-def _read(kind: str, value: object) -> Plain | None:
+def _read(type_name: str, value: object) -> Plain | None:
     """A value of a type in the form of responses, None if it is not valid."""
-    if kind == "boolean":
+    if type_name == "boolean":
         return value if isinstance(value, bool) else None
-    if kind == "integer":
+    if type_name == "integer":
         if isinstance(value, str) and value.isdecimal():
             return int(value)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
-    if not isinstance(value, str) or kind == "":
+    if not isinstance(value, str) or type_name == "":
         return None
-    if kind == "guid":
+    if type_name == "guid":
         return value.lower() if re.fullmatch(GUID, value.lower()) else None
     return value
 
 
-def _left_out(kind: Kind, said: set[str]) -> list[str]:
-    return [MISSING for name in kind.required if name not in said]
+def _left_out(rules: EntityRules, said: set[str]) -> list[str]:
+    return [MISSING for name in rules.required if name not in said]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from support.postgres import LOOPBACK, free_port
+from support.ports import LOOPBACK, free_port
 from support.programs import needed
 from support.waiting import until
 
@@ -20,7 +20,8 @@ _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 def proxied(http: str, hosts: Mapping[str, int], folder: Path) -> Iterator[str]:
     """The address of a proxy; `http` is the content of the block `http`.
 
-    TLS is replaced by plain HTTP, and all addresses by free ports of loopback.
+    TLS is replaced by plain HTTP, which the hosts do not learn, and all addresses by free ports of
+    loopback.
     """
     program = needed("nginx", "nginx-light")
     port = free_port()
@@ -47,10 +48,11 @@ def _settings(http: str, folder: Path) -> str:
 
 def _moved(http: str, hosts: Mapping[str, int], port: int) -> str:
     http = re.sub(r"^\s*ssl_certificate.*\n", "", http, flags=re.MULTILINE)
+    http = http.replace("$scheme", "https")
     http, listens = re.subn(r"listen .*;", f"listen {LOOPBACK}:{port};", http)
     assert listens == 1
-    for host, behind in hosts.items():
-        http, found = re.subn(rf"server {re.escape(host)}\b", f"server {LOOPBACK}:{behind}", http)
+    for host, upstream in hosts.items():
+        http, found = re.subn(rf"server {re.escape(host)}\b", f"server {LOOPBACK}:{upstream}", http)
         assert found == 1, host
     return http
 

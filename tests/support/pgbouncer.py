@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from support.postgres import LOOPBACK, ROLE, Databases, free_port, open_folder
+from support.ports import LOOPBACK, free_port
+from support.postgres import ROLE, Databases, open_folder
 from support.programs import needed
 from support.waiting import until
 

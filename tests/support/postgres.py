@@ -3,10 +3,8 @@
 import asyncio
 import fcntl
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +20,7 @@ from uuid import uuid4
 import asyncpg
 
 from support.locks import held_alone, held_with_others
+from support.ports import LOOPBACK, free_port
 from support.postgres_programs import Programs, postgres_programs
 from support.waiting import until
 
@@ -36,10 +35,7 @@ Setting = str | int | bool
 ROLE = "comptoir"
 """The role of the service, which owns its databases and has no rights beyond them."""
 ADMINISTRATOR = "postgres"
-LOOPBACK = "127.0.0.1"
 
-# below what systems hand out to clients, so that a port is still free after a restart
-PORTS = range(20_000, 32_000)
 PORT_TRIES = 20
 
 QUICK: Mapping[str, Setting] = {
@@ -294,8 +290,8 @@ class Postgres(Databases):
             raise AssertionError(self.log.read_text())
         with suppress(FileNotFoundError):
             # after a kill, the file of the previous process still exists
-            told = (self.data / "postmaster.pid").read_text().split()
-            if told[:1] == [str(self.pid)] and told[-1] in ("ready", "standby"):
+            lines = (self.data / "postmaster.pid").read_text().split()
+            if lines[:1] == [str(self.pid)] and lines[-1] in ("ready", "standby"):
                 return True
         return None
 
@@ -380,14 +376,6 @@ def open_folder(programs: Programs) -> Path:
     """A temporary folder that the programs' user can enter."""
     folder = Path(tempfile.gettempdir()).resolve()
     return folder if programs.can_enter(folder) else Path("/tmp")
-
-
-def free_port() -> int:
-    while True:
-        port = random.choice(PORTS)
-        with socket.socket() as tried, suppress(OSError):
-            tried.bind((LOOPBACK, port))
-            return port
 
 
 def children_of(pid: int) -> Iterator[int]:

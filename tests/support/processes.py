@@ -8,11 +8,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Self
 
 from support.fork_server import Order
+from support.waiting import PATIENCE_SECONDS
 
 _PROGRAM = Path(__file__).with_name("fork_server.py")
 
@@ -72,7 +74,9 @@ class Process:
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            # it may end right now
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill the process with SIGKILL."""
@@ -82,6 +86,16 @@ class Process:
         """Close this side of the pipes."""
         self.stdout.close()
         self.stderr.close()
+
+
+def read_lines(process: Process, count: int) -> list[bytes]:
+    """The next lines; fails the test if a line does not come."""
+    lines: list[bytes] = []
+    for _ in range(count):
+        if not lines:
+            assert select.select([process.stdout], [], [], PATIENCE_SECONDS)[0]
+        lines.append(process.stdout.readline())
+    return lines
 
 
 def _pipe() -> tuple[IO[bytes], IO[bytes]]:

@@ -12,8 +12,10 @@ from pathlib import Path
 from types import ModuleType
 
 from support.effort import go_without
+from support.waiting import PATIENCE_SECONDS
 
-_NODE_SECONDS = 60
+PROGRAM_SECONDS = 2 * PATIENCE_SECONDS
+"""The time limit of a program, which has several steps: the slowest generates a client."""
 
 
 def needed(program: str, package: str) -> str:
@@ -41,7 +43,7 @@ class Node:
 
     def run(self, *arguments: str | Path, **variables: str) -> str:
         """The output of a script; a failure fails the test with the script's errors."""
-        return finished([self.program, *map(str, arguments)], variables, _NODE_SECONDS)
+        return finished([self.program, *map(str, arguments)], variables)
 
 
 def node() -> Node:
@@ -52,7 +54,9 @@ def node() -> Node:
     return Node(program, Path(sys.prefix, "node", "node_modules"))
 
 
-def finished(command: list[str], variables: Mapping[str, str], seconds: float) -> str:
+def finished(
+    command: list[str], variables: Mapping[str, str], seconds: float = PROGRAM_SECONDS
+) -> str:
     """The output of a command; a failure fails the test with the command's errors."""
     ended = subprocess.run(
         command,

@@ -8,7 +8,15 @@ import msgspec
 
 from support.batches import Entry, Reply
 from support.client import Record
-from support.model import FAILED_DEPENDENCY, KINDS, CompanyModel, Done, Outcome, Refused, Write
+from support.model import (
+    ENTITY_RULES,
+    FAILED_DEPENDENCY,
+    CompanyModel,
+    Done,
+    Outcome,
+    Refused,
+    Write,
+)
 from support.random_operations import Move, Step
 from support.request_targets import RequestTargets
 
@@ -31,14 +39,14 @@ class Received:
 class Stage:
     """A step of a batch: its writes by their ids.
 
-    `behind` is the step on which it depends. With `refers`, its first write is sent to the record
+    `previous` is the step on which it depends. With `refers`, its first write is sent to the record
     that results from that step.
     """
 
     name: str
     writes: Mapping[str, Write]
     is_group: bool
-    behind: "Stage | None" = None
+    previous: "Stage | None" = None
     refers: bool = False
 
 
@@ -46,14 +54,14 @@ def staged(targets: RequestTargets, steps: Sequence[Step], *, repeats: bool) -> 
     """The steps of a batch, with paths and tags from the present records."""
     stages: list[Stage] = []
     for at, step in enumerate(steps):
-        behind = stages[-1] if stages and (step.follows or step.refers) else None
-        refers = behind is not None and step.refers and _can_refer(step.moves[0], behind)
+        previous = stages[-1] if stages and (step.follows or step.refers) else None
+        refers = previous is not None and step.refers and _can_refer(step.moves[0], previous)
         writes = {
             f"{at}.{number}": targets.write(move, repeats=repeats)
             for number, move in enumerate(step.moves)
         }
         name = f"group {at}" if step.is_group else f"{at}.0"
-        stages.append(Stage(name, writes, step.is_group, behind, refers))
+        stages.append(Stage(name, writes, step.is_group, previous, refers))
     return stages
 
 
@@ -64,10 +72,10 @@ def entries(targets: RequestTargets, stage: Stage) -> list[Entry]:
         more: dict[str, object] = {"id": name}
         if stage.is_group:
             more["atomicityGroup"] = stage.name
-        if stage.behind is not None:
-            more["dependsOn"] = [stage.behind.name]
+        if stage.previous is not None:
+            more["dependsOn"] = [stage.previous.name]
             if stage.refers and number == 0:
-                more["url"] = f"${list(stage.behind.writes)[-1]}"
+                more["url"] = f"${list(stage.previous.writes)[-1]}"
         # the ids of repeatable requests come from the batch
         made.append(targets.entry(replace(write, repeat=""), **more))
     return made
@@ -80,8 +88,8 @@ def outcomes(
     found: dict[str, Outcome] = {}
     for stage in stages:
         writes = dict(stage.writes)
-        if stage.behind is not None:
-            before = [found[name] for name in stage.behind.writes]
+        if stage.previous is not None:
+            before = [found[name] for name in stage.previous.writes]
             if any(isinstance(each, Refused) for each in before):
                 found |= dict.fromkeys(writes, FAILED_DEPENDENCY)
                 continue
@@ -108,14 +116,14 @@ def _done(
 
 def made_key(write: Write, received: Received) -> str:
     """The key that the service generated for a new record, or a possible one."""
-    if write.method != "POST" or received.status != 201 or KINDS[write.resource].key != "id":
+    if write.method != "POST" or received.status != 201 or ENTITY_RULES[write.resource].key != "id":
         return str(uuid4())
     return str(msgspec.json.decode(received.content, type=Record)["id"])
 
 
-def _can_refer(first: Move, behind: Stage) -> bool:
+def _can_refer(first: Move, previous: Stage) -> bool:
     """Whether a move can be sent to the record that results from a step."""
-    last = list(behind.writes.values())[-1]
+    last = list(previous.writes.values())[-1]
     return (
         first.resource == last.resource
         and first.method != "POST"

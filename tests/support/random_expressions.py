@@ -117,7 +117,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "moment": ("moment",),
 }
 
-KINDS = tuple(_LITERALS)
+TYPES = tuple(_LITERALS)
 
 Variables = tuple[str, ...]
 """The names of records in an expression: variables, and "" for the record itself."""
@@ -137,34 +137,34 @@ _TEXT_TESTS: Mapping[str, Callable[[str, str], bool]] = {
 
 
 @st.composite
-def values(draw: DrawFn, kind: str, depth: int, variables: Variables = ("",)) -> Operand:
+def values(draw: DrawFn, type_name: str, depth: int, variables: Variables = ("",)) -> Operand:
     """A value of a type, up to a depth."""
     choice = draw(st.integers(0, 9))
     if depth == 0 or choice < 3:
-        return draw(_leaves(kind, variables))
+        return draw(_leaves(type_name, variables))
     if choice == 3:
-        return draw(_chosen(kind, depth - 1, variables))
-    return draw(_MADE[kind](depth - 1, variables))
+        return draw(_chosen(type_name, depth - 1, variables))
+    return draw(_MADE[type_name](depth - 1, variables))
 
 
 @st.composite
-def _leaves(draw: DrawFn, kind: str, variables: Variables) -> Operand:
+def _leaves(draw: DrawFn, type_name: str, variables: Variables) -> Operand:
     source = draw(st.integers(0, 9))
-    names = _FIELDS.get(kind, ())
+    names = _FIELDS.get(type_name, ())
     if source == 0:
         return evaluator.constant(None, "null")
     if not names or source < 4:
-        return draw(_LITERALS[kind])
+        return draw(_LITERALS[type_name])
     name, variable = draw(st.sampled_from(names)), draw(st.sampled_from(variables))
     return (evaluator.original if source == 4 else evaluator.field)(name, variable)
 
 
 @st.composite
-def _chosen(draw: DrawFn, kind: str, depth: int, variables: Variables) -> Operand:
+def _chosen(draw: DrawFn, type_name: str, depth: int, variables: Variables) -> Operand:
     conditions = draw(st.lists(values("boolean", depth, variables), min_size=1, max_size=2))
-    branches = [(each, draw(values(kind, depth, variables))) for each in conditions]
+    branches = [(each, draw(values(type_name, depth, variables))) for each in conditions]
     if draw(st.booleans()):
-        branches.append((evaluator.constant(True, "true"), draw(values(kind, 0, variables))))
+        branches.append((evaluator.constant(True, "true"), draw(values(type_name, 0, variables))))
     return evaluator.chosen(branches)
 
 
@@ -188,14 +188,14 @@ def _texts(draw: DrawFn, depth: int, variables: Variables) -> Operand:
             return evaluator.substring(text(), whole(), draw(_LENGTHS))
     if draw(st.booleans()):
         return evaluator.cast(draw(values("whole", depth, variables)), "Edm.String", str)
-    held = draw(values("decimal", depth, variables))
-    return evaluator.cast(held, "Edm.String", evaluator.text_of_decimal)
+    operand = draw(values("decimal", depth, variables))
+    return evaluator.cast(operand, "Edm.String", evaluator.text_of_decimal)
 
 
 @st.composite
 def _wholes(draw: DrawFn, depth: int, variables: Variables) -> Operand:
-    def of(kind: str) -> Operand:
-        return draw(values(kind, depth, variables))
+    def of(type_name: str) -> Operand:
+        return draw(values(type_name, depth, variables))
 
     match draw(st.integers(0, 7)):
         case 0:
@@ -219,21 +219,21 @@ def _wholes(draw: DrawFn, depth: int, variables: Variables) -> Operand:
 
 @st.composite
 def _decimals(draw: DrawFn, depth: int, variables: Variables) -> Operand:
-    def of(kind: str) -> Operand:
-        return draw(values(kind, depth, variables))
+    def of(type_name: str) -> Operand:
+        return draw(values(type_name, depth, variables))
 
     match draw(st.integers(0, 7)):
         case 0:
             name = draw(st.sampled_from(["round", "floor", "ceiling"]))
-            held = of("decimal")
-            return evaluator.called(name, lambda value: evaluator.rounded(name, value), held)
+            operand = of("decimal")
+            return evaluator.called(name, lambda value: evaluator.rounded(name, value), operand)
         case 1:
             return evaluator.called("totalseconds", _seconds, of("span"))
         case 2:
             return evaluator.called("fractionalseconds", _fraction, of("moment"))
         case 3:
-            held = draw(values("whole", depth, variables))
-            return evaluator.cast(held, "Edm.Decimal", evaluator.decimal)
+            operand = draw(values("whole", depth, variables))
+            return evaluator.cast(operand, "Edm.Decimal", evaluator.decimal)
         case 4:
             return draw(_computed("decimal", "whole", "decimal", depth, variables))
         case 5:
@@ -282,8 +282,8 @@ def _moments(draw: DrawFn, depth: int, variables: Variables) -> Operand:
 @st.composite
 def _dates(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     if draw(st.booleans()):
-        held = draw(values("moment", depth, variables))
-        return evaluator.called("date", datetime.date, held)
+        operand = draw(values("moment", depth, variables))
+        return evaluator.called("date", datetime.date, operand)
     day, span = draw(values("date", depth, variables)), draw(values("span", depth, variables))
     if draw(st.booleans()):
         return evaluator.infix("add", evaluator.moved_day, day, span)
@@ -294,8 +294,8 @@ def _dates(draw: DrawFn, depth: int, variables: Variables) -> Operand:
 def _spans(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     match draw(st.integers(0, 2)):
         case 0:
-            kind = draw(st.sampled_from(["date", "moment"]))
-            sides = [draw(values(kind, depth, variables)) for _ in range(2)]
+            type_name = draw(st.sampled_from(["date", "moment"]))
+            sides = [draw(values(type_name, depth, variables)) for _ in range(2)]
             return evaluator.infix("sub", lambda one, other: one - other, *sides)
         case 1:
             return evaluator.minus(draw(values("span", depth, variables)), lambda value: -value)
@@ -340,9 +340,9 @@ def _conditions(draw: DrawFn, depth: int, variables: Variables) -> Operand:
             text = draw(values("text", depth, variables))
             quoted = evaluator.constant(pattern, f"'{pattern}'")
             return evaluator.called("matchesPattern", _matches, text, quoted)
-    kind = draw(st.sampled_from(KINDS))
-    other = draw(st.sampled_from(_NUMBERS)) if kind in _NUMBERS else kind
-    sides = draw(values(kind, depth, variables)), draw(values(other, depth, variables))
+    type_name = draw(st.sampled_from(TYPES))
+    other = draw(st.sampled_from(_NUMBERS)) if type_name in _NUMBERS else type_name
+    sides = draw(values(type_name, depth, variables)), draw(values(other, depth, variables))
     return evaluator.compared(draw(st.sampled_from(evaluator.COMPARISONS)), *sides)
 
 
@@ -352,10 +352,10 @@ def _matches(text: str, pattern: str) -> bool:
 
 @st.composite
 def _listed(draw: DrawFn, depth: int, variables: Variables) -> Operand:
-    kind = draw(st.sampled_from(KINDS))
-    left = draw(values(kind, depth, variables))
-    literals = draw(st.lists(_LITERALS[kind], min_size=1, max_size=4))
-    others = draw(st.lists(values(kind, 0, variables), max_size=2))
+    type_name = draw(st.sampled_from(TYPES))
+    left = draw(values(type_name, depth, variables))
+    literals = draw(st.lists(_LITERALS[type_name], min_size=1, max_size=4))
+    others = draw(st.lists(values(type_name, 0, variables), max_size=2))
     opening = draw(st.sampled_from("(["))
     return evaluator.listed(left, draw(st.permutations(literals + others)), opening)
 
@@ -392,5 +392,8 @@ CONDITIONS: SearchStrategy[Operand] = st.integers(1, 4).flatmap(
 @st.composite
 def orders(draw: DrawFn) -> list[tuple[Operand, bool]]:
     """Sort keys in order, each with whether it is descending."""
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3))
-    return [(draw(values(kind, draw(st.integers(0, 2)))), draw(st.booleans())) for kind in kinds]
+    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
+    return [
+        (draw(values(type_name, draw(st.integers(0, 2)))), draw(st.booleans()))
+        for type_name in types
+    ]

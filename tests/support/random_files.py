@@ -63,9 +63,9 @@ def random_files(seed: int, count: int) -> Iterator[MadeFile]:
         yield MadeFile(name, content, random.random() < 0.9)
 
 
-def _rows(random: Random, kind: EntityType, size: int) -> list[Row]:
+def _rows(random: Random, entity_type: EntityType, size: int) -> list[Row]:
     """Rows of up to two shapes; most of them match records by values of their own."""
-    shapes = [_columns(random, kind) for _ in range(random.choice((1, 1, 2)))]
+    shapes = [_columns(random, entity_type) for _ in range(random.choice((1, 1, 2)))]
     numbers = random.sample(range(2 * size), size)
     if random.random() < 0.3:
         numbers[-1] = numbers[0]
@@ -75,37 +75,44 @@ def _rows(random: Random, kind: EntityType, size: int) -> list[Row]:
     ]
 
 
-def _changed(random: Random, kind: EntityType, rows: Sequence[Row]) -> list[Row]:
+def _changed(random: Random, entity_type: EntityType, rows: Sequence[Row]) -> list[Row]:
     """The same rows, with changed values in none, some or all of them."""
-    names = [name for name in rows[0] if name not in _finding(kind)]
+    names = [name for name in rows[0] if name not in _finding(entity_type)]
     share = random.choice((0.0, 0.1, 1.0)) if names else 0.0
     return [
-        row | {name: _cell(random, kind.by_name[name], None, len(rows)) for name in names[:3]}
+        row
+        | {name: _cell(random, entity_type.by_name[name], None, len(rows)) for name in names[:3]}
         if random.random() < share
         else row
         for row in rows
     ]
 
 
-def _columns(random: Random, kind: EntityType) -> list[Property]:
+def _columns(random: Random, entity_type: EntityType) -> list[Property]:
     """Columns with an identifying one, and with those that a new record needs."""
-    others = [each for each in kind.properties if not (each.required or each.name == kind.key)]
+    others = [
+        each
+        for each in entity_type.properties
+        if not (each.required or each.name == entity_type.key)
+    ]
     chosen = set(random.sample(others, min(random.choice(WIDTHS), len(others))))
-    chosen |= {each for each in kind.properties if each.required}
-    found_by = random.choice([(kind.key,), *(rule.properties for rule in kind.unique)])
-    chosen |= {kind.by_name[name] for name in found_by}
-    return [each for each in kind.properties if each in chosen]
+    chosen |= {each for each in entity_type.properties if each.required}
+    found_by = random.choice(
+        [(entity_type.key,), *(rule.properties for rule in entity_type.unique)]
+    )
+    chosen |= {entity_type.by_name[name] for name in found_by}
+    return [each for each in entity_type.properties if each in chosen]
 
 
-def _finding(kind: EntityType) -> set[str]:
-    return {kind.key}.union(*(rule.properties for rule in kind.unique))
+def _finding(entity_type: EntityType) -> set[str]:
+    return {entity_type.key}.union(*(rule.properties for rule in entity_type.unique))
 
 
 def _cell(random: Random, column: Property, own: int | None, size: int) -> Cell:
     """A valid value for a row; an identifying value contains the row's number."""
     other = random.randrange(2 * size)
-    for kind, value in _VALUES.items():
-        if isinstance(column.type, kind):
+    for type_, value in _VALUES.items():
+        if isinstance(column.type, type_):
             return value(other if own is None else own)
     if column.name == "type":
         return random.choice(("Company", "Person"))

@@ -8,7 +8,7 @@ from hypothesis.strategies import SearchStrategy
 
 from support import evaluator
 from support.evaluator import Operand
-from support.model import KINDS, STAMP, Sent
+from support.model import ENTITY_RULES, STAMP, Sent
 
 UPPER = "ABCDEFAB-0000-4000-8000-000000000003"
 IDS = (*(f"{number:08d}-0000-4000-8000-000000000003" for number in range(3)), UPPER)
@@ -124,7 +124,7 @@ def _fields(resource: str) -> tuple[_Choices, _Choices]:
     values = VALUES[resource]
     must = {
         name: st.sampled_from([value for value in values[name] if value != ""])
-        for name in KINDS[resource].required
+        for name in ENTITY_RULES[resource].required
     }
     return must, {name: st.sampled_from(each) for name, each in values.items()}
 
@@ -200,8 +200,8 @@ def conditions(draw: st.DrawFn, resource: str) -> Operand:
     """A condition over the texts of an entity set, which many records meet."""
     texts = [
         name
-        for name, kind in KINDS[resource].fields.items()
-        if kind == "string" and name in VALUES[resource] and name != "onlinePassword"
+        for name, type_name in ENTITY_RULES[resource].fields.items()
+        if type_name == "string" and name in VALUES[resource] and name != "onlinePassword"
     ]
 
     def one() -> Operand:

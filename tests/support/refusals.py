@@ -5,7 +5,7 @@ import msgspec
 
 from comptoir.errors import ERROR_TABLE
 
-STATUS_OF = {kind.code: kind.status for kind in ERROR_TABLE}
+STATUS_OF = {error.code: error.status for error in ERROR_TABLE}
 
 
 class Detail(msgspec.Struct, forbid_unknown_fields=True):

@@ -28,5 +28,5 @@ def essence(answer: httpx.Response) -> tuple[int, dict[str, str], bytes]:
 
 def result(answer: httpx.Response) -> str | None:
     """The `Repeatability-Result` of a response."""
-    told: str | None = answer.headers.get("repeatability-result")
-    return told
+    result: str | None = answer.headers.get("repeatability-result")
+    return result

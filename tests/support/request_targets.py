@@ -7,7 +7,7 @@ from urllib.parse import quote
 from support.batches import Entry
 from support.client import Query
 from support.evaluator import Operand, Scope
-from support.model import ANY, KINDS, Address, CompanyModel, Guard, Sent, Values, Write
+from support.model import ANY, ENTITY_RULES, Address, CompanyModel, Guard, Sent, Values, Write
 from support.random_operations import CODES, IDS, IN_BODY, TAG, Move
 from support.random_operations import Query as Question
 from support.repeats import repeatable
@@ -42,13 +42,15 @@ class Tags:
 
 def address_of(resource: str, record: Sent) -> str:
     """The path of a record, by its key."""
-    return path_to(resource, str(record[KINDS[resource].key]))
+    return path_to(resource, str(record[ENTITY_RULES[resource].key]))
 
 
 def path_to(resource: str, address: Address) -> str:
     """The path to an address below the company."""
     if isinstance(address, str):
-        return f"{resource}({_literal(address) if KINDS[resource].key == 'code' else address})"
+        return (
+            f"{resource}({_literal(address) if ENTITY_RULES[resource].key == 'code' else address})"
+        )
     parts = [
         f"{name}={_literal(value) if isinstance(value, str) else value}"
         for name, value in address.items()
@@ -70,15 +72,15 @@ class RequestTargets:
 
     def address(self, resource: str, pick: int, *, by_rule: bool = False) -> Address:
         """An existing record, a deleted one, or one that does not exist."""
-        kind, held = KINDS[resource], self._model.held[resource]
-        spare = (CODES if kind.key == "code" else IDS)[pick % 4]
+        rules, records = ENTITY_RULES[resource], self._model.records[resource]
+        spare = (CODES if rules.key == "code" else IDS)[pick % 4]
         others = [each.key for each in self._model.log if each.resource == resource][-3:]
-        others += [spare if kind.key == "code" else spare.lower(), UNKNOWN]
-        keys = list(held) if held and pick < LIVE else others
+        others += [spare if rules.key == "code" else spare.lower(), UNKNOWN]
+        keys = list(records) if records and pick < LIVE else others
         key = keys[pick % len(keys)]
-        if by_rule and kind.unique:
-            record = held[key].record if key in held else kind.empty
-            return {name: record[name] for name in kind.unique}
+        if by_rule and rules.unique:
+            record = records[key].record if key in records else rules.empty
+            return {name: record[name] for name in rules.unique}
         return key
 
     def write(self, move: Move, *, repeats: bool = False) -> Write:
@@ -88,7 +90,7 @@ class RequestTargets:
         else:
             address = self.address(move.resource, move.pick, by_rule=move.by_rule)
         if move.method == "POST":
-            address = str(move.body.get(KINDS[move.resource].key, "")).lower()
+            address = str(move.body.get(ENTITY_RULES[move.resource].key, "")).lower()
         found = self._model.find(move.resource, address)
         version = 0 if found is None else found.version
         body, in_body = self._body(move, version)

@@ -210,9 +210,9 @@ def _value(entity_set: EntitySet, each: Property) -> str | int | float | bool:
 
 def _made(entity_set: EntitySet) -> Record:
     """A record, generated from the declaration of its entity type."""
-    kind = entity_set.type
-    found = {each.name: _value(entity_set, each) for each in kind.properties}
-    for each in kind.derivations:
+    entity_type = entity_set.type
+    found = {each.name: _value(entity_set, each) for each in entity_type.properties}
+    for each in entity_type.derivations:
         if isinstance(each, Calculated):
             found[each.target] = each.function(str(found[each.source]))
     return found

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,21 +16,19 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from comptoir.auth.local_authority import local_certificate
 from comptoir.cli.serve import as_environment
 from comptoir.config import Settings
+from support.certificates import trusting
 from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.processes import Process
 from support.sockets import http_client
 from support.tokens import Tokens
-from support.waiting import until
+from support.waiting import PATIENCE_SECONDS, until
 
-START_SECONDS = 30
 STOP_OVERRUN = "timeout graceful shutdown exceeded"
 """Logged if a stop cancels requests that did not end within `stop_seconds`."""
-
-STOP_SECONDS = 10
-"""The time limit of a stop in seconds."""
 
 _GREETING = "Serving "
 
@@ -55,7 +54,8 @@ class Server:
         self.log = folder / "server.log"
         self._wrapper = wrapper
         self._runner = asyncio.Runner()
-        self._http = http_client()
+        self._trust = trust_of(settings)
+        self._http = http_client(trust=self._trust)
         self._started: Process | subprocess.Popen[bytes] | None = None
         self.base_url = ""
         self.start()
@@ -131,7 +131,7 @@ class Server:
 
     def wait(self) -> int:
         """The exit status of the process, after it has ended by itself."""
-        status = self._process.wait(STOP_SECONDS)
+        status = self._process.wait(PATIENCE_SECONDS)
         self._close_pipe()
         return status
 
@@ -151,9 +151,23 @@ class Server:
         if self._process.stdout is not None:
             self._process.stdout.close()
 
-    def connect(self) -> socket.socket:
-        """A plain connection."""
-        return socket.create_connection(self.address, timeout=30)
+    def connect(self, receive_buffer: int | None = None) -> socket.socket:
+        """A connection, with TLS if the service has a certificate; the buffer is in bytes."""
+        connection = socket.socket()
+        connection.settimeout(PATIENCE_SECONDS)
+        if receive_buffer is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        try:
+            connection.connect(self.address)
+        except OSError:
+            connection.close()
+            raise
+        if self._trust is None:
+            return connection
+        # the end of the connection without an end of TLS is an error
+        return self._trust.wrap_socket(
+            connection, server_hostname=self.address[0], suppress_ragged_eofs=False
+        )
 
     def send(self, request: httpx.Request) -> httpx.Response:
         return self._http.send(request)
@@ -161,6 +175,19 @@ class Server:
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         with ThreadPoolExecutor(len(requests)) as threads:
             return list(threads.map(self._http.send, requests))
+
+
+def with_tls(settings: Settings, folder: Path) -> Settings:
+    """Settings with a certificate for localhost, whose files are in `folder`."""
+    pair = local_certificate(folder).localhost
+    return replace(settings, tls_certificate=str(pair.certificate), tls_key=str(pair.key))
+
+
+def trust_of(settings: Settings) -> ssl.SSLContext | None:
+    """A context that trusts the certificate of `with_tls`; None without one."""
+    if not settings.tls_certificate:
+        return None
+    return trusting(Path(settings.tls_certificate).with_name("authority.pem"))
 
 
 def _environment(settings: Settings) -> dict[str, str]:

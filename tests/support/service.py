@@ -5,24 +5,27 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import httpx
 
 from comptoir.app import application
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from comptoir.config import Settings, with_defaults
 from comptoir.edm.model import Model
 from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.leaving import left_open
 from support.tokens import Tokens
 
+T = TypeVar("T")
+
 
 class Service:
     """The application on a fresh database; a `Carrier`.
 
-    The event loop runs only during a request.
+    The event loop runs only during a request, so the database may have a minute to respond: the
+    time of a test between two requests counts too.
     """
 
     def __init__(
@@ -32,8 +35,13 @@ class Service:
         model: Model = MODEL,
         **given: float | str,
     ) -> None:
-        plain = Settings(database=fresh(folder, model), keys=str(folder / "keys"), log_level="off")
-        self.settings = replace(plain, **given)  # type: ignore[arg-type]
+        plain = Settings(
+            database=fresh(folder, model),
+            keys=str(folder / "keys"),
+            log_level="off",
+            connect_seconds=60,
+        )
+        self.settings = with_defaults(replace(plain, **given), given)  # type: ignore[arg-type]
         self.tokens = Tokens(self.settings)
         self._runner = asyncio.Runner()
         self._application = application(self.settings, model)
@@ -70,19 +78,26 @@ class Service:
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return self._runner.run(self._send_all(requests))
 
+    def beside(self, work: Callable[[], T]) -> T:
+        """Do something in a thread while the service works in the background.
+
+        Otherwise it rests between two requests, even within a transaction.
+        """
+        return self._runner.run(asyncio.to_thread(work))
+
     def timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
         """Send a request: the response, its seconds, and how long it blocked the event loop."""
         return self._runner.run(self._timed(request))
 
     async def _timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
         began = seen = time.perf_counter()
-        held = 0.0
+        blocked = 0.0
         sending = asyncio.ensure_future(self._http.send(request))
         while not sending.done():
             await asyncio.wait((sending,), timeout=0.001)
             now = time.perf_counter()
-            held, seen = max(held, now - seen), now
-        return sending.result(), seen - began, held
+            blocked, seen = max(blocked, now - seen), now
+        return sending.result(), seen - began, blocked
 
     def abandon(self, request: httpx.Request, turns: int) -> None:
         """Send a request, and disconnect after a number of iterations of the event loop."""

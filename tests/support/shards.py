@@ -22,7 +22,7 @@ from support.postgres_proxy import Values
 SHARDS = 8
 TABLES = tuple(build_tables(MODEL).metadata.tables)
 
-Argument: TypeAlias = "str | int | bool | Sequence[Argument] | None"
+Argument: TypeAlias = "str | bytes | int | bool | Sequence[Argument] | None"
 Node: TypeAlias = "Mapping[str, str | Sequence[Node]]"
 
 _SHARD = re.compile(r"(\w+)__(\d+)")
@@ -32,6 +32,7 @@ _CHANGES = ("INSERT", "UPDATE", "DELETE")
 _SESSION = re.compile(r"(BEGIN|SET|SHOW|FETCH|COMMIT|ROLLBACK)\b", re.IGNORECASE)
 _WHOLE = ("int2", "int4", "int8", "oid")
 _BOOLEAN = "bool"
+_BINARY = "bytea"
 _LIST = "[]"
 
 
@@ -163,17 +164,19 @@ class _Planner:
                 continue
         return await self._explained(text, [self._any(*each) for each in enumerate(types)])
 
-    def _any(self, number: int, kind: str) -> Argument:
-        if kind.endswith(_LIST):
-            return [self._any(number, kind.removesuffix(_LIST))]
-        if kind == _BOOLEAN:
+    def _any(self, number: int, type_name: str) -> Argument:
+        if type_name.endswith(_LIST):
+            return [self._any(number, type_name.removesuffix(_LIST))]
+        if type_name == _BOOLEAN:
             return True
-        return number + 1 if kind in _WHOLE else self._made_up[number % SHARDS]
+        if type_name == _BINARY:
+            return b""
+        return number + 1 if type_name in _WHOLE else self._made_up[number % SHARDS]
 
     async def _explained(self, text: str, arguments: Sequence[Argument]) -> list[str]:
         explained = await self._connection.fetchval(f"EXPLAIN (FORMAT JSON) {text}", *arguments)
         (plan,) = json.loads(explained)
-        return [name for kind, name in _relations(plan["Plan"]) if kind != "ModifyTable"]
+        return [name for node, name in _relations(plan["Plan"]) if node != "ModifyTable"]
 
 
 def _relations(node: Node) -> Iterator[tuple[str, str]]:
@@ -209,23 +212,25 @@ def _copies_of_company(text: str) -> bool:
     return parts is not None and COMPANY_ID in re.findall(r"\w+", parts[1])
 
 
-def _read(kind: str, value: bytes | None) -> Argument:
+def _read(type_name: str, value: bytes | None) -> Argument:
     """A parameter in the binary form of its type."""
     if value is None:
         return None
-    if kind.endswith(_LIST):
-        return _read_list(kind.removesuffix(_LIST), value)
-    if kind == _BOOLEAN:
+    if type_name.endswith(_LIST):
+        return _read_list(type_name.removesuffix(_LIST), value)
+    if type_name == _BOOLEAN:
         return value != b"\0"
-    return int.from_bytes(value, signed=True) if kind in _WHOLE else value.decode()
+    if type_name == _BINARY:
+        return value
+    return int.from_bytes(value, signed=True) if type_name in _WHOLE else value.decode()
 
 
-def _read_list(kind: str, value: bytes) -> list[Argument]:
+def _read_list(type_name: str, value: bytes) -> list[Argument]:
     """An array of one dimension: its length after its header, then each element with its length."""
-    held: list[Argument] = []
+    elements: list[Argument] = []
     at = 20
     while at < len(value):
         size = int.from_bytes(value[at : at + 4])
-        held.append(_read(kind, value[at + 4 : at + 4 + size]))
+        elements.append(_read(type_name, value[at + 4 : at + 4 + size]))
         at += 4 + size
-    return held
+    return elements

@@ -9,16 +9,32 @@ from io import BytesIO
 
 import httpx
 
+from support.waiting import PATIENCE_SECONDS
+
+_CHUNK = 1 << 16
 _WITHOUT_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def http_client(connections: int | None = None) -> httpx.Client:
-    """A client for plain HTTP, with a limit on its connections.
+def http_client(
+    connections: int | None = None, trust: ssl.SSLContext | None = None
+) -> httpx.Client:
+    """A client with a limit on its connections, for plain HTTP unless it trusts certificates.
 
     By default, each client of httpx reads all certificates that the machine trusts.
     """
     limits = httpx.Limits(max_connections=connections)
-    return httpx.Client(timeout=30, limits=limits, verify=_WITHOUT_CERTIFICATES)
+    return httpx.Client(
+        timeout=PATIENCE_SECONDS, limits=limits, verify=trust or _WITHOUT_CERTIFICATES
+    )
+
+
+def pass_on(source: socket.socket, target: socket.socket) -> None:
+    """Copy what arrives at one connection to another, until one of them ends."""
+    with suppress(OSError):
+        while chunk := source.recv(_CHUNK):
+            target.sendall(chunk)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
 
 
 def ask(connection: socket.socket, request: bytes) -> httpx.Response:
@@ -61,7 +77,7 @@ def _until_closed(connection: socket.socket) -> bytes:
     received = b""
     # a server that has not read everything resets the connection after its responses
     with suppress(ConnectionResetError):
-        while piece := connection.recv(1 << 16):
+        while piece := connection.recv(_CHUNK):
             received += piece
     return received
 

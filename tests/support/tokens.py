@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
-from comptoir.auth import Clock, Scope, TokenIssuer, load_keys
+from comptoir.auth import Scope, TokenIssuer, load_keys
 from comptoir.config import Settings
+from comptoir.edm.times import Clock
 
 BOTH = (Scope.RECORDS_READ, Scope.RECORDS_WRITE)
 SUBJECT = "tests"
@@ -24,9 +25,11 @@ class Tokens:
         scopes: Iterable[Scope] = BOTH,
         companies: Iterable[str] | None = None,
         subject: str = SUBJECT,
+        lifetime: timedelta = HOUR,
+        clock: Clock | None = None,
     ) -> str:
-        """A valid token for an hour."""
-        return self._issuer().issue(subject, scopes, companies, HOUR)
+        """A token, which is valid unless `clock` shows another time."""
+        return self._issuer(clock=clock).issue(subject, scopes, companies, lifetime)
 
     def expired(self) -> str:
         """A token that expired long ago."""
@@ -45,8 +48,8 @@ class Tokens:
     ) -> TokenIssuer:
         parties = (issuer or self._settings.token_issuer, audience or self._settings.token_audience)
         if clock is None:
-            return TokenIssuer(self._key, *parties)
-        return TokenIssuer(self._key, *parties, clock)
+            return TokenIssuer(lambda: self._key, *parties)
+        return TokenIssuer(lambda: self._key, *parties, clock)
 
     def _bad(self, issuer: TokenIssuer) -> str:
         return issuer.issue(SUBJECT, BOTH, None, HOUR)

@@ -10,27 +10,29 @@ import httpx
 
 from support.server import Server
 from support.sockets import http_client
-
-PATIENCE_SECONDS = 30
+from support.waiting import PATIENCE_SECONDS
 
 
 class WorkerConnections:
     """A `Carrier` with some connections to each process, used in rotation."""
 
     def __init__(self, server: Server, connections: int) -> None:
-        held: dict[str, list[httpx.Client]] = {}
+        by_process: dict[str, list[httpx.Client]] = {}
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while len(held) < server.settings.workers or min(map(len, held.values())) < connections:
-            assert time.monotonic() < deadline, f"only {list(held)} take connections"
+        while (
+            len(by_process) < server.settings.workers
+            or min(map(len, by_process.values())) < connections
+        ):
+            assert time.monotonic() < deadline, f"only {list(by_process)} take connections"
             client = http_client(connections=1)
             answer = client.get(server.origin.root + "/healthz")
-            mine = held.setdefault(process_of(answer), [])
+            mine = by_process.setdefault(process_of(answer), [])
             if len(mine) < connections:
                 mine.append(client)
             else:
                 client.close()
         self._clients: list[httpx.Client] = []
-        for clients in zip(*held.values(), strict=True):
+        for clients in zip(*by_process.values(), strict=True):
             self._clients += clients
         self._turns = cycle(self._clients)
 

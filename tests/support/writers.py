@@ -8,9 +8,7 @@ import httpx
 
 from support.client import record, tag_of
 from support.companies import Company
-
-PATIENCE_SECONDS = 60
-
+from support.waiting import PATIENCE_SECONDS
 
 DELETED = 10
 

@@ -13,6 +13,7 @@ from support.refusals import refusal
 from support.repeats import essence, repeatable
 from support.samples import CONTACT as CONTACT_ID
 from support.samples import PATHS, SAMPLES
+from support.subscriptions import subscribe
 from transfer.conftest import PAIRS
 from transfer.two_databases import TwoDatabases, guid, rows_of
 
@@ -35,6 +36,7 @@ def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company
     record(company.patch(AGENT, {"name": "New"}, tag_of(company.get(AGENT)), repeatable()))
     company.admin.begin_load(company.stored, "itemsExt", [{"number": "I9"}])
     company.catch_up("contactsExt")
+    subscribe(pair.urls[0], company)
 
     out = pair.copied(company)
 
@@ -144,7 +146,7 @@ def test_an_interrupted_load_resumes_in_the_target(pair: TwoDatabases, company: 
     digest = company.admin.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
     pair.copied(company)
 
-    assert pair.target.admin.load_mark(company.stored, "itemsExt", digest) == 1
+    assert pair.target.admin.load_progress(company.stored, "itemsExt", digest) == 1
 
 
 def test_passwords_are_copied(pair: TwoDatabases, company: Company) -> None:

@@ -1,6 +1,5 @@
 """The same command resumes an interrupted copy; until its end, the company is invisible."""
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -114,7 +113,7 @@ def test_a_killed_command_resumes(pair: TwoDatabases, company: Company, number: 
     with pair.command.started(*arguments) as process:
         while not pair.copied_so_far(company, "customersExt"):
             assert process.poll() is None
-        os.kill(process.pid, number)
+        process.send_signal(number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         assert process.stderr is not None
         said = process.stderr.read()

@@ -163,11 +163,14 @@ def test_a_copy_does_not_resume_from_an_unfinished_drop(
         (["--from", "{one}"], "Missing option '--to'"),
         (["--to", "{one}"], "Missing option '--from'"),
         (["--from", "{one}", "--to", "{one}"], "the source and the target are the same"),
-        (["--from", "{one}", "--to", "sqlite:///none.db"], "there is no database none.db"),
-        (["--from", "sqlite:///none.db", "--to", "{one}"], "there is no database none.db"),
+        (["--from", "{one}", "--to", "sqlite:///none.db"], "the database none.db does not exist"),
+        (["--from", "sqlite:///none.db", "--to", "{one}"], "the database none.db does not exist"),
         (["--from", "{one}", "--to", "mysql://x/y"], "invalid database '"),
         (["--from", "{one}", "--to", "{two}", "--company", "17"], "'17' is not a company's id"),
-        (["--from", "{one}", "--to", "{two}", "--company", UNKNOWN], "there is no company"),
+        (
+            ["--from", "{one}", "--to", "{two}", "--company", UNKNOWN],
+            f"the company {UNKNOWN} does not exist",
+        ),
     ],
 )
 def test_a_wrong_argument_is_an_error_in_one_line(

@@ -16,7 +16,7 @@ from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError, Refusal
 from comptoir.store import store
-from comptoir.transfer import Progress, steps
+from comptoir.transfer import ShowProgress, steps
 from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS, delete_companies
 from conftest import stock
 from support.backups import FileBackup
@@ -28,6 +28,7 @@ from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
 from support.service import Service
+from support.subscriptions import subscribe
 from support.waiting import until
 from transfer.two_databases import Stopped, TwoDatabases, rows_of
 
@@ -68,12 +69,12 @@ def rows_left(command: Command, company: Company) -> dict[str, int]:
     return {table: len(rows) for table, rows in found.items() if rows}
 
 
-def marks_left(command: Command) -> list[tuple[object, ...]]:
-    """The companies with the mark of an unfinished copy or deletion."""
+def unfinished(command: Command) -> list[tuple[object, ...]]:
+    """The stored progress of unfinished copies and deletions."""
     return run_sql(command.url, "SELECT company_id FROM copies")
 
 
-def delete_here(command: Command, company_id: str, listener: Progress) -> None:
+def delete_here(command: Command, company_id: str, listener: ShowProgress) -> None:
     """Delete a company within this process, with a progress listener."""
 
     async def work() -> None:
@@ -99,6 +100,8 @@ def test_all_data_of_a_company_is_deleted_and_none_of_others(
     ready: Command, service_over: Service, company: Company
 ) -> None:
     other = filled(service_over.new_company("Kept"))
+    for each in (company, other):
+        subscribe(ready.url, each)
     before = rows_of(ready.url, other)
     assert len(rows_left(ready, company)) == len(before) - 1, "no rows in a table but copies"
     lamps = finds(other, "lamp")
@@ -109,7 +112,7 @@ def test_all_data_of_a_company_is_deleted_and_none_of_others(
     assert company.get(AGENTS).status_code == 404
     assert company.post(AGENTS, {"code": "B"}).status_code == 404
     assert rows_left(ready, company) == {}
-    assert marks_left(ready) == []
+    assert unfinished(ready) == []
     assert company.id not in ready.done("company", "list").out
     assert rows_of(ready.url, other) == before
     assert finds(other, "lamp") == lamps > 0
@@ -224,8 +227,8 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
 ) -> None:
     with ready.started("company", "delete", OTHER_COMPANY, company.id, "--yes") as process:
         # it then waits as long as services cache a company
-        until(lambda: len(marks_left(ready)) == 2 or None, "companies that are being deleted")
-        os.kill(process.pid, number)
+        until(lambda: len(unfinished(ready)) == 2 or None, "companies that are being deleted")
+        process.send_signal(number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         said = process.stderr.read().decode()
     assert said == ("" if number == signal.SIGKILL else RESUMES)
@@ -235,8 +238,10 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
 
     assert printed == f"{OTHER_COMPANY}: deleted\n{company.id}: deleted\n"
     assert rows_left(ready, company) == {}
-    assert marks_left(ready) == []
-    assert f"there is no company {company.id}" in ready.fault("company", "delete", company.id)
+    assert unfinished(ready) == []
+    assert f"the company {company.id} does not exist" in ready.fault(
+        "company", "delete", company.id
+    )
 
 
 def during(command: Command, company: Company, work: Callable[[], object]) -> None:
@@ -268,7 +273,7 @@ def test_the_later_of_two_simultaneous_deletions_continues(
 def test_a_load_into_a_company_that_is_being_deleted_is_refused(
     ready: Command, company: Company
 ) -> None:
-    """Even rows that change nothing, which would leave the mark of a load."""
+    """Even rows that change nothing, which would leave the progress of a load."""
     refused: list[str] = []
 
     def load() -> None:
@@ -350,7 +355,7 @@ def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
 
     ready.done("company", "delete", company.id, other.id, "--yes")
 
-    assert marks_left(ready) == []
+    assert unfinished(ready) == []
     assert rows_left(ready, other) == {}
 
 
@@ -378,10 +383,13 @@ def test_a_restored_backup_from_before_the_deletion_is_noticed(ready: Command) -
     [
         ([], "Missing argument 'ID…'"),
         (["17", "--yes"], "'17' is not a company's id"),
-        ([UNKNOWN, "--yes"], f"there is no company {UNKNOWN}"),
-        ([COMPANY, UNKNOWN, "--yes"], f"there is no company {UNKNOWN}"),
+        ([UNKNOWN, "--yes"], f"the company {UNKNOWN} does not exist"),
+        ([COMPANY, UNKNOWN, "--yes"], f"the company {UNKNOWN} does not exist"),
         ([COMPANY], "Use --yes to delete without a confirmation"),
-        ([COMPANY, "--yes", "--database", "sqlite:///none.db"], "there is no database none.db"),
+        (
+            [COMPANY, "--yes", "--database", "sqlite:///none.db"],
+            "the database none.db does not exist",
+        ),
     ],
 )
 def test_a_deletion_of_an_unknown_company_is_refused_as_a_whole(

@@ -210,7 +210,7 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
     ("arguments", "reason"),
     [
         (["--company", COMPANY, "file/out"], "cannot be created"),
-        (["--company", COMPANY[:-1] + "f", "out"], "there is no company"),
+        (["--company", COMPANY[:-1] + "f", "out"], "does not exist. List the companies"),
         (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
     ],
 )

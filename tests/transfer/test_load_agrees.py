@@ -74,12 +74,12 @@ def _line(change: Change, created: int) -> tuple[object, ...]:
 
 
 def _rows(load_target: LoadTarget, name: str, created: dict[str, int]) -> list[Row]:
-    kind = MODEL.by_name[name].type
+    entity_type = MODEL.by_name[name].type
     found: list[Row] = []
     for version, *values in load_target.rows(name):
-        record = dict(zip(kind.by_name, values, strict=True))
-        record[kind.key] = created[str(record[kind.key])]
-        stamp = kind.modified_at
+        record = dict(zip(entity_type.by_name, values, strict=True))
+        record[entity_type.key] = created[str(record[entity_type.key])]
+        stamp = entity_type.modified_at
         if stamp is not None and not str(record[stamp.name]).startswith(GIVEN):
             record[stamp.name] = ""
         found.append((version, *record.values()))

@@ -1,11 +1,10 @@
 """A load matches rows with records, and updates or inserts them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from comptoir.edm.types import is_guid
-from comptoir.transfer import load
+from comptoir.transfer.load import LoadReport
 from support.load_target import LoadTarget, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"
@@ -124,20 +123,48 @@ def test_a_single_space_is_a_value(load_target: LoadTarget) -> None:
     assert load_target.records("customersExt")[0]["blocked"] == " "
 
 
-@pytest.fixture
-def read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read every file again for the write, as a large one."""
-    monkeypatch.setattr(load, "KEPT_BYTES", -1)
-
-
-@pytest.mark.usefixtures("read_twice")
-def test_a_file_that_changes_while_it_is_loaded_is_refused(load_target: LoadTarget) -> None:
+def test_a_file_that_changes_while_it_is_checked_is_refused(load_target: LoadTarget) -> None:
     path = load_target.folder / "customersExt.csv"
-    report = load_target.load_changing(path, "number\nC1\n", "number\nC1\nC2\nmore\n")
+    path.write_text("number\nC1\n", encoding="utf-8")
+
+    def change(*_: object) -> None:
+        path.write_text("number\nC1\nC2\nmore\n", encoding="utf-8")
+
+    report = load_target.load_file(path, show_progress=change)
     assert reasons(report) == [
         "0: : the file was changed while it was being loaded. Load it again."
     ]
     assert load_target.records("customersExt") == []
+
+
+def test_what_is_written_is_what_has_been_checked(load_target: LoadTarget) -> None:
+    path = load_target.folder / "customersExt.csv"
+    path.write_text("number\n" + "".join(f"C{at}\n" for at in range(6_000)), encoding="utf-8")
+
+    def remove(stage: str, *_: int) -> None:
+        if stage == "write":
+            path.unlink(missing_ok=True)
+
+    assert load_target.load_file(path, show_progress=remove).inserted == 6_000
+
+
+def test_records_that_others_create_meanwhile_are_matched(load_target: LoadTarget) -> None:
+    """The first rows of a load find no records, and the last row finds one."""
+    path = load_target.folder / "customersExt.csv"
+    path.write_text("number\n" + "".join(f"C{at}\n" for at in range(6_000)), encoding="utf-8")
+    others: list[LoadReport] = []
+
+    def create(stage: str, *_: int) -> None:
+        if stage == "write" and not others:
+            content = '{"number": "C5999", "city": "Bonn"}\n'
+            with ThreadPoolExecutor(1) as pool:
+                created = pool.submit(load_target.load, "customersExt.ndjson", content)
+                others.append(created.result())
+
+    report = load_target.load_file(path, show_progress=create)
+    assert (reasons(report), others[0].inserted) == ([], 1)
+    assert (report.inserted, report.unchanged) == (5_999, 1)
+    assert len(load_target.records("customersExt")) == 6_000
 
 
 def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
@@ -147,7 +174,6 @@ def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
         assert report.inserted == report.rows > 0
 
 
-@pytest.mark.usefixtures("read_twice")
 def test_a_large_file_is_loaded_as_a_small_one_is(load_target: LoadTarget) -> None:
     rows = [f"C{at},{'maybe' if at % 5 == 0 else 'true'}" for at in range(6_000)]
     content = "\n".join(["number,taxLiable", *rows])
@@ -155,7 +181,6 @@ def test_a_large_file_is_loaded_as_a_small_one_is(load_target: LoadTarget) -> No
     assert (report.rows, report.refused, report.inserted) == (6_000, 1_200, 4_800)
 
 
-@pytest.mark.usefixtures("read_twice")
 def test_memory_does_not_grow_with_the_file(load_target: LoadTarget) -> None:
     rows = 40_000
     path = load_target.folder / "customersExt.csv"

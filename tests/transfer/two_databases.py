@@ -13,7 +13,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.store import Store
-from comptoir.transfer import Progress
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.copy import Copy, CopyReport
 from comptoir.transfer.snapshot import open_snapshot
 from support.command import Command, Result
@@ -66,7 +66,9 @@ class TwoDatabases:
         """The error of the command that copies a company, which must fail."""
         return self.run("--company", company.id, *more).fault()
 
-    def attempt(self, company: Company, listener: Progress, *, restart: bool = False) -> CopyReport:
+    def attempt(
+        self, company: Company, listener: ShowProgress, *, restart: bool = False
+    ) -> CopyReport:
         """Copy within this process, with a progress listener."""
         copy = Copy(MODEL, self._here, self._there, company.stored, listener)
         return self._runner.run(copy.run(restart=restart))

@@ -1,27 +1,35 @@
-"""Authentication and authorization: keys, tokens, principals, scopes."""
+"""Authentication and authorization: keys, tokens, principals, scopes.
 
-from comptoir.auth.authentication import (
-    Authenticator,
-    Principal,
-    TokenVerifier,
-    VerifiedToken,
-    require,
-)
-from comptoir.auth.keys import KeyRing, VerificationKey, load_keys
-from comptoir.auth.tokens import Clock, Scope, TokenIssuer, scope_names, token_issuer
+What only a service needs is not here, because a command that issues a token would import it.
+"""
+
+from comptoir.auth.key_folder import KeyFolder, load_keys
+from comptoir.auth.keys import KeyRing, VerificationKey
+from comptoir.auth.limits import Account, Limits
+from comptoir.auth.principal import Principal, require
+from comptoir.auth.roles import Right, Rights, Role, parse_roles, rights_of
+from comptoir.auth.tokens import Scope, TokenIssuer, scope_names, token_issuer
+from comptoir.auth.verification import ClientTokens, TokenVerifier, VerifiedToken
 
 __all__ = [
-    "Authenticator",
-    "Clock",
+    "Account",
+    "ClientTokens",
+    "KeyFolder",
     "KeyRing",
+    "Limits",
     "Principal",
+    "Right",
+    "Rights",
+    "Role",
     "Scope",
     "TokenIssuer",
     "TokenVerifier",
     "VerificationKey",
     "VerifiedToken",
     "load_keys",
+    "parse_roles",
     "require",
+    "rights_of",
     "scope_names",
     "token_issuer",
 ]

@@ -1,10 +1,11 @@
-"""The keys that sign and verify tokens, in a directory."""
+"""The keys that sign and verify tokens, and which of them are valid at a time."""
 
+import math
 import os
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -12,133 +13,117 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP256R1,
     SECP384R1,
     SECP521R1,
-    EllipticCurvePrivateKey,
     EllipticCurvePublicKey,
     generate_private_key,
 )
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-    load_pem_public_key,
-)
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptoir.errors import OperatorError
+from comptoir.auth.key_files import drafted, private_pem, read, read_private_key, unusable
 
-SIGNING_KEY_FILE = "signing-key.pem"
-PUBLIC_KEY_SUFFIX = ".pub.pem"
+TRUSTED_SECONDS = 86_400
+"""Seconds for which tokens of a signing key are accepted after its successor has begun to sign."""
 
-_MIN_RSA_BITS = 2048  # RFC 7518 section 3.3
+MIN_RSA_BITS = 2048  # RFC 7518 section 3.3
 
 VerificationKey = ECKey | RSAKey | OKPKey
+
+KeyLookup = Callable[[str], VerificationKey | None]
+"""Returns the trusted key with a `kid`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A private key of the service (ES256), which signs from a time on, in epoch seconds."""
+
+    name: str
+    starts_at: float
+    private: ECKey
+    public: ECKey
+    kid: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The private signing key (ES256), and the trusted public keys by `kid`."""
+    """The keys at a time: the private one that signs, and the trusted public ones by `kid`.
+
+    `own` are those of them whose private key this service has: only these sign clients' tokens.
+    At `changes_at`, in epoch seconds, another key begins to sign or one ends.
+    """
 
     signing: ECKey
+    own: Mapping[str, VerificationKey]
     trusted: Mapping[str, VerificationKey]
+    changes_at: float
 
 
-def load_keys(directory: Path) -> KeyRing:
-    """Return the keys in a directory; creates it and a signing key on first use.
+def ring_at(
+    now: float, signing: Sequence[SigningKey], public: Mapping[str, VerificationKey]
+) -> KeyRing:
+    """The keys at a time, of signing keys in the order of their starts and of `*.pub.pem` files.
 
-    Processes that start at the same time end up with the same signing key. Every `*.pub.pem` in
-    the directory is trusted too, such as a rotated key's public half or a foreign issuer's key. A
-    key's `kid` is its thumbprint (RFC 7638), and for a `*.pub.pem` also the file name without the
-    suffix, because some issuers choose a `kid` of their own.
-
-    Raises `OperatorError` for a directory that the service cannot write to or others can, a
-    private key that others can read, and a file without a usable key.
+    The last key that has started signs. Keys of the future are trusted, because the clock of
+    another host may be ahead.
     """
-    path = directory / SIGNING_KEY_FILE
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _refuse_open(directory, directory.stat().st_mode, 0o022, "go-w")
-        if not path.exists():
-            _create_signing_key(path)
-        signing = _read_signing_key(path)
-        public = {
-            file.name.removesuffix(PUBLIC_KEY_SUFFIX): _read_public_key(file)
-            for file in sorted(directory.glob(f"*{PUBLIC_KEY_SUFFIX}"))
-        }
-    except OSError as error:
-        raise OperatorError(
-            f"the key directory {directory} cannot be used: {error.strerror}",
-            "Choose another one, or change its permissions for the service's user.",
-        ) from error
-    own = ECKey.import_key(signing.public_key())
-    by_thumbprint = {key.thumbprint(): key for key in (own, *public.values())}
-    return KeyRing(ECKey.import_key(signing), {**public, **by_thumbprint})
-
-
-def _create_signing_key(path: Path) -> None:
-    pem = generate_private_key(SECP256R1()).private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    started = [each for each in signing if each.starts_at <= now]
+    ends = [*(end_of(successor) for _, successor in pairwise(signing)), math.inf]
+    own = {key.kid: key.public for key, end in zip(signing, ends, strict=True) if now < end}
+    by_thumbprint = {key.thumbprint(): key for key in public.values()}
+    changes = [time for time in (*(each.starts_at for each in signing), *ends) if time > now]
+    return KeyRing(
+        signing=(started or signing[:1])[-1].private,
+        own=own,
+        trusted={**public, **by_thumbprint, **own},
+        changes_at=min(changes),
     )
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def ended(former: KeyRing, ring: KeyRing) -> Collection[VerificationKey]:
+    """The keys that are trusted in a former ring, and no longer in another one."""
+    if ring is former:
+        return ()
+    trusted = list(ring.trusted.values())
+    return [each for each in former.trusted.values() if each not in trusted]
+
+
+def end_of(successor: SigningKey) -> float:
+    """The time at which the tokens of a signing key end."""
+    return successor.starts_at + TRUSTED_SECONDS
+
+
+def create_signing_key(path: Path) -> None:
+    """Create a private key in a file that does not exist yet."""
+    # unlike a rename, a link never replaces the key of a faster process
+    with (
+        drafted(path, private_pem(generate_private_key(SECP256R1()))) as draft,
+        suppress(FileExistsError),
+    ):
+        os.link(draft, path)
+
+
+def read_signing_key(path: Path, starts_at: float) -> SigningKey:
+    """The private key in a file; raises `OperatorError`."""
+    key = read_private_key(path)
+    public = ECKey.import_key(key.public_key())
+    return SigningKey(path.name, starts_at, ECKey.import_key(key), public, public.thumbprint())
+
+
+def read_public_key(path: Path) -> VerificationKey:
+    """The public key in a file; raises `OperatorError`."""
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(pem)
-            file.flush()
-            os.fsync(file.fileno())
-        # unlike a rename, a link never replaces the key of a faster process
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink()
-
-
-def _read_signing_key(path: Path) -> EllipticCurvePrivateKey:
-    try:
-        key = load_pem_private_key(_read(path, 0o077, "go-rwx"), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise _unusable(path, "an unencrypted PEM private key") from error
-    if not isinstance(key, EllipticCurvePrivateKey) or not isinstance(key.curve, SECP256R1):
-        raise _unusable(path, "a P-256 key, which ES256 needs")
-    return key
-
-
-def _read_public_key(path: Path) -> VerificationKey:
-    try:
-        key = load_pem_public_key(_read(path, 0o022, "go-w"))
+        key = load_pem_public_key(read(path, 0o022, "go-w"))
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise _unusable(path, "a PEM public key") from error
+        raise unusable(path, "a PEM public key") from error
     match key:
         case EllipticCurvePublicKey(curve=SECP256R1() | SECP384R1() | SECP521R1()):
             return ECKey.import_key(key)
-        case RSAPublicKey(key_size=size) if size >= _MIN_RSA_BITS:
+        case RSAPublicKey(key_size=size) if size >= MIN_RSA_BITS:
             return RSAKey.import_key(key)
         case Ed25519PublicKey() | Ed448PublicKey():
             return OKPKey.import_key(key)
-    raise _unusable(
-        path, f"a P-256, P-384, P-521, Ed25519, Ed448 or RSA ({_MIN_RSA_BITS} bits or more) key"
-    )
-
-
-def _read(path: Path, forbidden: int, remedy: str) -> bytes:
-    with path.open("rb") as file:
-        # the mode of the open file, because its name may refer to another one by now
-        _refuse_open(path, os.fstat(file.fileno()).st_mode, forbidden, remedy)
-        return file.read()
-
-
-def _refuse_open(path: Path, mode: int, forbidden: int, remedy: str) -> None:
-    if mode & forbidden:
-        raise OperatorError(
-            f"other users have access to {path} (mode {mode & 0o777:04o})",
-            f"Run `chmod {remedy} {path}`.",
-        )
-
-
-def _unusable(path: Path, expected: str) -> OperatorError:
-    return OperatorError(
-        f"{path} does not contain {expected}", "Restore the file, or move it away."
+    raise unusable(
+        path, f"a P-256, P-384, P-521, Ed25519, Ed448 or RSA ({MIN_RSA_BITS} bits or more) key"
     )

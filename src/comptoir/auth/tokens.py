@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -13,16 +14,18 @@ from joserfc import jws
 from joserfc.jwk import ECKey
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from comptoir.auth.keys import load_keys
+from comptoir.auth.key_folder import load_keys
 from comptoir.config import Settings
+from comptoir.edm.times import Clock
 from comptoir.errors import OperatorError
 
 SIGNING_ALGORITHM = "ES256"
 JOSE_TYPE = "at+jwt"
 """The `typ` of an access token (RFC 9068, 2.1)."""
 
-Clock = Callable[[], float]
-"""Returns the seconds since 1970 in UTC."""
+MOST_COMPANIES = 100
+MOST_ROLES = 16
+"""The most companies and roles of a token: with them, it is as long as the API accepts."""
 
 # up to the end of the year 9999: excludes milliseconds, and times that a date cannot represent
 NumericDate = Annotated[float, Meta(ge=0, le=253_402_300_799)]
@@ -43,6 +46,8 @@ class Scope(StrEnum):
 
     RECORDS_READ = "records.read", "Read the records of the companies that the token reaches."
     RECORDS_WRITE = "records.write", "Create, update and delete those records; not read them."
+    EVENTS = "events", "Subscribe to the changes of records that the token may read."
+    FAULTS = "faults", "Change the faults of a rehearsal, and see what clients have met."
     ADMIN = "admin", "Everything that the other scopes allow, and the administration."
 
 
@@ -51,22 +56,23 @@ def scope_names(text: str) -> list[str]:
     return [name for name in text.split(" ") if name]
 
 
-class Claims(Struct, frozen=True, kw_only=True):
-    """The claims of a token; times are seconds since 1970 in UTC (RFC 7519, 4.1).
+def implied(scopes: AbstractSet[str]) -> AbstractSet[str]:
+    """The scopes that some scopes include: `admin` implies every other."""
+    return frozenset(Scope) if Scope.ADMIN in scopes else scopes
 
-    A claim that is UNSET is absent. Null differs from absent: `companies` of null is refused, and
-    an absent one means every company.
+
+class RegisteredClaims(Struct, frozen=True, kw_only=True):
+    """The claims of every token; times are seconds since 1970 in UTC (RFC 7519, 4.1).
+
+    A claim that is UNSET is absent.
     """
 
     iss: str
     aud: str | list[str]
     sub: Subject
     exp: NumericDate
-    scope: str
     iat: NumericDate | UnsetType = UNSET
     nbf: NumericDate | UnsetType = UNSET
-    jti: str | UnsetType = UNSET
-    companies: list[UUID] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # the subject is written to logs and to the change log
@@ -74,12 +80,35 @@ class Claims(Struct, frozen=True, kw_only=True):
             raise ValueError("`sub` contains characters that are not printable")
 
 
-class TokenIssuer:
-    """Issues tokens signed with one private key."""
+class Claims(RegisteredClaims, frozen=True, kw_only=True):
+    """The claims of the service's own tokens.
 
-    def __init__(self, key: ECKey, issuer: str, audience: str, clock: Clock = time.time) -> None:
-        self._key = key
-        self._kid = key.thumbprint()
+    Null differs from absent: `companies` of null is refused, and an absent one means every company.
+    """
+
+    scope: str
+    jti: str | UnsetType = UNSET
+    client_id: Subject | UnsetType = UNSET
+    companies: list[UUID] | UnsetType = UNSET
+
+
+class ClientClaims(Claims, frozen=True, kw_only=True):
+    """The claims of a client's token; without `roles`, none restrict it."""
+
+    roles: list[str] | UnsetType = UNSET
+
+
+class TokenIssuer:
+    """Issues tokens, each signed with the private key that `signing` returns then."""
+
+    def __init__(
+        self,
+        signing: Callable[[], ECKey],
+        issuer: str,
+        audience: str,
+        clock: Clock = time.time,
+    ) -> None:
+        self._signing = signing
         self._issuer = issuer
         self._audience = audience
         self._clock = clock
@@ -91,8 +120,16 @@ class TokenIssuer:
         scopes: Iterable[Scope],
         companies: Iterable[str] | None,
         ttl: timedelta,
+        *,
+        client_issuer: str = "",
+        roles: Iterable[str] | None = None,
+        not_before: int = 0,
     ) -> str:
         """Return a signed token in compact form (RFC 7515, 7.1).
+
+        With `client_issuer`, which becomes its `iss`, the subject is a client of the endpoint. Its
+        `roles` restrict it unless they are None, and its time of issue is at least `not_before` in
+        epoch seconds.
 
         `companies` are Guids; None means every company, an empty iterable none. The lifetime `ttl`
         is rounded down to seconds. Raises `OperatorError` for a lifetime below one second or past
@@ -104,16 +141,18 @@ class TokenIssuer:
             raise OperatorError(
                 "the lifetime of a token must be at least one second", "Set a longer one."
             )
-        now = int(self._clock())
+        now = max(int(self._clock()), not_before)
         claims = {
-            "iss": self._issuer,
+            "iss": client_issuer or self._issuer,
             "aud": self._audience,
             "sub": subject,
             "exp": now + lifetime,
             "iat": now,
             "jti": str(uuid4()),
             "scope": " ".join(scopes),
+            **({"client_id": subject, "azp": subject} if client_issuer else {}),
             **({} if companies is None else {"companies": list(companies)}),
+            **({} if roles is None else {"roles": sorted(roles)}),
         }
         try:
             # issued tokens follow the rules by which they are accepted
@@ -123,12 +162,13 @@ class TokenIssuer:
                 f"the token cannot be issued: {error}",
                 "Correct its subject, companies or lifetime.",
             ) from error
-        header = {"alg": SIGNING_ALGORITHM, "kid": self._kid, "typ": JOSE_TYPE}
+        key = self._signing()
+        header = {"alg": SIGNING_ALGORITHM, "kid": key.thumbprint(), "typ": JOSE_TYPE}
         payload = msgspec.json.encode(claims)
-        return jws.serialize_compact(header, payload, self._key, registry=self._registry)
+        return jws.serialize_compact(header, payload, key, registry=self._registry)
 
 
 def token_issuer(settings: Settings) -> TokenIssuer:
     """The issuer of the service's own tokens; creates its key on first use."""
     keys = load_keys(Path(settings.keys))
-    return TokenIssuer(keys.signing, settings.token_issuer, settings.token_audience)
+    return TokenIssuer(lambda: keys.signing, settings.token_issuer, settings.token_audience)

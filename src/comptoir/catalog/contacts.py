@@ -63,7 +63,7 @@ CONTACT = EntityType(
         Property("onlineLogin", TEXT, "The login of the online account."),
     ),
     unique=(UniqueRule(("number",), blank_is_free=True),),
-    indexes=(("companyNumber",),),
+    indexes=(("companyNumber",), ("number",)),
     derivations=(
         Calculated(
             "searchName", "displayName", upper, "the upper-case displayName, whenever it changes"

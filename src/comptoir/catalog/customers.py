@@ -54,6 +54,7 @@ CUSTOMER = EntityType(
         Property("lastModifiedDateTime", INSTANT, "The time of the last change.", modified_at=True),
     ),
     unique=(UniqueRule(("number",), blank_is_free=True),),
+    indexes=(("number",),),
     navigation=(
         NavigationProperty(
             "salesPrices",

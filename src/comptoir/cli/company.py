@@ -162,7 +162,7 @@ def checked_name(name: str) -> None:
 async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
     """Create a company; raises `OperatorError` if the id is in use."""
     if await store.company(company_id) is not None:
-        raise OperatorError(f"there already is a company {company_id}", "Choose another id.")
+        raise OperatorError(f"the company {company_id} already exists", "Choose another id.")
     return await store.create_company(company_id, name)
 
 

@@ -34,6 +34,10 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "comptoir.cli.transfer:copy",
         "Copy companies to another database, with ids, entity tags and the change log.",
     ),
+    "check": (
+        "comptoir.cli.check:check",
+        "Compare the stored JSON of all records with their columns, and repair it.",
+    ),
     "changes": (
         "comptoir.cli.changes:changes",
         "Print a company's change log as NDJSON, in the order of the change numbers.",
@@ -42,9 +46,41 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "comptoir.cli.token:token",
         "Issue a bearer token, and print it on the last line.",
     ),
+    "console": (
+        "comptoir.cli.console:console",
+        "Print a link that logs in to the web console.",
+    ),
+    "keys": (
+        "comptoir.cli.keys:app",
+        "Rotate and list the keys that sign and verify tokens.",
+    ),
+    "client": (
+        "comptoir.cli.client:app",
+        "Add, change and remove clients, which get tokens from the token endpoint.",
+    ),
+    "role": (
+        "comptoir.cli.role:app",
+        "Add, list and remove roles, which restrict what clients may do with each entity set.",
+    ),
+    "issuer": (
+        "comptoir.cli.issuer:app",
+        "Add, list, refresh and remove other issuers, whose tokens the service accepts.",
+    ),
+    "audit": (
+        "comptoir.cli.audit:audit",
+        "Print the audit log as NDJSON, in the order of the numbers of its entries.",
+    ),
+    "rehearse": (
+        "comptoir.cli.rehearse:app",
+        "Report what the clients of a service with faults have met.",
+    ),
     "sample": (
         "comptoir.cli.sample:sample",
         "Create a sample company and print its id at the end. Creates the database if missing.",
+    ),
+    "reset": (
+        "comptoir.cli.reset:reset",
+        "Bring the sample company of `serve --quickstart` back to its first state.",
     ),
     "company": (
         "comptoir.cli.company:app",

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from typer.models import OptionInfo
 
+from comptoir.auth.tokens import MOST_COMPANIES
 from comptoir.config import HELP, Settings, environment_name
 from comptoir.edm.types import is_guid
 from comptoir.errors import OperatorError
@@ -25,6 +26,18 @@ ReadDatabase = Annotated[str | None, _option("read_database")]
 Keys = Annotated[str | None, _option("keys")]
 Host = Annotated[str | None, _option("host")]
 Port = Annotated[int | None, _option("port")]
+ProfileName = Annotated[str | None, _option("profile")]
+Relations = Annotated[str | None, _option("relations")]
+Faults = Annotated[
+    bool,
+    typer.Option(
+        "--faults",
+        help="Let requests meet faults on demand, to rehearse how a client handles them. "
+        f"(env {environment_name('faults')})",
+        show_default=False,
+    ),
+]
+FaultRules = Annotated[str | None, _option("fault_rules")]
 BasePath = Annotated[str | None, _option("base_path")]
 PublicUrl = Annotated[str | None, _option("public_url")]
 Workers = Annotated[int | None, _option("workers")]
@@ -47,6 +60,24 @@ Company = Annotated[
         help="The company's id, as `comptoir company list` prints it.",
     ),
 ]
+Since = Annotated[
+    int,
+    typer.Option(
+        "--since",
+        min=0,
+        metavar="N",
+        envvar=environment_name("since"),
+        help="Start after the entry with this number.",
+    ),
+]
+Follow = Annotated[
+    bool,
+    typer.Option(
+        "--follow",
+        envvar=environment_name("follow"),
+        help="Wait for further entries until interrupted.",
+    ),
+]
 
 
 def guid(text: str) -> str:
@@ -61,3 +92,14 @@ def guid(text: str) -> str:
 def guids(texts: Iterable[str] | None) -> list[str]:
     """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
     return list(dict.fromkeys([guid(each) for each in texts or ()]))
+
+
+def token_companies(texts: Iterable[str] | None) -> frozenset[str] | None:
+    """The companies of a token, None for all; raises `OperatorError` for too many."""
+    companies = frozenset(guids(texts))
+    if len(companies) > MOST_COMPANIES:
+        raise OperatorError(
+            f"a token cannot contain {len(companies)} companies",
+            f"Name up to {MOST_COMPANIES}, or none to allow all.",
+        )
+    return companies or None

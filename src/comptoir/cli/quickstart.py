@@ -1,39 +1,29 @@
 """`comptoir serve --quickstart`: a sample company, and commands to try the service with."""
 
 import shlex
-import socket
-from datetime import timedelta
-from http.client import HTTPConnection, HTTPException
-from threading import Thread
-from urllib.parse import urljoin
+import sys
+from dataclasses import fields
+from pathlib import Path
 from uuid import uuid4
 
-import msgspec
 import typer
 
-from comptoir.auth import Scope, token_issuer
+from comptoir.auth.logins import ConsoleRole, Login
+from comptoir.auth.origins import serves_console
 from comptoir.catalog import MODEL
 from comptoir.cli.company import company_named
-from comptoir.cli.runner import opened, run, warn
+from comptoir.cli.console import account, console_link
+from comptoir.cli.runner import opened, run
 from comptoir.cli.sample import SAMPLE_NAME, fill
-from comptoir.config import Settings
+from comptoir.config import Settings, environment_name
 from comptoir.plan.read import Bounds, CountPlan, all_records
 from comptoir.samples import SampleSize
 
 _LAST_FILLED = "salesPricesExt"
-_TOKEN_LIVES = timedelta(hours=24)
-_PATIENCE_SECONDS = 60
-
-
-class Contact(msgspec.Struct):
-    """The properties of a contact that the printed commands use."""
-
-    id: str
-    tag: str = msgspec.field(name="@odata.etag")
-
-
-class _Contacts(msgspec.Struct):
-    value: list[Contact]
+_OF_TOKENS = ("keys", "token_issuer", "token_audience")
+"""The settings that `comptoir token` reads."""
+_WIDTH = 100
+"""The most characters of a line."""
 
 
 def sample_company_id(settings: Settings) -> str:
@@ -54,54 +44,53 @@ async def _find_or_fill(settings: Settings) -> str:
         return company.id
 
 
-def announce(settings: Settings, listener: socket.socket, company_id: str) -> None:
-    """Print commands to try, as soon as the service on the socket responds."""
-    address = listener.getsockname()
-    token = token_issuer(settings).issue(
-        "quickstart", (Scope.RECORDS_READ, Scope.RECORDS_WRITE), [company_id], _TOKEN_LIVES
-    )
-    Thread(
-        target=_announce,
-        args=(settings, _reachable(str(address[0])), int(address[1]), company_id, token),
-        name="comptoir-quickstart",
-        daemon=True,
-    ).start()
+def announce(settings: Settings, company_id: str) -> None:
+    """Print the addresses of the service, and commands to try.
+
+    The socket listens already, so the commands wait until the service has started.
+    """
+    typer.echo(f"Documentation: {settings.docs_url}")
+    if serves_console(settings):
+        link = run(lambda: console_link(settings, Login(account(), ConsoleRole.ADMIN, None)))
+        typer.echo(f"Console: {link}")
+    typer.echo(f"Company: {SAMPLE_NAME} {company_id}")
+    typer.echo("Paste this into another terminal:")
+    for line in commands(settings, company_id):
+        typer.echo(line)
 
 
-def _reachable(host: str) -> str:
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - to, not on
+def commands(settings: Settings, company_id: str) -> list[str]:
+    """Shell commands that get a token, list a contact and change another one, in any folder."""
+    here = shlex.quote(f"{settings.base_url}/companies({company_id})")
+    curl = 'curl -sSw \'\\n\' -H "Authorization: Bearer $TOKEN" "$HERE'
+    city = """-H 'Content-Type: application/json' -d '{"city": "Bremen"}'"""
+    return [
+        *_token_command(settings),
+        f"HERE={here}",
+        f'{curl}/contactsExt?\\$top=1"',
+        f"{curl}/contactsExt(number='CT000001')\" \\",
+        f"  -X PATCH -H 'If-Match: *' {city}",
+    ]
 
 
-def _announce(settings: Settings, host: str, port: int, company_id: str, token: str) -> None:
-    contacts = f"/companies({company_id})/contactsExt"
-    # the socket already listens: the response comes when the service has started
-    connection = HTTPConnection(host, port, timeout=_PATIENCE_SECONDS)
-    try:
-        connection.request(
-            "GET",
-            f"{settings.base_path}{contacts}?$top=1",
-            headers={"Authorization": f"Bearer {token}"},
-        )
-        found = msgspec.json.decode(connection.getresponse().read(), type=_Contacts)
-    except (OSError, HTTPException, msgspec.DecodeError) as fault:
-        warn(f"the service does not respond: {fault}. See its log.")
-        return
-    finally:
-        connection.close()
-    typer.echo(f"Documentation: {urljoin(settings.base_url, '/docs')}\n")
-    typer.echo("Paste this into another terminal. The token is valid for 24 hours.")
-    typer.echo(f"export TOKEN={token}")
-    typer.echo(f"BASE={shlex.quote(settings.base_url)}")
-    typer.echo(f"COMPANY={company_id}")
-    typer.echo('AUTH="Authorization: Bearer $TOKEN"')
-    for contact in found.value:
-        typer.echo(commands(contact))
+def _token_command(settings: Settings) -> list[str]:
+    """Lines that export a token of the service's keys; a second one if the first is too long."""
+    folder = Path.cwd()
+    variables = [
+        f"{environment_name(each.name)}={shlex.quote(str(getattr(settings, each.name)))}"
+        for each in fields(settings)
+        if each.name in _OF_TOKENS and getattr(settings, each.name) != each.default
+    ]
+    issue = " ".join([*variables, _program(folder), "token"])
+    enter = f"export TOKEN=$(cd {shlex.quote(str(folder))} &&"
+    line = f"{enter} {issue})"
+    return [line] if len(line) <= _WIDTH else [enter, f"  {issue})"]
 
 
-def commands(contact: Contact) -> str:
-    """Shell commands that read a contact, and update it if it still has its entity tag."""
-    if_match = shlex.quote(f"If-Match: {contact.tag}")
-    return rf"""CONTACT="$BASE/companies($COMPANY)/contactsExt({contact.id})"
-curl -sS -w '\n' -H "$AUTH" "$CONTACT"
-curl -sS -w '\n' -X PATCH -H "$AUTH" "$CONTACT" -H {if_match} \
-  -H 'Content-Type: application/json' -d '{{"displayName": "Renamed by curl"}}'"""
+def _program(folder: Path) -> str:
+    """How to run this program within a folder."""
+    started = Path(sys.argv[0]).absolute()
+    if started.name != "comptoir":
+        return f"{shlex.quote(sys.executable)} -m comptoir"
+    path = started.relative_to(folder) if started.is_relative_to(folder) else started
+    return shlex.quote(str(path))

@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import os
+import pwd
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 import typer
 
 from comptoir.app import open_store
+from comptoir.auth.audit import Actor
 from comptoir.catalog import MODEL
 from comptoir.cli.interrupt import Interrupted
 from comptoir.config import Settings, load_settings
@@ -20,7 +23,7 @@ from comptoir.store.migration import make_ready
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres
-from comptoir.transfer import Progress
+from comptoir.transfer import ShowProgress
 
 T = TypeVar("T")
 
@@ -43,7 +46,7 @@ def need_file(settings: Settings) -> None:
     """Raise `OperatorError` if the database is a file that does not exist."""
     if not is_postgres(settings.database) and not database_path(settings.database).exists():
         raise OperatorError(
-            f"there is no database {database_path(settings.database)}",
+            f"the database {database_path(settings.database)} does not exist",
             "Create it with `comptoir migrate`, or name another one with --database.",
         )
 
@@ -60,7 +63,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
     log.addHandler(logged)
     log.propagate = False
     try:
-        store = open_store(settings)
+        store = open_store(settings, writes_many=True)
         try:
             yield store
         finally:
@@ -84,6 +87,16 @@ class _LastMessage(logging.Handler):
         self.message = record.getMessage()
 
 
+def operator() -> Actor:
+    """The user who runs the command, for the audit log."""
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:
+        name = str(number)
+    return Actor(f"cli:{name}")
+
+
 async def known_company(store: Store, company_id: str) -> Company:
     """The company with an id; raises `OperatorError` if there is none."""
     company = await store.company(company_id)
@@ -95,16 +108,17 @@ async def known_company(store: Store, company_id: str) -> Company:
 def no_company(company_id: str) -> OperatorError:
     """The error for an id that no company has."""
     return OperatorError(
-        f"there is no company {company_id}", "List the companies with `comptoir company list`."
+        f"the company {company_id} does not exist",
+        "List the companies with `comptoir company list`.",
     )
 
 
-async def warn_of_missing(settings: Settings, companies: Sequence[str]) -> None:
+async def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
     """Warn of companies that do not exist, or that the check failed."""
     try:
         need_file(settings)
         async with opened(settings) as store:
-            missing = [each for each in companies if await store.company(each) is None]
+            missing = [each for each in sorted(companies) if await store.company(each) is None]
     except (OperatorError, Refusal) as fault:
         warn(f"--company was not checked: {fault}")
         return
@@ -118,7 +132,7 @@ def warn(message: str) -> None:
 
 
 @contextmanager
-def progress_bar(name: str) -> Iterator[Progress]:
+def progress_bar(name: str) -> Iterator[ShowProgress]:
     """A progress bar on the standard error stream, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _stage, _done, _rows: None

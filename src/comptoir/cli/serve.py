@@ -2,17 +2,20 @@
 
 import ipaddress
 import os
+import shlex
 import socket
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urljoin, urlsplit
 
 import typer
 
 from comptoir.app import application
+from comptoir.auth.origins import is_loopback, serves_console
 from comptoir.catalog import MODEL
 from comptoir.cli import options, runner
 from comptoir.cli.runner import warn
@@ -21,12 +24,16 @@ from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
-from comptoir.http.metrics import MULTIPROCESS_FOLDER
-from comptoir.http.server import bind, run
+from comptoir.http.metrics import SHARED_FOLDER
+from comptoir.http.server import bind_all, run
+from comptoir.http.tls import check_certificate
+from comptoir.inspector.segments import FOLDER, private_folder
 from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import Watermark, WatermarkFile
 
+_TRUSTING = "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"
+"""The variables that name authorities to Python, its package requests, curl and Node."""
 _UNKNOWN = "Whether the database has lost changes was not checked."
 
 
@@ -37,6 +44,10 @@ def serve(  # noqa: PLR0913 - an option each
     keys: options.Keys = None,
     host: options.Host = None,
     port: options.Port = None,
+    profile: options.ProfileName = None,
+    relations: options.Relations = None,
+    faults: options.Faults = False,
+    fault_rules: options.FaultRules = None,
     base_path: options.BasePath = None,
     public_url: options.PublicUrl = None,
     trusted_proxies: options.TrustedProxies = None,
@@ -48,6 +59,14 @@ def serve(  # noqa: PLR0913 - an option each
             "--quickstart",
             envvar=environment_name("quickstart"),
             help="Create a sample company on first use, and print commands to try.",
+        ),
+    ] = False,
+    https: Annotated[
+        bool,
+        typer.Option(
+            "--https",
+            envvar=environment_name("https"),
+            help="Serve HTTPS with a certificate for localhost, created on first use.",
         ),
     ] = False,
     config: options.Config = None,
@@ -63,6 +82,10 @@ def serve(  # noqa: PLR0913 - an option each
             "keys": keys,
             "host": host,
             "port": port,
+            "profile": profile,
+            "relations": relations,
+            "faults": "on" if faults else None,
+            "fault_rules": fault_rules,
             "base_path": base_path,
             "public_url": public_url,
             "trusted_proxies": trusted_proxies,
@@ -71,18 +94,78 @@ def serve(  # noqa: PLR0913 - an option each
             "config": config,
         }
     )
-    with bind(settings.host, settings.port) as listener:
-        settings = replace(settings, port=listener.getsockname()[1])
+    if settings.rehearses:
+        _check_faults(settings, config)
+    if https:
+        settings = _with_local_certificate(settings)
+    _check_console(settings)
+    if settings.tls_certificate:
+        check_certificate(settings)
+    with ExitStack() as closing:
+        listeners = [closing.enter_context(each) for each in bind_all(settings)]
+        settings = replace(settings, port=listeners[0].getsockname()[1])
         _make_ready(settings, needed=quickstart)
         company_id = _sample_company(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
+        if settings.rehearses:
+            _warn_of_faults(settings)
         too_few = shortage(settings, on_postgres=is_postgres(settings.database))
         if too_few is not None:
             warn(too_few)
         # the server has stopped because of this interrupt
         with suppress(KeyboardInterrupt):
-            _serve(settings, listener, company_id)
+            _serve(settings, listeners, company_id)
+
+
+def _check_console(settings: Settings) -> None:
+    """Raise `OperatorError` for a console that others could read, and for `inspect` without one."""
+    if not serves_console(settings) and settings.inspect in ("heads", "bodies"):
+        raise OperatorError(
+            f"inspect is {settings.inspect}, but the console, which shows requests, is not served",
+            "Set console to on, or inspect to off.",
+        )
+
+
+def _check_faults(settings: Settings, config: str | None) -> None:
+    """Raise `OperatorError` for faults by an option or a variable where others use the service."""
+    host = urlsplit(settings.public_url).hostname
+    if host is None or is_loopback(host):
+        return
+    file = config or os.environ.get(environment_name("config"))
+    if file is None or not load_settings({"config": file}, {}).rehearses:
+        raise OperatorError(
+            f"--faults makes requests fail, and clients use {settings.public_url}",
+            'Write faults = "on" into the config file if that is intended.',
+        )
+
+
+def _warn_of_faults(settings: Settings) -> None:
+    typer.secho(
+        "WARNING: requests may meet faults on demand (--faults). GET "
+        f"{urljoin(settings.base_url, '/readyz')} lists the rules.",
+        fg=typer.colors.RED,
+        bold=True,
+        err=True,
+    )
+
+
+def _with_local_certificate(settings: Settings) -> Settings:
+    """Settings with the certificate for localhost; prints how clients trust it."""
+    from comptoir.auth.local_authority import local_certificate  # noqa: PLC0415 - brings builders
+
+    if settings.tls_certificate:
+        raise OperatorError(
+            f"--https creates a certificate, but tls_certificate is {settings.tls_certificate}",
+            "Use one of them.",
+        )
+    local = local_certificate(Path(settings.keys).parent / "tls")
+    authority = shlex.quote(str(local.authority.certificate.resolve()))
+    typer.echo("Paste this where clients run, to trust the certificate of this machine.")
+    for variable in _TRUSTING:
+        typer.echo(f"export {variable}={authority}")
+    localhost = local.localhost
+    return replace(settings, tls_certificate=str(localhost.certificate), tls_key=str(localhost.key))
 
 
 def _sample_company(settings: Settings) -> str:
@@ -127,20 +210,38 @@ async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Wat
             warn(f"{refusal} {_UNKNOWN}")
 
 
-def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:
+def _serve(settings: Settings, listeners: Sequence[socket.socket], company_id: str | None) -> None:
+    if company_id is not None and settings.inspect == "auto":
+        settings = replace(settings, inspect="bodies")
     app = application(settings)
+    if settings.rehearses and settings.workers > 1:
+        runner.run(lambda: _begin_rehearsal(settings))
     typer.echo(f"Serving {settings.base_url}")
     if company_id is not None:
         from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings mimesis
 
-        announce(settings, listener, company_id)
+        announce(settings, company_id)
     if settings.workers == 1:
-        run(app, settings, listener)
+        run(app, settings, listeners)
         return
-    with tempfile.TemporaryDirectory(prefix="comptoir-metrics-") as folder:
-        os.environ[MULTIPROCESS_FOLDER] = folder
+    with (
+        tempfile.TemporaryDirectory(prefix="comptoir-workers-") as folder,
+        private_folder() as records,
+    ):
+        os.environ[SHARED_FOLDER] = folder
+        os.environ[FOLDER] = str(records)
         os.environ.update(as_environment(settings))
-        run("comptoir.app:from_environment", settings, listener)
+        run("comptoir.app:from_environment", settings, listeners)
+
+
+async def _begin_rehearsal(settings: Settings) -> None:
+    """Have the rules of the settings, and nothing else, in the memory that the workers share."""
+    from comptoir.http.rehearsing.memory import Memory, encoded  # noqa: PLC0415 - only rehearsals need it
+    from comptoir.http.rehearsing.rehearsal import first_rules  # noqa: PLC0415 - only rehearsals need it
+
+    memory = Memory(first_rules(settings, MODEL))
+    async with runner.opened(settings) as store:
+        await store.control.change_rehearsal(lambda _: (encoded(memory), None))
 
 
 def as_environment(settings: Settings) -> Mapping[str, str]:
@@ -157,11 +258,11 @@ def _warn_beyond_loopback(settings: Settings) -> None:
         beyond = not ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
         beyond = True
-    if beyond and not settings.public_url.startswith("https://"):
+    if beyond and not settings.base_url.startswith("https://"):
         typer.secho(
             f"WARNING: {settings.host} can be reached from other machines, and tokens and records "
-            "are sent unencrypted. Use a proxy with TLS and set --public-url https://…, or listen "
-            "on 127.0.0.1.",
+            "are sent unencrypted. Set tls_certificate and tls_key, or use a proxy with TLS and "
+            "set --public-url https://…, or listen on 127.0.0.1.",
             fg=typer.colors.RED,
             bold=True,
             err=True,

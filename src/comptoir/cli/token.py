@@ -64,7 +64,7 @@ def token(
     """
     settings = load_settings({"keys": keys, "database": database, "config": config})
     scopes = parse_scopes(scope)
-    companies = options.guids(company) or None
+    companies = options.token_companies(company)
     lifetime = parse_ttl(ttl)
     typer.echo(token_issuer(settings).issue(subject, scopes, companies, lifetime))
     if companies:

@@ -22,7 +22,7 @@ from comptoir.config import Settings, environment_name
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
 from comptoir.messages import quoted, suggestion
-from comptoir.transfer import Progress
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.copy import Copy, CopyReport
 from comptoir.transfer.dump import Dumper, DumpFormat, dump_file, file_exists
 from comptoir.transfer.files import SUFFIXES, FileSource
@@ -89,7 +89,7 @@ async def _load(
 
 
 @contextmanager
-def load_progress(name: str) -> Iterator[Progress]:
+def load_progress(name: str) -> Iterator[ShowProgress]:
     """A progress bar for the stages of a load."""
     with progress_bar(name) as show:
         yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
@@ -151,7 +151,7 @@ def _files_at(path: Path) -> list[Path]:
     if path.is_dir():
         return _files_in(path)
     if not path.exists():
-        raise OperatorError(f"there is no file or folder {path}", "Correct the path.")
+        raise OperatorError(f"{path} does not exist", "Correct the path.")
     if not path.is_file():
         raise OperatorError(f"{path} is not a file", "Name a file, which can be read twice.")
     if path.suffix not in SUFFIXES:
@@ -191,7 +191,7 @@ def _entity_set(path: Path) -> EntitySet:
             f"Load one of: {', '.join(stored)}.",
         )
     raise OperatorError(
-        f"{path} is not named after an entity set: there is no {quoted(path.stem)}",
+        f"{path} is not named after an entity set: {quoted(path.stem)} does not exist",
         suggestion(path.stem, stored) or f"Name it after one of: {', '.join(stored)}.",
     )
 

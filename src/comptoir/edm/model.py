@@ -1,14 +1,17 @@
 """The model: entity types, entity sets and their rules (CSDL 4.01, sections 6 to 8 and 13)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import msgspec
 
+from comptoir.edm.derived import Stream
 from comptoir.edm.types import UNIQUE_TEXT_LENGTH, Base64Text, Guid, PrimitiveType, Stored, Text
+from comptoir.profiles.values import CONTAINER, NAMESPACE
 
-NAMESPACE = "Comptoir"
-"""The namespace of the types, in `$metadata` and in responses."""
+LAST_CHANGE = "@last_change"
+"""What a property shows that has the number of the record's last change."""
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -25,7 +28,9 @@ class Property:
     `required`: never empty. `modified_at`: the time of the last change, which the service sets;
     with `kept_on_create` the body of a create may set it. `numbered`: the next free number if a
     create omits it. `secret`: excluded from logs, change records, queries and dumps. `suggested`:
-    usual values; others are valid too.
+    usual values; others are valid too. `caption` is the name for people, by default `name`.
+    `shows`: the property has no column, but the value of another property, of `LAST_CHANGE`, or if
+    it is blank, an empty value in each record.
     """
 
     name: str
@@ -37,11 +42,27 @@ class Property:
     numbered: bool = False
     secret: bool = False
     suggested: tuple[str, ...] = ()
+    caption: str = ""
+    shows: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.caption:
+            object.__setattr__(self, "caption", self.name)
 
     @property
     def is_computed(self) -> bool:
         """Whether only the service sets the value."""
-        return self.modified_at and not self.kept_on_create
+        return self.shows is not None or (self.modified_at and not self.kept_on_create)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether records have the addresses of the value instead of the value."""
+        return isinstance(self.type, Stream)
+
+    @property
+    def is_queried(self) -> bool:
+        """Whether all query options may use the property, and not only `$select`."""
+        return not self.secret and not self.is_stream
 
     @property
     def is_unlimited(self) -> bool:
@@ -116,10 +137,48 @@ Derivation = Calculated | Followed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Reference:
+    """A property whose value, unless it is blank, names a record of the set `target` by `named_by`.
+
+    That record also has the value of `only`, and the record with the reference that of `when`.
+    """
+
+    property: str
+    target: str
+    named_by: str
+    caption: str
+    only: tuple[str, Stored] | None = None
+    when: tuple[str, Stored] | None = None
+
+    def applies(self, record: Mapping[str, Stored], changed: AbstractSet[str]) -> bool:
+        """Whether a write that changes these properties of a record changes what it references."""
+        if self.when is not None:
+            name, value = self.when
+            return record[name] == value and not changed.isdisjoint((self.property, name))
+        return self.property in changed
+
+    def is_met_by(self, record: Mapping[str, Stored], value: Stored) -> bool:
+        """Whether a record of the target is the one that the value names."""
+        only = self.only is None or record[self.only[0]] == self.only[1]
+        return only and record[self.named_by] == value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Referrer:
+    """A property of a set that has the keys of records: while it has one, that record is used."""
+
+    entity_set: str
+    property: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class EntityType:
     """An entity type (CSDL 4.01, section 6): its properties in the order of responses, and rules.
 
-    `indexes` are lists of properties with an index, besides the key and the unique rules.
+    `indexes` are lists of properties with an index, besides the key and the unique rules. `caption`
+    is the name for people, by default `name`, and `table` has a number before it. `periods` are
+    pairs of dates, the first of which is not after the second, unless that is blank. Records in use
+    by `referrers` are not deleted.
     """
 
     name: str
@@ -130,6 +189,12 @@ class EntityType:
     indexes: tuple[tuple[str, ...], ...] = ()
     derivations: tuple[Derivation, ...] = ()
     navigation: tuple[NavigationProperty, ...] = ()
+    caption: str = ""
+    table: str = ""
+    references: tuple[Reference, ...] = ()
+    referrers: tuple[Referrer, ...] = ()
+    periods: tuple[tuple[str, str], ...] = ()
+    namespace: str = NAMESPACE
     by_name: Mapping[str, Property] = field(init=False)
     related: Mapping[str, NavigationProperty] = field(init=False)
     """The navigation properties by name."""
@@ -138,26 +203,61 @@ class EntityType:
     modified_at: Property | None = field(init=False)
     """The property with the time of the last change."""
     key_property: Property = field(init=False)
+    required: tuple[Property, ...] = field(init=False)
+    """The properties without which no record is created."""
+    has_rules: bool = field(init=False)
+    """Whether values of a record are compared with each other, or with those of other records."""
 
     def __post_init__(self) -> None:
+        if not self.caption:
+            object.__setattr__(self, "caption", self.name)
+        if not self.table:
+            object.__setattr__(self, "table", self.caption)
         object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
         object.__setattr__(self, "related", {each.name: each for each in self.navigation})
         columns = {each.name: column for column, each in enumerate(self.properties, 1)}
         object.__setattr__(self, "column_of", columns)
         stamp = next((each for each in self.properties if each.modified_at), None)
         object.__setattr__(self, "modified_at", stamp)
+        object.__setattr__(
+            self, "required", tuple(each for each in self.properties if each.required)
+        )
+        object.__setattr__(self, "has_rules", bool(self.references or self.periods))
         # `Model` reports a key without a property
         object.__setattr__(self, "key_property", self.by_name.get(self.key))
 
     @property
-    def queried(self) -> tuple[str, ...]:
-        """The properties that all query options may use."""
-        return tuple(each.name for each in self.properties if not each.secret)
+    def qualified_name(self) -> str:
+        """The name with its namespace."""
+        return f"{self.namespace}.{self.name}"
 
     @property
-    def secrets(self) -> tuple[str, ...]:
+    def queried(self) -> tuple[str, ...]:
+        """The properties that all query options may use."""
+        return tuple(each.name for each in self.properties if each.is_queried)
+
+    @property
+    def unqueried(self) -> tuple[str, ...]:
         """The properties that only `$select` may use."""
-        return tuple(each.name for each in self.properties if each.secret)
+        return tuple(each.name for each in self.properties if not each.is_queried)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The properties that are streams."""
+        return tuple(each.name for each in self.properties if each.is_stream)
+
+    @property
+    def identification(self) -> tuple[str, ...]:
+        """The properties by which people identify a record: a unique rule, or else the key."""
+        return self.unique[0].properties if self.unique else (self.key,)
+
+    def captioned(self, names: Sequence[str], record: Mapping[str, Stored], form: str) -> str:
+        """Values of a record for messages: `form` of each caption and value, with commas."""
+        listed = [self.by_name[name] for name in names]
+        return ",".join(
+            form.format(each.caption, each.type.to_text(record.get(each.name, each.type.default)))
+            for each in listed
+        )
 
     def has_computed_default(self, declared: Property) -> bool:
         """Whether the service sets the property's value if a create omits it."""
@@ -168,6 +268,17 @@ class EntityType:
             or any(each.target == declared.name for each in self.derivations)
         )
 
+    def accepts(self, declared: Property, *, creating: bool, any_key: bool) -> bool:
+        """Whether the body of a create or of an update may set a property.
+
+        With `any_key`, that of a create may set the key also if it is a Guid.
+        """
+        if declared.modified_at:
+            return creating and declared.kept_on_create
+        if declared.name != self.key:
+            return True
+        return creating and (any_key or not isinstance(declared.type, Guid))
+
     @property
     def searched(self) -> tuple[str, ...]:
         """The properties that `$search` includes: text that is neither secret nor encoded."""
@@ -177,6 +288,7 @@ class EntityType:
             if isinstance(each.type, Text)
             and not isinstance(each.type, Base64Text)
             and not each.secret
+            and each.shows is None
         )
 
 
@@ -222,10 +334,11 @@ class PairFilter:
 class EntitySet:
     """An entity set (CSDL 4.01, section 13).
 
-    `read_only`: only commands write its records. `per_company`: it belongs to each company.
-    `create_guarded`: a create requires a precondition (operation 6). `single_inline`: a single
-    match is also at the top level of the response (operation 7). `key_narrows`: a key restricts
-    the collection, and the all-zero key does not (operation 9).
+    `read_only`: clients write at most the streams of its records. `per_company`: it belongs to each
+    company. `create_guarded`: a create requires a precondition (operation 6). `single_inline`: a
+    single match is also at the top level of the response (operation 7). `key_narrows`: a key
+    restricts the collection, and the all-zero key does not (operation 9). `encodes_tags`: entity
+    tags are in Base64.
     """
 
     name: str
@@ -237,6 +350,7 @@ class EntitySet:
     create_guarded: bool = False
     single_inline: bool = False
     key_narrows: bool = False
+    encodes_tags: bool = False
 
     @property
     def filter_only(self) -> tuple[str, ...]:
@@ -251,15 +365,28 @@ class EntitySet:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """The entity sets; raises `ModelFault` for a declaration that is not valid."""
+    """The entity sets; raises `ModelFault` for a declaration that is not valid.
+
+    `aliases` are other names that a path may have for a set. `container` is the name of the entity
+    container (CSDL 4.01, section 13).
+    """
 
     sets: tuple[EntitySet, ...]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    container: str = CONTAINER
     by_name: Mapping[str, EntitySet] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by_name", {each.name: each for each in self.sets})
+        named = {each.name: each for each in self.sets}
+        aliases = {alias: named[name] for alias, name in self.aliases.items() if name in named}
+        object.__setattr__(self, "by_name", {**aliases, **named})
         for fault in self._faults():
             raise ModelFault(fault)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the entity types."""
+        return self.sets[0].type.namespace
 
     @property
     def companies(self) -> EntitySet:
@@ -281,8 +408,11 @@ class Model:
         return tuple(each for each in self.sets if each.per_company and each.view is None)
 
     def _faults(self) -> Iterator[str]:
-        if len(self.by_name) != len(self.sets):
+        names = {each.name for each in self.sets}
+        if len(names) != len(self.sets):
             yield "two entity sets have the same name"
+        if not names.isdisjoint(self.aliases) or not names.issuperset(self.aliases.values()):
+            yield "an alias is the name of a set, or names none"
         for entity_set in self.sets:
             for fault in _type_faults(entity_set.type):
                 yield f"{entity_set.name}: {fault}"
@@ -332,11 +462,14 @@ def _type_faults(entity_type: EntityType) -> Iterator[str]:
     )
     for name in sorted(named - set(entity_type.by_name)):
         yield f"a rule of {entity_type.name} names {name}, which is not a property"
+    for each in entity_type.properties:
+        if each.shows not in {None, "", LAST_CHANGE, *entity_type.by_name}:
+            yield f"{each.name} shows {each.shows}, which is not a property"
     for name in {entity_type.key}.union(*(rule.properties for rule in entity_type.unique)) & set(
         entity_type.by_name
     ):
         edm_type = entity_type.by_name[name].type
-        if isinstance(edm_type, Text) and (edm_type.max_length or 0) != UNIQUE_TEXT_LENGTH:
+        if isinstance(edm_type, Text) and (edm_type.stored_length or 0) != UNIQUE_TEXT_LENGTH:
             yield f"{name} is in a key or a unique rule and must be a CODE"
     for rule in entity_type.unique:
         if rule.blank_is_free and len(rule.properties) != 1:

@@ -149,7 +149,8 @@ class DecimalNumber(_Number):
     precision = PRECISION
     scale = SCALE
     facets = MappingProxyType({"Precision": PRECISION, "Scale": SCALE})
-    # no multipleOf: validators divide binary floats, and would refuse 33.6442
+    # validators compute with binary floats: multipleOf would refuse 33.6442, and exclusive bounds
+    # the largest Decimal
     json_schema = MappingProxyType(
         {
             "type": "number",

@@ -4,6 +4,7 @@ All but durations are stored as text, whose order is the order in time.
 """
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from types import MappingProxyType
 
@@ -13,11 +14,17 @@ from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, WHOLE_DIGITS, decima
 from comptoir.edm.types import Stored, TextualType, ValueFault, Wire
 from comptoir.messages import quoted
 
+Clock = Callable[[], float]
+"""Returns a time in seconds, by default that since 1970 in UTC."""
+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INSTANT = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,20}))?"
     r"(?:[Zz]|([+-])(\d{2}):(\d{2}))",
     re.ASCII,
+)
+_STORED_INSTANT = re.compile(
+    r"\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z", re.ASCII
 )
 
 
@@ -57,6 +64,13 @@ class DateTimeOffset(TextualType):
 
     @override
     def from_text(self, text: str) -> Stored:
+        if _STORED_INSTANT.fullmatch(text) is not None:
+            try:
+                date.fromisoformat(text[:10])
+            except ValueError:
+                pass
+            else:
+                return text
         match = _INSTANT.fullmatch(text)
         if match is None:
             raise self.malformed(text)

@@ -10,13 +10,14 @@ import binascii
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
-from typing import cast
+from typing import Self, cast
 
 import msgspec
 from typing_extensions import override
 
-from comptoir.errors import ErrorType, Refusal
+from comptoir.errors import ErrorType, Refusal, Situation
 from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import message, quoted
 
@@ -40,10 +41,19 @@ class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the prog
         super().__init__(message(problem, remedy))
         self.problem = problem
         self.remedy = remedy
+        self.situation: Situation | None = None
+        self.facts: Mapping[str, str] = {}
+
+    def in_situation(self, situation: Situation, **facts: str) -> Self:
+        """The same fault, whose refusal is in a situation (`Refusal.in_situation`)."""
+        self.situation, self.facts = situation, facts
+        return self
 
     def refusal(self, error: ErrorType, subject: str, target: str) -> Refusal:
         """The refusal of the value; `subject` begins the sentence and ends with the name."""
-        return Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
+        refusal = Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
+        refusal.situation, refusal.facts = self.situation, self.facts
+        return refusal
 
 
 def empty_fault() -> ValueFault:
@@ -98,6 +108,15 @@ class PrimitiveType(ABC):
     to_wire: Callable[[Stored], Wire] | None = None
     """Converts the stored form to the wire form; None if they are the same."""
 
+    restores = True
+    """Whether `from_wire` returns each stored form that `to_wire` was given."""
+
+    narrows = False
+    """Whether a record may have a value of the declared type that this type does not accept."""
+
+    form = ""
+    """Tells two wire forms of one EDM type apart in stored JSON; empty for the declared types."""
+
     @property
     def to_ieee754_wire(self) -> Callable[[Stored], Wire] | None:
         """`to_wire` for `IEEE754Compatible=true`: Edm.Decimal and Edm.Int64 are strings.
@@ -117,6 +136,10 @@ class PrimitiveType(ABC):
     @abstractmethod
     def from_text(self, text: str) -> Stored:
         """Convert the text form to the stored form. Only text accepts an empty text."""
+
+    def from_wire(self, value: Json) -> Stored:
+        """Convert what `to_wire` returned to the stored form."""
+        return self.from_json(value)
 
     @property
     def accepted_json_schema(self) -> JsonSchema:
@@ -239,7 +262,11 @@ TEXT_LENGTH = 4_000
 
 
 class Text(TextualType):
-    """Text of up to `max_length` characters, stored as sent and compared by code point."""
+    """Text of up to `max_length` characters, stored as sent and compared by code point.
+
+    `stored_length` is the most characters of a value in the database. It exceeds `max_length` if
+    the property was declared with more: files, and other services, may have stored longer values.
+    """
 
     edm_name = "Edm.String"
     quoted = True
@@ -248,8 +275,12 @@ class Text(TextualType):
     expected = "text"
     example = '"text"'
 
-    def __init__(self, max_length: int | None = TEXT_LENGTH) -> None:
+    def __init__(
+        self, max_length: int | None = TEXT_LENGTH, *, stored_length: int | None = None
+    ) -> None:
         self.max_length = max_length
+        self.stored_length = stored_length or max_length
+        self.narrows = self.stored_length != max_length
         self.facets = {} if max_length is None else {"MaxLength": max_length}
         limit = {} if max_length is None else {"maxLength": max_length}
         self.json_schema = {"type": "string", **limit}
@@ -257,7 +288,9 @@ class Text(TextualType):
     @override
     def from_text(self, text: str) -> Stored:
         if self.max_length is not None and len(text) > self.max_length:
-            raise length_fault(len(text), self.max_length)
+            raise length_fault(len(text), self.max_length).in_situation(
+                Situation.TOO_LONG, length=f"{len(text)}", limit=f"{self.max_length}", value=text
+            )
         if "\0" in text:
             raise nul_fault()
         if not text.isascii():
@@ -274,12 +307,11 @@ class Text(TextualType):
     def from_texts(self, texts: Sequence[str]) -> list[Stored]:
         joined = "".join(texts)
         limit = self.max_length
-        if (limit is None or max(map(len, texts), default=0) <= limit) and "\0" not in joined:
-            try:
-                joined.encode()
-            except UnicodeEncodeError:
-                pass
-            else:
+        fits = limit is None or len(joined) <= limit or max(map(len, texts)) <= limit
+        if fits and "\0" not in joined:
+            with suppress(UnicodeEncodeError):
+                if not joined.isascii():
+                    joined.encode()
                 return cast("list[Stored]", list(texts))
         return [self.from_text(text) for text in texts]
 

@@ -1,4 +1,4 @@
-"""The ASGI application: the API below the base path, pages outside it."""
+"""The ASGI application: the API below the base path, pages and the console outside it."""
 
 import asyncio
 import gc
@@ -9,10 +9,13 @@ from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir.auth import Authenticator
+from comptoir.auth.authentication import Authenticator
+from comptoir.auth.basic import Sender, is_basic
+from comptoir.auth.failures import Failures, sent_by
 from comptoir.config import Settings
-from comptoir.errors import INTERNAL_ERROR, UNAVAILABLE, Refusal
+from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal
 from comptoir.http.batch import Batches, batch_root
+from comptoir.http.company_names import COMPANY_HEADERS, Place
 from comptoir.http.compression import VARY, encoded, response_coding
 from comptoir.http.cors import Cors
 from comptoir.http.descriptors import DescriptorWatch
@@ -20,18 +23,28 @@ from comptoir.http.exchange import (
     NO_STORE,
     REVALIDATE,
     ClientDisconnectedError,
+    ConnectionCutError,
     Exchange,
-    check_url,
+    ProfileHeaders,
+    UrlLimits,
     disconnection,
+    is_private,
     read_body,
 )
+from comptoir.http.gate import Gates
 from comptoir.http.log import Journal
-from comptoir.http.refusals import failed, stopping
+from comptoir.http.meeting import CUT, Answer, Served
+from comptoir.http.pages import Outside, is_for_admin, is_for_console
+from comptoir.http.refusals import failed
+from comptoir.http.routes import Routes
 from comptoir.plan.read import Row
-from comptoir.request.headers import access, check_isolation, check_versions, combined
-from comptoir.response.response import Pieces, Response, error_response
-from comptoir.service import Request, Service
+from comptoir.refusals import stopping
+from comptoir.request.headers import ISOLATION, access, check_isolation, check_versions, combined
+from comptoir.response.errors import ErrorWriter
+from comptoir.response.response import Pieces, Response
+from comptoir.service import Request
 from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.fair_queue import PARTY
 
 CLIENT_DISCONNECTED = 499
 """Status in the log and the metrics if the client did not wait for the response."""
@@ -43,41 +56,90 @@ _log = logging.getLogger(__name__)
 
 
 class Api:
-    """Handles exchanges: each has an id, a response, and an entry in the log and the metrics."""
+    """Handles exchanges: each has an id, a response, and an entry in the log and the metrics.
+
+    The console handles those that are for it by itself.
+    """
 
     def __init__(
         self,
-        service: Service,
-        pages: ASGIApp,
+        served: Served,
+        outside: Outside,
         authenticator: Authenticator,
+        failures: Failures,
         journal: Journal,
+        errors: ErrorWriter,
+        routes: Routes,
         settings: Settings,
     ) -> None:
-        self._service = service
-        self._batches = Batches(service, settings)
-        self._pages = pages
+        self._inspector = served.inspector
+        self._service = served.service
+        self._meeting = served.meeting
+        self._batches = Batches(served, errors, routes, settings)
+        self._pages = outside.pages
+        self._console = outside.console
         self._authenticator = authenticator
+        self._basic = authenticator.basic
+        self._failures = failures
         self._journal = journal
+        self._errors = errors
+        self._profile_headers = ProfileHeaders(settings)
+        self._refuses_isolation = not settings.behaviour.batches.snapshot
+        self._shows_limits = settings.behaviour.shows_limits
+        self._check_url = UrlLimits(settings).check
+        self._body_bytes = settings.body_bytes
+        self._batch_bytes = settings.batch_bytes
+        self._gates: Gates | None = None
+        if settings.running_requests:
+            self._gates = Gates(settings.running_requests, settings.workers, settings.turn_seconds)
         self._settings = settings
-        self._cors = Cors(settings.origins) if settings.origins else None
-        self._base = settings.base_path.encode()
-        self._below = self._base + b"/"
+        self._locate = routes.located
+        self._names = routes.names
+        others = frozenset[bytes]() if routes.names is None else COMPANY_HEADERS
+        if settings.behaviour.batches.snapshot:
+            others |= frozenset(ISOLATION)
+        self._cors = Cors(settings.origins, others) if settings.origins else None
+        self._serves = routes.serves
+        self._has_admin_port = settings.admin_port != 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one exchange."""
+        if self._serves(scope["raw_path"]) and not (
+            self._has_admin_port and is_for_admin(scope, self._settings)
+        ):
+            answer = self._respond
+        elif self._console is not None and is_for_console(scope, self._settings):
+            await self._console(scope, receive, send)
+            return
+        else:
+            answer = self._show_page
         exchange = Exchange(scope)
+        inspector = self._inspector
+        if inspector is not None and inspector.is_on:
+            exchange.capture = inspector.begin(scope)
         try:
-            path: bytes = scope["raw_path"]
-            if path.startswith(self._below) or path == self._base:
-                await self._respond(scope, receive, send, exchange)
-            else:
-                await self._pages(scope, receive, _recorded(send, exchange))
+            await answer(scope, receive, send, exchange)
+        except ConnectionCutError:
+            exchange.status = CLIENT_DISCONNECTED
+            if self._meeting is not None:
+                self._meeting.respond(exchange, None)
+            await send({"type": CUT})
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
             await self._respond_to_stop(scope, receive, send, exchange)
         finally:
             self._journal.end(exchange)
+            if self._meeting is not None:
+                self._meeting.end_exchange(exchange)
+            if inspector is not None and exchange.capture is not None:
+                inspector.add(exchange, exchange.capture)
+
+    async def _show_page(
+        self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
+    ) -> None:
+        scope["exchange"] = exchange
+        await self._pages(scope, receive, self._recorded(send, exchange))
 
     async def _respond(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -86,14 +148,19 @@ class Api:
             preflight = None if self._cors is None else self._cors.preflight(scope)
             response = preflight or await self._response(scope, receive, exchange)
         except Refusal as refusal:
-            response = error_response(refusal)
+            exchange.note_refusal(refusal)
+            if refusal.error is INVALID_CREDENTIALS:
+                self._note_failure(scope, exchange, refusal)
+            response = self._errors.response(refusal, exchange.id, combined(scope["headers"]))
         except ClientDisconnectedError:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
-            response = error_response(failed(exchange.id))
+            response = self._errors.response(failed(exchange.id), exchange.id)
+        if self._meeting is not None:
+            self._meeting.respond(exchange, response)
         try:
-            await _send(self._with_cors(response, scope), receive, send, exchange)
+            await _send(self._completed(response, scope, exchange), receive, send, exchange)
         except ClientDisconnectedError:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
@@ -101,21 +168,58 @@ class Api:
             _log.exception("the response to request %s broke off", exchange.id)
             exchange.status = INTERNAL_ERROR.status
 
+    def _note_failure(self, scope: Scope, exchange: Exchange, refusal: Refusal) -> None:
+        """Count a failed authentication; a request without credentials is not one.
+
+        Failures by HTTP Basic are counted where the secret is checked.
+        """
+        headers = combined(scope["headers"])
+        sent = headers.get(b"authorization")
+        if sent is None:
+            return
+        root, _ = self._locate(scope["raw_path"], headers)
+        if not (root.basic and is_basic(sent)):
+            self._failures.note(sent_by(sent), exchange.client, refusal.problem, exchange.id)
+
     async def _response(self, scope: Scope, receive: Receive, exchange: Exchange) -> Response:
         raw_path: bytes = scope["raw_path"]
-        path = raw_path[len(self._base) :].decode("latin-1")
         query: str = scope["query_string"].decode("latin-1")
-        check_url(len(raw_path), query, self._settings.url_bytes)
+        self._check_url(len(raw_path), query)
         headers = combined(scope["headers"])
-        principal = self._authenticator.authenticate(headers.get(b"authorization"))
+        root, path = self._locate(raw_path, headers)
+        authorization = headers.get(b"authorization")
+        try:
+            if self._basic is not None and root.basic and is_basic(authorization):
+                sender = Sender(exchange.client, is_private(scope), exchange.id)
+                principal = await self._basic.authenticate(authorization, sender)
+            else:
+                principal = await self._authenticator.authenticate(authorization)
+        except Refusal as refusal:
+            if root.challenge and refusal.error is INVALID_CREDENTIALS:
+                refusal.headers = {**refusal.headers, "WWW-Authenticate": root.challenge}
+            raise
         exchange.subject = principal.subject
+        PARTY.set(principal.subject)
+        account = principal.account
+        if account is not None:
+            if self._gates is None:
+                exchange.account = account
+                account.enter()
+            else:
+                exchange.account = turn = self._gates.turn(account)
+                receive = await turn.enter(receive)
         exchange.coding = response_coding(headers)
         check_versions(headers)
-        check_isolation(headers)
-        root = batch_root(path) if raw_path.endswith(_BATCH) else None
-        limit = self._settings.body_bytes if root is None else self._settings.batch_bytes
+        if self._refuses_isolation:
+            check_isolation(headers)
+        if self._names is not None:
+            place = Place(root, path, query, headers)
+            root, path, query, headers = await self._names.placed(place, principal)
+        batch = batch_root(path) if raw_path.endswith(_BATCH) else None
+        limit = self._body_bytes if batch is None else self._batch_bytes
         request = Request(
             method=scope["method"],
+            root=root,
             path=path,
             query=query,
             headers=headers,
@@ -124,9 +228,14 @@ class Api:
             while_connected=partial(while_connected, receive),
             access=access(headers),
         )
-        if root is not None:
-            return await self._batches.response(request, root, exchange)
-        return await self._service.handle(request)
+        if exchange.capture is not None:
+            exchange.capture.note_request(request)
+        answer: Answer = self._service.handle
+        if batch is not None:
+            answer = partial(self._batches.response, root=batch, exchange=exchange)
+        if self._meeting is not None:
+            return await self._meeting.meet(request, exchange, answer, headers[b"authorization"])
+        return await answer(request)
 
     async def _respond_to_stop(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -138,14 +247,38 @@ class Api:
             _log.warning(message, exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        response = error_response(stopping())
+        response = self._errors.response(stopping(), exchange.id)
         response.headers.append((b"connection", b"close"))
-        await _send(self._with_cors(response, scope), receive, send, exchange)
+        await _send(self._completed(response, scope, exchange), receive, send, exchange)
 
-    def _with_cors(self, response: Response, scope: Scope) -> Response:
+    def _completed(self, response: Response, scope: Scope, exchange: Exchange) -> Response:
+        """Add the headers of every response."""
+        if self._profile_headers.exist:
+            response.headers += self._profile_headers.of(exchange.id)
+        if exchange.account is not None and self._shows_limits:
+            response.headers += exchange.account.headers()
         if self._cors is not None:
             response.headers += self._cors.headers(scope)
+        if exchange.capture is not None:
+            exchange.capture.note_response(response)
         return response
+
+    def _recorded(self, send: Send, exchange: Exchange) -> Send:
+        """Wrap `send` for the pages: record status and size, and add each response's headers."""
+
+        async def recording(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                present = dict(message["headers"])
+                added = [header for header in NO_STORE if header[0] not in present]
+                added.append((b"x-request-id", exchange.id.encode()))
+                added += self._profile_headers.of(exchange.id)
+                message["headers"] = [*message["headers"], *added]
+            elif exchange.method != "HEAD":
+                exchange.size += len(message.get("body", b""))
+            await send(message)
+
+        return recording
 
 
 class Application:
@@ -154,17 +287,16 @@ class Application:
     `lifespan` opens the API and closes it, as in Starlette.
     """
 
-    def __init__(self, lifespan: Callable[[], AbstractAsyncContextManager[Api]]) -> None:
+    def __init__(self, lifespan: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> None:
         self._lifespan = lifespan
         self._open = AsyncExitStack()
-        self._api: Api | None = None
+        self._api: ASGIApp | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle the lifespan of the server, or one exchange."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif self._api is not None:
-            await self._api(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Handle the lifespan of the server, or one exchange after the API was opened."""
+        if self._api is None:
+            return self._live(receive, send)
+        return self._api(scope, receive, send)
 
     async def start(self) -> None:
         """Open the API; raises `OperatorError` if that is not possible."""
@@ -242,18 +374,3 @@ async def _stream(body: Pieces, receive: Receive, send: Send, exchange: Exchange
                 exchange.size += len(piece)
     finally:
         leaving.cancel()
-
-
-def _recorded(send: Send, exchange: Exchange) -> Send:
-    """Wrap `send` for the pages: record the status, and add the headers of every response."""
-
-    async def recording(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            exchange.status = message["status"]
-            present = dict(message["headers"])
-            added = [header for header in NO_STORE if header[0] not in present]
-            added.append((b"x-request-id", exchange.id.encode()))
-            message["headers"] = [*message["headers"], *added]
-        await send(message)
-
-    return recording

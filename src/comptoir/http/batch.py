@@ -7,20 +7,29 @@ requests has its own response.
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.http.batch_run import Mode, Run
+from comptoir.errors import BAD_REQUEST, Check, Refusal
+from comptoir.http.batch_run import Mode, Run, Shared
 from comptoir.http.exchange import Exchange
+from comptoir.http.meeting import Served
+from comptoir.http.routes import Routes
 from comptoir.plan.target import company_id_of
 from comptoir.refusals import inapplicable, method_not_allowed
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
 from comptoir.request.batch.tree import Batch, BatchLimits, Roots, malformed, origin
-from comptoir.request.headers import JSON, Headers, elements, preferences, preferred_media_type
+from comptoir.request.headers import (
+    JSON,
+    Headers,
+    asks_for_snapshot,
+    elements,
+    preferences,
+    preferred_media_type,
+)
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
 from comptoir.request.payload import require_json
@@ -33,14 +42,14 @@ from comptoir.request.repeatability import (
 )
 from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
 from comptoir.response.batch import (
-    Replies,
     coalesced,
     json_body,
     multipart_body,
     new_boundary,
 )
-from comptoir.response.response import Header, Pieces, Response
-from comptoir.service import Request, Service
+from comptoir.response.errors import ErrorWriter
+from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
+from comptoir.service import Request
 
 PIECE_BYTES = 64 << 10
 """Bytes of a response that are joined before they are sent."""
@@ -75,51 +84,81 @@ def batch_root(path: str) -> BatchRoot | None:
 class Batches:
     """Processes batches."""
 
-    def __init__(self, service: Service, settings: Settings) -> None:
-        self._service = service
+    def __init__(
+        self, served: Served, errors: ErrorWriter, routes: Routes, settings: Settings
+    ) -> None:
+        self._service = served.service
         self._settings = settings
-        self._limits = BatchLimits(settings.batch_requests, settings.header_bytes)
-        listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
-        urls = {settings.base_url, listening}
+        self._json_type = settings.behaviour.envelope.media.encode()
+        self._rules = rules = settings.behaviour.batches
+        self._limits = BatchLimits(
+            requests=settings.batch_requests,
+            header_bytes=settings.header_bytes,
+            change_set=rules.change_set or settings.batch_requests,
+            ids=rules.ids,
+            merge=rules.merge,
+        )
+        urls = {settings.base_url, settings.listening_url}
         self._origins = frozenset(map(origin, urls))
-        paths = {settings.base_path, *(urlsplit(url).path.rstrip("/") for url in urls)}
-        self._base_paths = tuple(sorted(paths, key=len, reverse=True))
+        self._base_paths = routes.paths
+        self._shared = Shared(served, errors, settings, routes.names)
 
-    async def response(self, request: Request, root: BatchRoot, exchange: Exchange) -> Response:
+    async def response(
+        self, request: Request, root: BatchRoot, exchange: Exchange, known: Batch | None = None
+    ) -> Response:
         """Process a batch; raises `Refusal` if none of its requests is processed.
 
-        The checks come in this order: company, method, media type, Accept, headers, size, body.
+        The checks come in this order: company, method, media type, Accept, headers, size, body,
+        rate. A `known` batch has been read before, so the request needs no body.
         """
         if root.company_id is not None:
             # each request of the batch checks its company again
-            await self._service.company(request.principal, root.company_id, may_lag=True)
+            await self._service.company(request, root.company_id, may_lag=True)
         if request.method != "POST":
             raise method_not_allowed(request.method, _BATCH, "POST")
         request_type = _request_type(request.headers)
         response_type = _response_type(request, request_type)
         _check_headers(request.headers)
         repeatable = _is_repeatable(request.headers, self._limits.requests)
-        batch = await self._batch(request, root, request_type)
+        batch = known or await self._batch(request, root, request_type)
         _check_authorization(request.headers, batch)
+        account = request.principal.account
+        if account is not None:
+            # the batch itself has counted as one of its requests
+            account.take(max(sum(1 for _ in batch.parts) - 1, 0))
         wishes = preferences(request.headers)
-        mode = Mode.of_json(wishes) if request_type == JSON else Mode.of_multipart(wishes)
-        run = Run(self._service, self._settings, request, exchange, mode)
-        headers: list[Header] = [(b"odata-version", b"4.0")]
+        goes_on = request_type == JSON and not self._rules.json_stops
+        mode = Mode.of_json(wishes) if goes_on else Mode.stopping(wishes)
+        run = Run(self._shared, request, exchange, mode)
+        headers: list[Header] = [ODATA_VERSION]
         applied = wishes.applied(continue_on_error=True)
         if applied:
             headers.append((b"preference-applied", applied))
         if repeatable:
             headers.append((RESULT.lower().encode(), b"accepted"))
-        nested = request_type == MULTIPART
-        return await _response(run.replies(batch), headers, response_type, nested=nested)
+        is_snapshot = self._rules.snapshot and asks_for_snapshot(request.headers)
+        replies = run.snapshot(batch) if is_snapshot else run.replies(batch)
+        if exchange.capture is not None:
+            replies = exchange.capture.noting(batch, replies)
+        if response_type == JSON:
+            headers.append((b"content-type", self._json_type))
+            body = json_body(replies, null_ids=not self._rules.ids)
+        else:
+            boundary = new_boundary("batchresponse")
+            headers.append((b"content-type", MULTIPART_TYPE + boundary))
+            body = multipart_body(replies, boundary, nested=request_type == MULTIPART)
+        return await _response(coalesced(body, PIECE_BYTES), headers)
 
     async def _batch(self, request: Request, root: BatchRoot, request_type: str) -> Batch:
         body = await request.read_body()
         roots = self._roots(request, root)
-        if request_type == JSON:
-            return parse_documents(body, self._limits, roots)
-        boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
-        return parse_multipart(body, boundary, self._limits, roots)
+        try:
+            if request_type == JSON:
+                return parse_documents(body, self._limits, roots)
+            boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
+            return parse_multipart(body, boundary, self._limits, roots)
+        except Refusal as refusal:
+            raise refusal.by(Check.SYNTAX) from None
 
     def _roots(self, request: Request, root: BatchRoot) -> Roots:
         origins = self._origins
@@ -130,16 +169,8 @@ class Batches:
         return Roots(origins, self._base_paths, root.path)
 
 
-async def _response(
-    replies: Replies, headers: list[Header], response_type: str, *, nested: bool
-) -> Response:
-    if response_type == JSON:
-        headers.append((b"content-type", b"application/json"))
-        pieces = coalesced(json_body(replies), PIECE_BYTES)
-    else:
-        boundary = new_boundary("batchresponse")
-        headers.append((b"content-type", MULTIPART_TYPE + boundary))
-        pieces = coalesced(multipart_body(replies, boundary, nested=nested), PIECE_BYTES)
+async def _response(pieces: Pieces, headers: list[Header]) -> Response:
+    """The response with a body in pieces, or as a whole if it is short."""
     try:
         first = await anext(pieces)
         second = await anext(pieces, None)

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -11,9 +11,12 @@ from typing import TypeVar
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, FAILED_DEPENDENCY, GroupRefusal, Refusal
-from comptoir.http.exchange import ClientDisconnectedError, Exchange, check_body_coding, check_url
-from comptoir.http.refusals import body_too_large, failed, stopping
+from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, FAILED_DEPENDENCY, Refusal
+from comptoir.http.company_names import COMPANY_NAME, CompanyNames, Place
+from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
+from comptoir.http.meeting import AtomicWrites, Served
+from comptoir.http.refusals import body_too_large, failed
+from comptoir.refusals import limit_exceeded, stopping
 from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
 from comptoir.request.headers import (
     ACCESS,
@@ -24,8 +27,10 @@ from comptoir.request.headers import (
     check_versions,
 )
 from comptoir.response.batch import GroupReply, Replies, Reply
-from comptoir.response.response import Response, error_response
-from comptoir.service import Request, Service
+from comptoir.response.errors import ErrorWriter
+from comptoir.response.response import Response
+from comptoir.service import Request
+from comptoir.store.writes import GroupRefusal
 
 SLICE_SECONDS = 0.002
 """Seconds after which a batch yields to the event loop."""
@@ -33,7 +38,7 @@ SLICE_SECONDS = 0.002
 MAX_CONCURRENT_WRITES = 25
 """Independent writes that run at the same time, to share a commit."""
 
-_INHERITED = (b"odata-version", b"odata-maxversion", *ACCESS)
+_INHERITED = (b"odata-version", b"odata-maxversion", COMPANY_NAME, *ACCESS)
 _REQUEST_ID = b"repeatability-request-id"
 _WITH_REQUEST_ID = (b"repeatability-first-sent", b"repeatability-client-id")
 _TAG_HEADERS = (b"if-match", b"if-none-match")
@@ -55,13 +60,13 @@ class Mode(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_json(cls, wishes: Preferences) -> "Mode":
-        """The mode of a batch in JSON (OData JSON Format 4.01, 19.4)."""
+        """The mode of a batch in JSON that goes on by default (OData JSON Format 4.01, 19.4)."""
         stops = wishes.continue_on_error is False
         return cls(stops, answers_rest=True, in_order=stops)
 
     @classmethod
-    def of_multipart(cls, wishes: Preferences) -> "Mode":
-        """The mode of a batch in multipart/mixed (OData Protocol 4.01, 11.7.7.5)."""
+    def stopping(cls, wishes: Preferences) -> "Mode":
+        """The mode of a batch that stops by default (OData Protocol 4.01, 11.7.7.5)."""
         return cls(not wishes.continue_on_error, answers_rest=False, in_order=True)
 
 
@@ -76,19 +81,15 @@ class Outcome(msgspec.Struct, frozen=True):
 class Outcomes:
     """The outcomes so far: of requests by id, of groups by name."""
 
-    def __init__(self, base_url: str) -> None:
-        self._base_url = base_url
+    def __init__(self) -> None:
         self._by_name: dict[str, Outcome] = {}
 
     def add(self, part: Part, path: str | None, response: Response) -> None:
         """Add the response to a request that was sent to a path."""
-        headers = dict(response.headers)
-        location = headers.get(b"location") or headers.get(b"odata-entityid")
-        if location is not None:
-            path = location.decode("latin-1").removeprefix(self._base_url)
         # dependencies require a 2xx (OData JSON Format 4.01, 19.1)
         succeeded = 200 <= response.status < 300
-        self.set(part.id, Outcome(succeeded, path, headers.get(b"etag")))
+        tag = dict(response.headers).get(b"etag")
+        self.set(part.id, Outcome(succeeded, response.path or path, tag))
 
     def set(self, name: str | None, outcome: Outcome) -> None:
         """Set the outcome of a request by its id, or of a group by its name."""
@@ -140,23 +141,42 @@ class Outcomes:
         return {**headers, **tags} if tags else headers
 
 
+class Shared:
+    """What the runs of all batches have in common.
+
+    `names` finds companies by their names, None in a profile without.
+    """
+
+    def __init__(
+        self, served: Served, errors: ErrorWriter, settings: Settings, names: CompanyNames | None
+    ) -> None:
+        self.service = served.service
+        self.meeting = served.meeting
+        self.errors = errors
+        self.settings = settings
+        self.names = names
+        self.url_limits = UrlLimits(settings)
+        self.refuses_isolation = not settings.behaviour.batches.snapshot
+        self.path_bytes = len(settings.base_path)
+
+
 class Run:
     """One run of a batch."""
 
-    def __init__(
-        self,
-        service: Service,
-        settings: Settings,
-        outer: Request,
-        exchange: Exchange,
-        mode: Mode,
-    ) -> None:
-        self._service = service
-        self._settings = settings
+    def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: Mode) -> None:
+        self._shared = shared
+        self._service = shared.service
+        self._meeting = shared.meeting
+        self._errors = shared.errors
         self._outer = outer
         self._exchange = exchange
+        self._answer: Callable[[Request], Awaitable[Response]] = self._service.handle
+        if self._meeting is not None:
+            self._answer = partial(
+                self._meeting.meet, exchange=exchange, answer=self._answer, token=self._token
+            )
         self._mode = mode
-        self._outcomes = Outcomes(settings.base_url)
+        self._outcomes = Outcomes()
         self._inherited = {
             name: outer.headers[name] for name in _INHERITED if name in outer.headers
         }
@@ -183,6 +203,77 @@ class Run:
                     # the remaining requests are then refused one by one
                     await asyncio.sleep(0)
                 began = perf_counter()
+
+    async def snapshot(self, batch: Batch) -> Replies:
+        """Process the requests as one transaction, up to the first that is refused.
+
+        Its response is the last one. The responses to the writes before it are as if these had been
+        stored. Reads return what was stored before.
+        """
+        atomic = self._atomic()
+        found: list[Response | None] = []
+        refusal: Refusal | None = None
+        left = self._shared.settings.batch_bytes
+        failing = None
+        if self._meeting is not None:
+            failing = await self._meeting.failing(self._outer, self._exchange)
+        parts = list(batch.parts)
+        for number, part in enumerate(parts):
+            try:
+                if failing is not None and number == failing[0]:
+                    raise failing[1]
+                self._outcomes.check_dependencies(part)
+                request = await self._request(part)
+                if part.method == "GET":
+                    read = await self._awaited(partial(self._read, request, left))
+                    left -= len(read.body) if isinstance(read.body, bytes) else 0
+                    self._outcomes.add(part, request.path, read)
+                    found.append(read)
+                else:
+                    path = await self._awaited(partial(atomic.add, request))
+                    self._outcomes.set(part.id, Outcome(succeeded=True, path=path))
+                    found.append(None)
+            except Refusal as fault:
+                refusal = fault
+                break
+        try:
+            responses, refusal = await self._awaited(partial(atomic.attempt, refusal))
+        except Refusal as fault:
+            # none of the writes was done
+            responses, refusal = [], fault
+        written = iter(responses)
+        answered: list[Response] = []
+        for response in found:
+            known = response or next(written, None)
+            if known is None:
+                break
+            answered.append(known)
+        if refusal is not None:
+            self._exchange.note_refusal(refusal)
+            answered.append(self._error(refusal, parts[len(answered)]))
+        for reply in _grouped(batch, answered, is_refused=refusal is not None):
+            yield reply
+
+    async def _read(self, request: Request, limit: int) -> Response:
+        """The whole response to a read; raises `Refusal` (413) if it is longer than the limit."""
+        response = await self._answer(request)
+        if not isinstance(response.body, bytes):
+            pieces: list[bytes] = []
+            size = 0
+            async with aclosing(response.body) as body:
+                async for piece in body:
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > limit:
+                        raise limit_exceeded(
+                            "The size of what the batch reads",
+                            self._shared.settings.batch_bytes,
+                            "bytes",
+                            "Read less, or without Isolation: snapshot.",
+                            error=BODY_TOO_LARGE,
+                        )
+            response.body = b"".join(pieces)
+        return response
 
     def _concurrent(self, batch: Batch, position: int) -> Sequence[Part | Group]:
         """The item at a position, with the writes after it that may run at the same time."""
@@ -217,21 +308,32 @@ class Run:
     async def _single(self, part: Part) -> Reply:
         try:
             self._outcomes.check_dependencies(part)
-            request = self._request(part)
-            response = await self._awaited(partial(self._service.handle, request))
+            request = await self._request(part)
+            response = await self._awaited(partial(self._answer, request))
             path = request.path
         except Refusal as refusal:
-            response, path = error_response(refusal), ""
+            self._exchange.note_refusal(refusal)
+            response, path = self._error(refusal, part), ""
         self._outcomes.add(part, path, response)
         return Reply(part.id, response)
 
-    async def _group(self, group: Group) -> GroupReply:
+    def _atomic(self) -> AtomicWrites:
         atomic = self._service.atomic()
+        if self._meeting is None:
+            return atomic
+        return self._meeting.group(atomic, self._exchange, self._token)
+
+    @property
+    def _token(self) -> bytes:
+        return self._outer.headers[b"authorization"]
+
+    async def _group(self, group: Group) -> GroupReply:
+        atomic = self._atomic()
         paths: list[str | None] = []
         try:
             for part in group.parts:
                 self._outcomes.check_dependencies(part)
-                request = self._request(part)
+                request = await self._request(part)
                 paths.append(await self._awaited(partial(atomic.add, request)))
                 # later requests of the group may refer to it
                 self._outcomes.set(part.id, Outcome(succeeded=True, path=paths[-1]))
@@ -243,7 +345,7 @@ class Run:
             return self._refused(group, fault.index, fault.refusal)
         except Refusal as refusal:
             # it concerns all requests of the group
-            return self._failed(group, [error_response(refusal) for _ in group.parts], 0)
+            return self._failed(group, [self._error(refusal, part) for part in group.parts], 0)
         for part, path, response in zip(group.parts, paths, responses, strict=True):
             self._outcomes.add(part, path, response)
         self._outcomes.set(group.name, Outcome(succeeded=True))
@@ -254,8 +356,8 @@ class Run:
         name = part.place if part.id is None else part.id
         rest = not_processed(f"{name} of the same atomic group was refused")
         responses = [
-            error_response(refusal if number == index else rest)
-            for number in range(len(group.parts))
+            self._error(refusal if number == index else rest, part)
+            for number, part in enumerate(group.parts)
         ]
         return self._failed(group, responses, index)
 
@@ -267,8 +369,13 @@ class Run:
     def _omitted(self, item: Part | Group) -> Reply | GroupReply:
         refusal = not_processed("an earlier request failed, and the batch stops at errors")
         if isinstance(item, Part):
-            return Reply(item.id, error_response(refusal))
-        return self._failed(item, [error_response(refusal) for _ in item.parts], 0)
+            return Reply(item.id, self._error(refusal, item))
+        return self._failed(item, [self._error(refusal, part) for part in item.parts], 0)
+
+    def _error(self, refusal: Refusal, part: Part) -> Response:
+        """The response to a refused request, whose headers precede those of the batch."""
+        headers = {**self._outer.headers, **part.headers}
+        return self._errors.response(refusal, self._exchange.id, headers)
 
     async def _awaited(self, work: Callable[[], Awaitable[T]]) -> T:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
@@ -285,20 +392,28 @@ class Run:
             _log.exception("request %s failed", self._exchange.id)
             raise failed(self._exchange.id) from None
 
-    def _request(self, part: Part) -> Request:
+    async def _request(self, part: Part) -> Request:
+        account = self._outer.principal.account
+        if account is not None:
+            account.check_quota()
         path = self._outcomes.path_of(part)
-        length = len(self._settings.base_path) + len(path)
-        check_url(length, part.address.query, self._settings.url_bytes)
+        shared, query = self._shared, part.address.query
+        shared.url_limits.check(shared.path_bytes + len(path), query)
         headers = self._headers(part)
         check_versions(headers)
-        check_isolation(headers)
+        if shared.refuses_isolation:
+            check_isolation(headers)
+        root, principal = self._outer.root, self._outer.principal
+        if shared.names is not None:
+            place = Place(root, path, query, headers)
+            root, path, query, headers = await shared.names.placed(place, principal)
         wish = access(headers)
         if part.method != "GET":
             self._has_written = True
         elif self._has_written and wish is not None:
             # the read sees the batch's writes, whose tokens the client does not know yet
             wish = msgspec.structs.replace(wish, intent="readwrite")
-        body, limit = part.body, self._settings.body_bytes
+        body, limit = part.body, shared.settings.body_bytes
 
         async def read_body() -> bytes:
             check_body_coding(headers)
@@ -308,10 +423,11 @@ class Run:
 
         return Request(
             method=part.method,
+            root=root,
             path=path,
-            query=part.address.query,
+            query=query,
             headers=headers,
-            principal=self._outer.principal,
+            principal=principal,
             read_body=read_body,
             while_connected=self._outer.while_connected,
             access=wish,
@@ -346,6 +462,25 @@ def _references(part: Part) -> list[str]:
 
 def _replies(group: Group, responses: Sequence[Response]) -> list[Reply]:
     return [Reply(part.id, each) for part, each in zip(group.parts, responses, strict=True)]
+
+
+def _grouped(
+    batch: Batch, responses: Sequence[Response], *, is_refused: bool
+) -> Iterator[Reply | GroupReply]:
+    """The responses to the first requests of a batch; `is_refused`: the last one is an error."""
+    position = 0
+    for item in batch.items:
+        parts = item.parts if isinstance(item, Group) else (item,)
+        some = responses[position : position + len(parts)]
+        replies = [Reply(part.id, each) for part, each in zip(parts, some, strict=False)]
+        position += len(replies)
+        if not replies:
+            return
+        if isinstance(item, Group):
+            fails = is_refused and position == len(responses)
+            yield GroupReply(item.name, replies, len(replies) - 1 if fails else None)
+        else:
+            yield replies[0]
 
 
 def _is_cancelled() -> bool:

@@ -60,7 +60,8 @@ _EXPOSED: Header = (
     b"access-control-expose-headers",
     (
         b"Consistency-Token, ETag, Location, OData-EntityId, OData-Version, Preference-Applied, "
-        b"Repeatability-Result, Retry-After, WWW-Authenticate, X-Request-Id"
+        b"RateLimit, RateLimit-Policy, Repeatability-Result, Retry-After, WWW-Authenticate, "
+        b"X-Request-Id"
     ),
 )
 
@@ -68,7 +69,9 @@ _EXPOSED: Header = (
 class Cors:
     """The headers by which browsers let scripts of other sites read the responses."""
 
-    def __init__(self, origins: frozenset[str]) -> None:
+    def __init__(self, origins: frozenset[str], others: frozenset[bytes]) -> None:
+        """`others` are headers that a script may send besides those that are always allowed."""
+        self._allowed = ALLOWED_HEADERS | others
         self._any = ANY in origins
         self._origins = frozenset(origin.encode() for origin in origins)
 
@@ -81,7 +84,7 @@ class Cors:
         if b"access-control-request-method" not in headers or not self._allows(origin):
             return None
         requested = headers.get(b"access-control-request-headers", b"").lower().split(b",")
-        allowed = b", ".join(sorted(ALLOWED_HEADERS.intersection(map(bytes.strip, requested))))
+        allowed = b", ".join(sorted(self._allowed.intersection(map(bytes.strip, requested))))
         added: list[Header] = [
             (b"access-control-allow-methods", METHODS),
             (b"access-control-max-age", b"%d" % MAX_AGE_SECONDS),

@@ -7,6 +7,7 @@ import os
 import resource
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from comptoir.config import Settings
 
@@ -15,10 +16,12 @@ CLIENTS = 1_000
 
 _OWN = 50
 """Descriptors of the interpreter, the event loop, logs and listening sockets, and a reserve."""
+CONTROL_CONNECTIONS = 1
+"""Connections of a process to PostgreSQL besides `database_connections`, for the control tables."""
 _FILES_OF_SQLITE = 3
 """Files of a connection: the database, its write-ahead log and the index of the log."""
-_THREADS_OF_SQLITE = 5
-"""Connections besides those of scans: reads, writes, indexing, and two temporary ones."""
+_THREADS_OF_SQLITE = 6
+"""Connections besides those of scans: reads, writes, indexing, clients, and two temporary ones."""
 _RAISED = (1 << 16, 10_240)
 """Limits to request, highest first; some systems allow only the second."""
 
@@ -26,6 +29,9 @@ _PERIOD_SECONDS = 1.0
 _QUIET_SECONDS = 60.0
 _ACCEPT_FAILED = "socket.accept() out of system resource"
 """The message of the standard library's event loop."""
+
+_OPEN = Path("/dev/fd")
+"""The folder of the descriptors that a process has open, on Linux and macOS."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,11 +53,32 @@ def _raised_limit() -> int:
     return soft
 
 
+def opened() -> int:
+    """The descriptors that the process has open."""
+    # one of them reads the folder
+    return sum(1 for _ in _OPEN.iterdir()) - 1
+
+
+def limit() -> int:
+    """The most descriptors that the process may have open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+class ClientConnections:
+    """The connections of clients that are open in this process."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+CONNECTIONS = ClientConnections()
+
+
 def needed(settings: Settings, *, on_postgres: bool) -> Mapping[str, int]:
     """The descriptors that a process may need, by purpose."""
     if on_postgres:
         databases = 2 if settings.read_database else 1
-        stored = settings.database_connections * databases
+        stored = settings.database_connections * databases + CONTROL_CONNECTIONS
     else:
         stored = (settings.scan_threads + _THREADS_OF_SQLITE) * _FILES_OF_SQLITE
     return {"itself": _OWN, "the database": stored, "connections of clients": CLIENTS}
@@ -113,10 +140,9 @@ class DescriptorWatch:
         if now < self._quiet_until:
             return
         self._quiet_until = now + _QUIET_SECONDS
-        allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         _log.error(
             "new connections are not accepted: %s. This process may open %d files. Raise the "
             "limit (ulimit -n, or LimitNOFILE in a systemd unit), or let fewer clients connect.",
             fault.strerror,
-            allowed,
+            limit(),
         )

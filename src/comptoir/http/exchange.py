@@ -4,15 +4,20 @@ import itertools
 import re
 import secrets
 from time import perf_counter, time
+from typing import NamedTuple, Protocol
 
 from starlette.types import Receive, Scope
 
-from comptoir.errors import UNSUPPORTED_MEDIA_TYPE, URI_TOO_LONG, Refusal
+from comptoir.auth.origins import is_loopback
+from comptoir.config import Settings
+from comptoir.errors import UNSUPPORTED_MEDIA_TYPE, URI_TOO_LONG, Check, Limit, Refusal, Situation
 from comptoir.http.compression import IDENTITY
 from comptoir.http.refusals import body_too_large
+from comptoir.inspector.capture import Capture
 from comptoir.messages import quoted
 from comptoir.refusals import limit_exceeded
 from comptoir.request.headers import Headers
+from comptoir.response.errors import as_guid
 from comptoir.response.response import Header
 
 NO_STORE: tuple[Header, ...] = (
@@ -33,6 +38,7 @@ REVALIDATE: tuple[Header, ...] = (
 )
 """Headers of a response that its client may cache, and reuse after it has checked the ETag."""
 
+_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto"})
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)
 _PAGING_TOKEN = re.compile(r"(?:^|&)(?:\$|%24)?(?:skip|delta)token=[^&]*", re.IGNORECASE)
@@ -43,41 +49,117 @@ def next_id() -> str:
     return f"{_process}-{next(_numbers):x}"
 
 
+class ProfileHeaders:
+    """The headers by which every response names its profile, and its request as this does.
+
+    `exist` is False for a profile without such headers.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        envelope = settings.behaviour.envelope
+        self._fixed = [
+            (name.lower().encode(), value.encode()) for name, value in envelope.headers.items()
+        ]
+        self._ids = [name.encode() for name in envelope.ids]
+        self.exist = bool(self._fixed or self._ids)
+
+    def of(self, request_id: str) -> list[Header]:
+        """The headers of the response to a request with this id."""
+        guid = str(as_guid(request_id)).encode()
+        return [*self._fixed, *((name, guid) for name in self._ids)]
+
+
+class Refused(NamedTuple):
+    """An error that a request gets: its code, the limit that it exceeds, and what it is about.
+
+    `check` is the one that refused the request, and `wait` has the seconds of `Retry-After`.
+    """
+
+    code: str
+    check: Check
+    limit: Limit | None
+    situation: Situation | None
+    wait: int
+
+
+class Counted(Protocol):
+    """What counts a request of a client until its end."""
+
+    def leave(self) -> None:
+        """End the request."""
+
+    def headers(self) -> list[Header]:
+        """The limits of the client, and what is left of them."""
+
+
 class Exchange:
     """A request and its response, as the log and the metrics record them.
 
-    `coding` is the content coding of the response. `seconds` is the duration of the exchange, and
-    `ended_at` its end in seconds since 1970; both are set by `end`.
+    `account` counts the request until its end; None for a token that is not a client's. `refused`
+    has the errors that it got, several in a batch. `coding` is the content coding of the response.
+    `fault` has the ids of the rules of a rehearsal that have acted on it. `capture` notes
+    more of it, None for nothing. `seconds` is the duration of the exchange, and `ended_at` its end
+    in seconds since 1970; both are set by `end`.
     """
 
     __slots__ = (
+        "_query",
+        "account",
+        "capture",
         "client",
         "coding",
         "ended_at",
+        "fault",
         "id",
         "method",
         "path",
+        "refused",
         "seconds",
         "size",
         "status",
         "subject",
     )
+    ended_at: float
 
     def __init__(self, scope: Scope) -> None:
         self.id = next_id()
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self._query: bytes = scope["query_string"]
         self.status = 0
         self.size = 0
         self.subject = ""
+        self.account: Counted | None = None
+        self.capture: Capture | None = None
+        self.refused: tuple[Refused, ...] = ()
         self.coding = IDENTITY
+        self.fault = ""
         client = scope.get("client")
         self.client: str = client[0] if client else ""
         self.seconds = -perf_counter()
-        self.ended_at = 0.0
+
+    @property
+    def query(self) -> str:
+        """The query of the URL, percent-encoded."""
+        return self._query.decode("latin-1")
+
+    def hide_query(self) -> None:
+        """Keep the query, which contains a credential, out of the log."""
+        self._query = b""
+
+    def note_refusal(self, refusal: Refusal) -> None:
+        """Count an error that the exchange, or a request of its batch, gets."""
+        wait = refusal.headers.get("Retry-After", "")
+        seconds = int(wait) if wait.isdigit() else 0
+        refused = Refused(
+            refusal.error.code, refusal.check, refusal.limit, refusal.situation, seconds
+        )
+        self.refused += (refused,)
 
     def end(self) -> None:
         """Record the end of the exchange."""
+        if self.account is not None:
+            self.account.leave()
         self.seconds += perf_counter()
         self.ended_at = time()
 
@@ -86,26 +168,50 @@ class ClientDisconnectedError(Exception):
     """The client closed the connection before it received the response."""
 
 
+class ConnectionCutError(ClientDisconnectedError):
+    """A rehearsal cuts the connection before the client has received the response."""
+
+
+def is_private(scope: Scope) -> bool:
+    """Whether nobody else reads the request: it came by TLS, or from this machine directly.
+
+    A trusted proxy sets the scheme. Headers of any other one show that the client is elsewhere.
+    """
+    if scope["scheme"] == "https":
+        return True
+    client = scope.get("client")
+    is_forwarded = any(name in _FORWARDED for name, _ in scope["headers"])
+    return client is not None and is_loopback(client[0]) and not is_forwarded
+
+
 async def disconnection(receive: Receive) -> None:
     """Wait until the client disconnects; drops what remains of the body."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def check_url(path_bytes: int, query: str, limit: int) -> None:
-    """Raise `Refusal` (414) for a URL longer than the limit."""
-    if path_bytes + len(query) <= limit:
-        return
-    # a skip or delta token of the service does not count: it contains values of a record
-    tokens = sum(len(each[0]) for each in _PAGING_TOKEN.finditer(query))
-    if path_bytes + len(query) - tokens > limit:
-        raise limit_exceeded(
-            "The URL",
-            limit,
-            "bytes",
-            "Shorten the filter, or split it over several requests.",
-            error=URI_TOO_LONG,
-        )
+class UrlLimits:
+    """The longest URL and, if it is not 0, the longest query of a URL."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._url = settings.url_bytes
+        self._query = settings.query_bytes or settings.url_bytes
+        self._each = min(self._url, self._query)
+        """The length up to which a URL is within both limits."""
+
+    def check(self, path_bytes: int, query: str) -> None:
+        """Raise `Refusal` (414) for a URL longer than the limits."""
+        if path_bytes + len(query) <= self._each:
+            return
+        # a skip or delta token of the service does not count: it contains values of a record
+        size = len(query) - sum(len(each[0]) for each in _PAGING_TOKEN.finditer(query))
+        for what, length, limit in (
+            ("The URL", path_bytes + size, self._url),
+            ("The query of the URL", size, self._query),
+        ):
+            if length > limit:
+                remedy = "Shorten the filter, or split it over several requests."
+                raise limit_exceeded(what, limit, "bytes", remedy, error=URI_TOO_LONG)
 
 
 def check_body_coding(headers: Headers) -> None:

@@ -1,7 +1,7 @@
-"""The log: one JSON object per line, to the standard error stream.
+"""The log, to the standard error stream: short lines on a terminal, elsewhere JSON objects.
 
 A request's line contains its path but not its query, whose values may be personal, and never a
-header, a body or a token.
+header, a body or a token. With the level `debug`, it has the query too, without secrets.
 """
 
 import asyncio
@@ -19,6 +19,8 @@ from typing_extensions import override
 from comptoir.edm.times import instant
 from comptoir.http.exchange import Exchange
 from comptoir.http.metrics import Metrics
+from comptoir.inspector.redaction import Redactor
+from comptoir.inspector.short_path import short_path
 
 FLUSH_SECONDS = 0.1
 """Seconds between two writes to the log; a killed process loses the lines in between."""
@@ -26,16 +28,19 @@ FLUSH_SECONDS = 0.1
 _ATOMIC_BYTES = 4_096
 """Bytes that a pipe accepts in one piece."""
 _MAX_PATH = 500
+_CLOCK = "%H:%M:%S"
 
 _encode = msgspec.json.Encoder().encode
 
 
 class RequestLog:
-    """Writes a line per request."""
+    """Writes a line per request; `debug` includes queries and the checks that refused."""
 
-    def __init__(self, level: str, descriptor: int = 2) -> None:
-        self._min_status = {"info": 0, "warning": 400, "off": 1_000}[level]
+    def __init__(self, level: str, redactor: Redactor, descriptor: int = 2) -> None:
+        self._min_status = {"debug": 0, "info": 0, "warning": 400, "off": 1_000}[level]
+        self._redactor = redactor if level == "debug" else None
         self._descriptor = descriptor
+        self._line = _short_line if os.isatty(descriptor) else _json_line
 
     def write(self, exchanges: Iterable[Exchange]) -> None:
         """Write the lines of exchanges that have ended."""
@@ -43,7 +48,7 @@ class RequestLog:
         for exchange in exchanges:
             if exchange.status < self._min_status:
                 continue
-            line = _line(exchange)
+            line = self._line(exchange, self._redactor)
             if piece and len(piece) + len(line) > _ATOMIC_BYTES:
                 os.write(self._descriptor, piece)
                 piece = b""
@@ -66,9 +71,12 @@ class _Line(msgspec.Struct):
     ms: float
     by: str
     client: str
+    fault: str | msgspec.UnsetType
+    query: str | msgspec.UnsetType
+    checks: list[str] | msgspec.UnsetType
 
 
-def _line(exchange: Exchange) -> bytes:
+def _json_line(exchange: Exchange, redactor: Redactor | None) -> bytes:
     second, fraction = divmod(exchange.ended_at, 1)
     line = _Line(
         f"{_second(int(second))}.{int(fraction * 1_000):03d}Z",
@@ -82,8 +90,36 @@ def _line(exchange: Exchange) -> bytes:
         round(exchange.seconds * 1_000, 3),
         exchange.subject,
         exchange.client,
+        exchange.fault or msgspec.UNSET,
+        msgspec.UNSET,
+        msgspec.UNSET,
     )
+    if redactor is not None:
+        line.path = redactor.path(line.path)
+        line.query = redactor.query(exchange.query)[:_MAX_PATH]
+        line.checks = [each.check for each in exchange.refused]
     return _encode(line) + b"\n"
+
+
+def _short_line(exchange: Exchange, redactor: Redactor | None) -> bytes:
+    """A line for people: the time, what was asked, the status, the check, the duration."""
+    asked = short_path(exchange.path[:_MAX_PATH])
+    if redactor is not None:
+        asked = redactor.path(asked)
+        if exchange.query:
+            asked += f"?{redactor.query(exchange.query)[:_MAX_PATH]}"
+    parts = [
+        datetime.fromtimestamp(exchange.ended_at).astimezone().strftime(_CLOCK),
+        exchange.method[:20],
+        # a client may send what controls a terminal
+        "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in asked),
+        str(exchange.status),
+    ]
+    if redactor is not None or exchange.status >= 400:
+        parts += dict.fromkeys(each.check for each in exchange.refused)
+    if exchange.fault:
+        parts.append(f"({exchange.fault})")
+    return f"{' '.join(parts)} {exchange.seconds * 1_000:.1f} ms\n".encode()
 
 
 @lru_cache(2)
@@ -95,7 +131,9 @@ class Journal:
     """Logs and counts exchanges, many at a time because each write has a noticeable cost."""
 
     def __init__(self, log: RequestLog, metrics: Metrics) -> None:
-        self._log = log
+        self.log = log
+        """Writes the lines of requests."""
+
         self._metrics = metrics
         self._ended: list[Exchange] = []
 
@@ -114,11 +152,12 @@ class Journal:
         self._metrics.count(ended)
         # requests must not fail because the log cannot be written
         with suppress(OSError):
-            self._log.write(ended)
+            self.log.write(ended)
 
     def exposition(self) -> bytes:
         """The metrics, up to the latest exchange."""
         self.flush()
+        self._metrics.sample()
         return self._metrics.exposition()
 
 
@@ -138,11 +177,18 @@ class JsonFormatter(logging.Formatter):
         return _encode(line).decode()
 
 
+class ShortFormatter(logging.Formatter):
+    """Formats log records of the program and its libraries as lines for people."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", _CLOCK)
+
+
 def set_up_logging(level: str) -> None:
     """Send the log records of the program and its libraries to the standard error stream."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
-    least = {"info": logging.INFO, "warning": logging.WARNING, "off": logging.CRITICAL}[level]
+    handler.setFormatter(ShortFormatter() if sys.stderr.isatty() else JsonFormatter())
+    least = {"warning": logging.WARNING, "off": logging.CRITICAL}.get(level, logging.INFO)
     logging.basicConfig(level=least, handlers=[handler], force=True)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("alembic").setLevel(logging.WARNING)

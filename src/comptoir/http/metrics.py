@@ -1,8 +1,9 @@
 """Counts and times for Prometheus (text exposition format)."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import time
+from typing import NamedTuple
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -17,19 +18,41 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from comptoir.errors import SLOW_DOWN, Limit
+from comptoir.http.descriptors import CONNECTIONS, limit, opened
 from comptoir.http.exchange import Exchange
-from comptoir.store.writer import Condition
+from comptoir.request.methods import READ_METHODS, WRITE_METHODS
+from comptoir.store.control_watch import ControlWatch
+from comptoir.store.refusals import DATABASE_ERRORS
+from comptoir.store.store import Store
 
+NOTIFICATION_LAG = "comptoir_notification_lag_seconds"
 AHEAD_UNTIL = "comptoir_last_change_ahead_until_timestamp_seconds"
 STORED_AT = "comptoir_last_write_timestamp_seconds"
 FULL_AT = "comptoir_disk_full_timestamp_seconds"
 
-MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable by which the workers of a service share their metrics."""
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the folder that the workers of a service share."""
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-_METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
+_METHODS = READ_METHODS | WRITE_METHODS | {"OPTIONS"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+_LAG_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400)
+
+
+class Counts(NamedTuple):
+    """What has been counted since the start, by all workers.
+
+    `refused` are requests with a status from 400 to 499, and `failed` those from 500 on. `buckets`
+    has the number of requests that took up to each number of seconds.
+    """
+
+    requests: float
+    refused: float
+    failed: float
+    buckets: Sequence[tuple[float, float]]
+    waiting_writes: int
+    notification_lag: float
 
 
 class Metrics:
@@ -37,17 +60,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "comptoir_requests",
-            "Requests, by method and status.",
-            ("method", "status"),
-            registry=self._registry,
+        self._requests = self._total(
+            "comptoir_requests", "Requests, by method and status.", "method", "status"
         )
-        self._seconds = Histogram(
+        self._seconds = self._spread(
             "comptoir_request_seconds",
             "Seconds from the arrival of a request to the end of its response.",
-            buckets=_BUCKETS,
-            registry=self._registry,
+            _BUCKETS,
         )
         self._ahead_until = self._latest(
             AHEAD_UNTIL, "The latest time of a change that is ahead of the clock; 0 for none."
@@ -57,32 +76,134 @@ class Metrics:
             FULL_AT,
             "When a write last failed because the disk of the database was full; 0 for never.",
         )
-        self._condition: Condition | None = None
-        self._replica_reads = Counter(
+        self._store: Store | None = None
+        self._clients: ControlWatch | None = None
+        self._refused = self._total(
+            "comptoir_refused",
+            "Requests that got an error, also within batches, by its code.",
+            "code",
+        )
+        self._waiting_writes = self._now("comptoir_queued_writes", "Writes that wait or run.")
+        self._waiting_reads = self._now("comptoir_queued_scans", "Long reads that wait.")
+        self._running_reads = self._now("comptoir_scans_running", "Long reads that run.")
+        self._read_permits = self._now("comptoir_scan_threads", "Long reads that may run at once.")
+        self._database_connections = self._now(
+            "comptoir_database_connections", "Connections to PostgreSQL, by state.", "state"
+        )
+        self._client_connections = self._now(
+            "comptoir_client_connections", "Open connections of clients."
+        )
+        self._descriptors = self._now("comptoir_descriptors", "Open file descriptors.")
+        self._descriptor_limit = self._now(
+            "comptoir_descriptor_limit", "File descriptors that may be open."
+        )
+        self._limited = self._total(
+            "comptoir_limited",
+            "Requests that got 429, also within batches, by the limit that they exceeded.",
+            "limit",
+        )
+        self._database_errors = self._total(
+            "comptoir_database_errors",
+            "Errors of the database, also without a request, by their codes.",
+            "code",
+        )
+        self._oauth_requests = self._total(
+            "comptoir_oauth_requests",
+            "Requests to the token endpoint, by endpoint and outcome: success, or the error.",
+            "endpoint",
+            "outcome",
+        )
+        self._issuer_fetches = self._total(
+            "comptoir_issuer_fetches",
+            "Fetches of the keys of outside issuers, by outcome: success or failed.",
+            "issuer",
+            "outcome",
+        )
+        self._clients_age = self._most(
+            "comptoir_clients_age_seconds",
+            "Seconds since clients and revoked tokens were last read, by the slowest worker.",
+        )
+        self._notification_lag = self._most(
+            NOTIFICATION_LAG, "Seconds by which the notification of a change is late at most, or 0."
+        )
+        self._replica_reads = self._total(
             "comptoir_replica_reads",
             "Reads that a replica may serve, by outcome: served, or why not.",
-            ("outcome",),
-            registry=self._registry,
+            "outcome",
         )
+
+        self._deliveries, self._delivery_lag = self._of_deliveries()
+
+    def _of_deliveries(self) -> tuple[Counter, Histogram]:
+        attempts = self._total(
+            "comptoir_deliveries",
+            "Attempts to deliver notifications, by outcome: delivered, failed or refused.",
+            "outcome",
+        )
+        lag = self._spread(
+            "comptoir_delivery_lag_seconds",
+            "Seconds from when notifications are due to their delivery.",
+            _LAG_BUCKETS,
+        )
+        return attempts, lag
+
+    def _total(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(name, description, labels, registry=self._registry)
+
+    def _spread(self, name: str, description: str, buckets: Sequence[float]) -> Histogram:
+        return Histogram(name, description, buckets=buckets, registry=self._registry)
 
     def _latest(self, name: str, description: str) -> Gauge:
         """A time, of which the latest of all workers counts."""
         return Gauge(name, description, registry=self._registry, multiprocess_mode="max")
 
-    def watch(self, condition: Condition) -> None:
-        """Include the condition of a store."""
-        self._condition = condition
+    def _most(self, name: str, description: str) -> Gauge:
+        """A number, of which the largest of the running workers counts."""
+        return Gauge(name, description, registry=self._registry, multiprocess_mode="livemax")
+
+    def _now(self, name: str, description: str, *labels: str) -> Gauge:
+        """A number, of which all workers have the sum."""
+        return Gauge(
+            name, description, labels, registry=self._registry, multiprocess_mode="livesum"
+        )
+
+    def watch(self, store: Store, clients: ControlWatch) -> None:
+        """Include the condition and the load of a store, and the age of what is known."""
+        self._store = store
+        self._clients = clients
+        self.sample()
 
     def count_replica_read(self, outcome: str) -> None:
         """Count the outcome of a read that a replica may serve."""
         self._replica_reads.labels(outcome).inc()
 
+    def note_notification_lag(self, seconds: float) -> None:
+        """Record by how much notifications are late."""
+        self._notification_lag.set(seconds)
+
+    def count_oauth(self, endpoint: str, outcome: str) -> None:
+        """Count a request to an endpoint of OAuth."""
+        self._oauth_requests.labels(endpoint, outcome).inc()
+        if outcome == SLOW_DOWN.error:
+            self._limited.labels(Limit.GUESSES).inc()
+
+    def count_issuer_fetch(self, issuer: str, outcome: str) -> None:
+        """Count a fetch of the keys of the issuer with this URL."""
+        self._issuer_fetches.labels(issuer, outcome).inc()
+
+    def count_delivery(self, outcome: str, late: float | None) -> None:
+        """Count an attempt to deliver notifications, late by some seconds if it has succeeded."""
+        self._deliveries.labels(outcome).inc()
+        if late is not None:
+            self._delivery_lag.observe(late)
+
     def count(self, exchanges: Iterable[Exchange]) -> None:
         """Count exchanges that have ended, and record the condition of the store."""
-        if self._condition is not None:
-            self._ahead_until.set(self._condition.ahead_until)
-            self._stored_at.set(self._condition.stored_at)
-            self._full_at.set(self._condition.full_at)
+        if self._store is not None:
+            condition = self._store.condition
+            self._ahead_until.set(condition.ahead_until)
+            self._stored_at.set(condition.stored_at)
+            self._full_at.set(condition.full_at)
         numbers: dict[tuple[str, int], int] = {}
         for exchange in exchanges:
             # a client may send any method
@@ -90,16 +211,67 @@ class Metrics:
             key = (method, exchange.status)
             numbers[key] = numbers.get(key, 0) + 1
             self._seconds.observe(exchange.seconds)
+            for refused in exchange.refused:
+                self._refused.labels(refused.code).inc()
+                if refused.limit is not None:
+                    self._limited.labels(refused.limit).inc()
         for (method, status), number in numbers.items():
             self._requests.labels(method, str(status)).inc(number)
 
+    def sample(self) -> None:
+        """Record what waits, runs and is open now."""
+        self._client_connections.set(CONNECTIONS.count)
+        self._descriptors.set(opened())
+        self._descriptor_limit.set(limit())
+        for code, number in DATABASE_ERRORS.take().items():
+            self._database_errors.labels(code).inc(number)
+        if self._clients is not None:
+            self._clients_age.set(self._clients.age)
+        if self._store is not None:
+            load = self._store.load
+            self._waiting_writes.set(load.waiting_writes)
+            self._waiting_reads.set(load.reads.waiting)
+            self._running_reads.set(load.reads.running)
+            self._read_permits.set(load.reads.permits)
+            self._database_connections.labels("used").set(load.used_connections)
+            self._database_connections.labels("idle").set(load.idle_connections)
+
     def exposition(self) -> bytes:
         """The metrics of this service, with those of all of its workers."""
-        registry = self._registry
-        if MULTIPROCESS_FOLDER in os.environ:
-            registry = CollectorRegistry()
-            multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        registry = self._of_all_workers()
         return generate_latest(registry) + generate_latest(_Derived(registry))
+
+    def counts(self) -> Counts:
+        """What all workers of this service have counted."""
+        by_status: dict[str, float] = {}
+        buckets: list[tuple[float, float]] = []
+        waiting = lag = 0.0
+        for family in self._of_all_workers().collect():
+            for sample in family.samples:
+                if sample.name == "comptoir_requests_total":
+                    group = sample.labels["status"][:1]
+                    by_status[group] = by_status.get(group, 0.0) + sample.value
+                elif sample.name == "comptoir_request_seconds_bucket":
+                    buckets.append((float(sample.labels["le"]), sample.value))
+                elif sample.name == "comptoir_queued_writes":
+                    waiting = sample.value
+                elif sample.name == NOTIFICATION_LAG:
+                    lag = sample.value
+        return Counts(
+            sum(by_status.values()),
+            by_status.get("4", 0.0),
+            by_status.get("5", 0.0),
+            buckets,
+            int(waiting),
+            lag,
+        )
+
+    def _of_all_workers(self) -> CollectorRegistry:
+        if SHARED_FOLDER not in os.environ:
+            return self._registry
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # has no types
+        return registry
 
 
 class _Derived(Collector):

@@ -1,42 +1,74 @@
-"""The pages outside the API: the documentation, health, readiness and metrics."""
+"""The pages outside the API: the front page, the documentation, health, readiness and metrics.
 
-from collections.abc import Callable
+With `admin_port`, these have that port for themselves, and the port of the API has only those that
+clients need.
+"""
+
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from comptoir.config import Settings
+from comptoir.config import CONSOLE, Settings
 from comptoir.edm.model import Model
 from comptoir.errors import METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.http.exchange import Exchange
+from comptoir.http.front import ASSETS, PAGE_HEADERS, file_route, front_routes
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.http.refusals import failed
 from comptoir.metadata.openapi import openapi_document
 from comptoir.refusals import method_not_allowed
-from comptoir.response.response import error_response
+from comptoir.request.headers import combined
+from comptoir.response.errors import ErrorWriter
 from comptoir.service.descriptions import capabilities
 from comptoir.store.store import Store
 
-_ASSETS = Path(__file__).with_name("assets")
-_DOCS_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    # the files change with a release, and keep their names
-    "Cache-Control": "no-cache",
-    "Referrer-Policy": "no-referrer",
-}
+_BELOW_CONSOLE = f"{CONSOLE}/"
 
 
-def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> Starlette:
-    """The application outside the base path."""
+class Outside(NamedTuple):
+    """What is outside the API: the pages, and the console if the settings serve one."""
+
+    pages: ASGIApp
+    console: ASGIApp | None
+
+
+def is_for_admin(scope: Scope, settings: Settings) -> bool:
+    """Whether a request came by the port for the operator, if there is one."""
+    return settings.admin_port != 0 and scope["server"][1] == settings.admin_port
+
+
+def is_for_console(scope: Scope, settings: Settings) -> bool:
+    """Whether a request is for the console, which the port for the operator has if there is one."""
+    path: str = scope["path"]
+    is_here = not settings.admin_port or is_for_admin(scope, settings)
+    return is_here and (path == CONSOLE or path.startswith(_BELOW_CONSOLE))
+
+
+def pages(
+    store: Store,
+    journal: Journal,
+    model: Model,
+    errors: ErrorWriter,
+    settings: Settings,
+    oauth: Sequence[Route],
+    faults: Sequence[Route],
+    conditions: Callable[[], Sequence[str]],
+) -> ASGIApp:
+    """The application outside the base path.
+
+    `oauth` are the routes of OAuth, and `faults` those of a rehearsal, which has `conditions` in
+    `/readyz`.
+    """
 
     async def healthz(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -44,41 +76,61 @@ def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> S
     async def readyz(_: Request) -> Response:
         await store.check()
         lines = ["ready", *(f"warning: {each}" for each in store.condition.warnings())]
-        return PlainTextResponse("\n".join([*lines, ""]))
+        return PlainTextResponse("\n".join([*lines, *conditions(), ""]))
 
     async def exposition(_: Request) -> Response:
         return Response(journal.exposition(), media_type=CONTENT_TYPE)
 
-    async def refused(request: Request, fault: Exception) -> Response:
+    health = Route("/healthz", healthz)
+    inner = [
+        Route("/readyz", readyz),
+        Route("/metrics", exposition),
+        *_docs_routes(model, settings),
+    ]
+    if not settings.admin_port:
+        front = front_routes(settings, has_docs=True)
+        return _application([*front, health, *inner, *faults, *oauth], errors, settings)
+    of_operator = front_routes(settings, has_docs=True)
+    of_admin = _application([*of_operator, health, *inner, *faults], errors, settings)
+    front = front_routes(settings, has_docs=False)
+    of_clients = _application([*front, health, *faults, *oauth], errors, settings)
+
+    async def by_port(scope: Scope, receive: Receive, send: Send) -> None:
+        application = of_admin if is_for_admin(scope, settings) else of_clients
+        await application(scope, receive, send)
+
+    return by_port
+
+
+def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Settings) -> Starlette:
+    documented = "" if settings.admin_port else ", which is documented at /docs"
+    remedy = f"Use the API at {settings.base_url}{documented}."
+
+    def refusal(request: Request, fault: Exception) -> Refusal:
         if isinstance(fault, Refusal):
-            return _response(fault)
+            return fault
         if not isinstance(fault, HTTPException):
-            return _response(failed())
+            return failed()
         if fault.status_code == METHOD_NOT_ALLOWED.status:
             allowed = (fault.headers or {})["Allow"]
-            return _response(method_not_allowed(request.method, request.url.path, allowed))
-        remedy = f"Use the API at {settings.base_url}, which is documented at /docs."
-        return _response(Refusal(RESOURCE_NOT_FOUND, "There is no page at this path", remedy))
+            return method_not_allowed(request.method, request.url.path, allowed)
+        return Refusal(RESOURCE_NOT_FOUND, "The service has no page at this path", remedy)
+
+    async def refused(request: Request, fault: Exception) -> Response:
+        exchange: Exchange = request.scope["exchange"]
+        sent = combined(request.scope["headers"])
+        response = errors.response(refusal(request, fault), exchange.id, sent)
+        headers = {name.decode(): value.decode("latin-1") for name, value in response.headers}
+        content = response.body if isinstance(response.body, bytes) else b""
+        return Response(content, response.status, headers)
 
     application = Starlette(
-        routes=[
-            Route("/healthz", healthz),
-            Route("/readyz", readyz),
-            Route("/metrics", exposition),
-            *_docs_routes(model, settings),
-        ],
+        routes=routes,
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )
     # a redirect would contain the Host header, which is not trusted
     application.router.redirect_slashes = False
     return application
-
-
-def _response(refusal: Refusal) -> Response:
-    response = error_response(refusal)
-    headers = {name.decode(): value.decode("latin-1") for name, value in response.headers}
-    content = response.body if isinstance(response.body, bytes) else b""
-    return Response(content, response.status, headers)
 
 
 def _docs_routes(model: Model, settings: Settings) -> list[Route]:
@@ -92,13 +144,14 @@ def _docs_routes(model: Model, settings: Settings) -> list[Route]:
         return openapi_document(model, settings, capabilities(settings))
 
     async def openapi(_: Request) -> Response:
-        return Response(document(), media_type="application/json", headers=_DOCS_HEADERS)
+        return Response(document(), media_type="application/json", headers=PAGE_HEADERS)
 
     return [
-        _file("/docs", lambda: _ASSETS / "docs.html", "text/html"),
-        _file("/docs/start.js", lambda: _ASSETS / "docs.js", "text/javascript"),
-        _file("/docs/swagger-ui.js", lambda: _swagger_ui("bundle.js"), "text/javascript"),
-        _file("/docs/swagger-ui.css", lambda: _swagger_ui("style.css"), "text/css"),
+        file_route("/docs", lambda: ASSETS / "docs.html", "text/html"),
+        file_route("/docs/start.js", lambda: ASSETS / "docs.js", "text/javascript"),
+        file_route("/docs/start.css", lambda: ASSETS / "docs.css", "text/css"),
+        file_route("/docs/swagger-ui.js", lambda: _swagger_ui("bundle.js"), "text/javascript"),
+        file_route("/docs/swagger-ui.css", lambda: _swagger_ui("style.css"), "text/css"),
         Route("/docs/openapi.json", openapi),
     ]
 
@@ -106,10 +159,3 @@ def _docs_routes(model: Model, settings: Settings) -> list[Route]:
 def _swagger_ui(name: str) -> Path:
     """A file of Swagger UI; the package is not imported, because that reads all of its files."""
     return Path(str(distribution("offapi").locate_file(f"offapi/swagger_{name}")))
-
-
-def _file(path: str, find: Callable[[], Path], media_type: str) -> Route:
-    async def response(_: Request) -> Response:
-        return FileResponse(find(), media_type=media_type, headers=_DOCS_HEADERS)
-
-    return Route(path, response)

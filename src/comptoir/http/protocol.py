@@ -5,13 +5,11 @@ import logging
 import math
 import re
 import socket
-import struct
-import sys
-import termios
-from collections.abc import Sequence
-from contextlib import suppress
-from fcntl import ioctl
-from functools import lru_cache
+from collections import deque
+from collections.abc import Callable, Sequence, Sized
+from functools import lru_cache, partial
+from ssl import SSLContext
+from urllib.parse import unquote
 
 import httptools
 from starlette.types import ASGIApp
@@ -21,22 +19,30 @@ from uvicorn._types import (
     ASGI3Application,
     ASGIReceiveCallable,
     ASGISendCallable,
-    ASGISendEvent,
     Scope,
 )
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.http import refusals
-from comptoir.http.exchange import NO_STORE, next_id
+from comptoir.http.cycle import Cycle
+from comptoir.http.descriptors import CONNECTIONS
+from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id
+from comptoir.http.tls import renewing_context
+from comptoir.http.transport import GatheringTransport
 from comptoir.messages import quoted
 from comptoir.refusals import unsupported
-from comptoir.response.response import error_response
+from comptoir.response.errors import ErrorWriter
 
-MAX_PIPELINED = 1_000
-"""Requests that may wait on a connection for the response to an earlier one."""
+MAX_PIPELINED = 100
+"""Requests that may wait on a connection for the response to an earlier one.
+
+Each takes up to 3 KB, so all of them take about as much as the data of one read, in which they
+arrive: `InOrder` reads nothing more while a request waits.
+"""
 
 _FRAMING = (b"content-length", b"transfer-encoding")
 """The headers that determine where a body ends."""
@@ -67,6 +73,8 @@ class ServerConfig(Config):
             app,
             factory=isinstance(app, str),
             http=Protocol,
+            # uvicorn would take an application that is not a coroutine function for ASGI 2
+            interface="asgi3",
             ws="none",
             loop="auto",
             lifespan="on",
@@ -78,112 +86,35 @@ class ServerConfig(Config):
             workers=settings.workers,
             timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
             timeout_keep_alive=75,
+            ssl_context_factory=(
+                partial(_tls_context, settings) if settings.tls_certificate else None
+            ),
         )
         self.settings = settings
+        self.streams: set[asyncio.Task[None]] = set()
+        """The requests whose responses are streamed, in this process."""
 
 
-class GatheringTransport(asyncio.Transport):
-    """Joins the writes of one iteration of the event loop, and passes them to a transport.
+def _tls_context(
+    settings: Settings, _config: Config, _default: Callable[[], SSLContext]
+) -> SSLContext:
+    return renewing_context(settings)
 
-    The server writes the head of a response and its body separately, and a system call for each is
-    a noticeable part of the cost of a short response. The transport also aborts a connection whose
-    client has read nothing for `stall_seconds`, while `watch` is in effect and from `close` until
-    everything is written.
+
+class InOrder(FlowControl):
+    """Does not resume reading while requests wait for the response to an earlier one.
+
+    Otherwise each response would let more requests, or more of the body of one, into memory.
     """
 
-    def __init__(self, transport: asyncio.Transport, stall_seconds: float) -> None:
-        super().__init__()
-        self._transport = transport
-        self._stall_seconds = stall_seconds
-        self._stall: asyncio.TimerHandle | None = None
-        self._unread = 0
-        self._loop = asyncio.get_running_loop()
-        self._gathered: list[bytes | bytearray | memoryview] = []
-
-    @override
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        if not self._gathered:
-            self._loop.call_soon(self._write_gathered)
-        self._gathered.append(data)
-
-    def _write_gathered(self) -> None:
-        gathered, self._gathered = self._gathered, []
-        if gathered and not self._transport.is_closing():
-            self._transport.write(b"".join(gathered))
-
-    @override
-    def close(self) -> None:
-        if self._transport.is_closing():
-            return
-        self._write_gathered()
-        self._transport.close()
-        if self._transport.get_write_buffer_size():
-            self.watch()
-
-    @override
-    def abort(self) -> None:
-        self._transport.abort()
-
-    @property
-    def peer(self) -> socket.socket:
-        """The socket of the connection."""
-        found: socket.socket = self._transport.get_extra_info("socket")
-        return found
-
-    def reset(self) -> None:
-        """End the connection at once, with a TCP reset that the client notices."""
-        with suppress(OSError):
-            self.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._transport.abort()
-
-    def watch(self) -> None:
-        """Start the check for progress of the client, unless it runs."""
-        if self._stall is None:
-            self._unread = self._unread_bytes()
-            self._stall = self._loop.call_later(self._stall_seconds, self._check_progress)
-
-    def unwatch(self) -> None:
-        """Stop the check for progress."""
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None
-
-    def _check_progress(self) -> None:
-        self._stall = None
-        if self._unread_bytes() == self._unread:
-            self._transport.abort()
-        else:
-            self.watch()
-
-    def _unread_bytes(self) -> int:
-        """Bytes that the client's system has not acknowledged, in this process and its kernel.
-
-        The write buffer alone does not show slow progress: the kernel accepts more data only when a
-        third of its queue, which grows to megabytes, is free.
-        """
-        try:
-            count = ioctl(self.peer.fileno(), termios.TIOCOUTQ, bytes(4))
-            queued = int.from_bytes(count, sys.byteorder)
-        except OSError:
-            # not every system has this count for sockets
-            queued = 0
-        return self._transport.get_write_buffer_size() + queued
-
-    @override
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    @override
-    def get_extra_info(self, name: str, default: object = None) -> object:
-        return self._transport.get_extra_info(name, default)
-
-    @override
-    def pause_reading(self) -> None:
-        self._transport.pause_reading()
+    def __init__(self, transport: asyncio.Transport, waiting: Sized) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
 
     @override
     def resume_reading(self) -> None:
-        self._transport.resume_reading()
+        if not self._waiting:
+            super().resume_reading()
 
 
 class Protocol(HttpToolsProtocol):
@@ -195,6 +126,7 @@ class Protocol(HttpToolsProtocol):
     """
 
     transport: GatheringTransport
+    cycle: Cycle
 
     def __init__(
         self,
@@ -205,33 +137,44 @@ class Protocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._settings = config.settings
+        self._streams = config.streams
         self._in_body = False
         self._overhead_bytes = 0
         """Bytes received of a head, or of a body besides its content."""
-        self._responding: RequestResponseCycle | None = None
+        self._responding: Cycle | None = None
+        self._waiting: deque[tuple[Cycle, ASGI3Application]] = deque()
+        """The requests after it, the latest on the left."""
         self._ignores_input = False
         """Whether the connection ends with the responses under way."""
         self._probe: asyncio.TimerHandle | None = None
         """Checks whether the client still reads, after the end of its input."""
         self._deadline: asyncio.TimerHandle | None = None
         """Ends the wait for the rest of a request; None if none is incomplete."""
+        self._idle_since: float | None = None
+        """When the last response ended; None while a request arrives or is answered."""
+        self._idle_timer: asyncio.TimerHandle | None = None
+        """Closes the connection when it is idle; one timer serves many requests."""
 
     # uvicorn narrows the argument's type in the same way
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        CONNECTIONS.count += 1
         super().connection_made(GatheringTransport(transport, self._settings.stall_seconds))
+        self.flow = InOrder(self.transport, self._waiting)
         self._start_deadline()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
+        CONNECTIONS.count -= 1
         self._cancel_deadline()
-        self.transport.unwatch()
-        if self._probe is not None:
-            self._probe.cancel()
+        self.transport.forget()
+        for timer in (self._probe, self._idle_timer):
+            if timer is not None:
+                timer.cancel()
         if self._responding is not None and not self._responding.response_complete:
             self._disconnect(self._responding)
         # waiting requests refer to this protocol, which refers to them
-        self.pipeline.clear()
+        self._waiting.clear()
         super().connection_lost(exc)
 
     @override
@@ -250,6 +193,9 @@ class Protocol(HttpToolsProtocol):
     @override
     def eof_received(self) -> bool:  # type: ignore[override]
         """Answer the requests so far before the connection ends: the client may still read."""
+        if self.scheme == "https":
+            # the event loop ends a TLS connection with the input of the client
+            return False
         if not self._ignores_input:
             if self._is_incomplete():
                 self._refuse(refusals.incomplete())
@@ -286,7 +232,7 @@ class Protocol(HttpToolsProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        self._unset_keepalive_if_required()
+        self._idle_since = None
         if len(data) <= _PIECE_BYTES:
             self._parse(data)
         else:
@@ -299,11 +245,9 @@ class Protocol(HttpToolsProtocol):
                 self._start_deadline()
         elif self._deadline is not None:
             self._cancel_deadline()
-            # uvicorn starts the timer only at the end of a response, which this request outlasted
+            # a connection becomes idle at the end of a response, which this request outlasted
             if self.cycle.response_complete:
-                self.timeout_keep_alive_task = self.loop.call_later(
-                    self.timeout_keep_alive, self.timeout_keep_alive_handler
-                )
+                self._become_idle()
 
     def _is_incomplete(self) -> bool:
         if self._in_body or self._overhead_bytes:
@@ -366,7 +310,7 @@ class Protocol(HttpToolsProtocol):
             self.headers = []
             return
         limit = self._settings.header_bytes
-        if len(self.pipeline) >= MAX_PIPELINED:
+        if len(self._waiting) >= MAX_PIPELINED:
             raise refusals.too_many_pipelined(MAX_PIPELINED)
         if self._overhead_bytes > limit:
             fields = sum(
@@ -376,11 +320,27 @@ class Protocol(HttpToolsProtocol):
                 raise refusals.head_too_large(limit)
         version = self.parser.get_http_version()
         check_head(version, self.headers)
-        # a client of HTTP/1.0 does not expect an interim response (RFC 9110, 10.1.1)
-        self.expect_100_continue &= version != "1.0"
+        method = self.parser.get_method()
         if not self.url.startswith(b"/") or b"#" in self.url:
-            self.url = origin_form(self.parser.get_method(), self.url)
-        super().on_headers_complete()
+            self.url = origin_form(method, self.url)
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope = self.scope
+        scope["method"] = method.decode("ascii")
+        scope["http_version"] = version
+        scope["raw_path"] = url.path
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["query_string"] = url.query or b""
+        # a client of HTTP/1.0 does not expect an interim response (RFC 9110, 10.1.1)
+        expects_continue = self.expect_100_continue and version != "1.0"
+        keeps_alive = version != "1.0" and self.parser.should_keep_alive()
+        previous = self._latest()
+        self.cycle = self._new_cycle(expects_continue=expects_continue, keeps_alive=keeps_alive)
+        if previous is None or previous.response_complete:
+            self._start(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self._waiting.appendleft((self.cycle, self.app))
         self._in_body = True
         self._overhead_bytes = 0
         # trailers are not headers of the request (RFC 9110, 6.5.1)
@@ -410,12 +370,38 @@ class Protocol(HttpToolsProtocol):
         if self.headers and not self.parser.should_keep_alive():
             self._close_after_latest()
 
-    @override
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def _start(self, cycle: Cycle, app: ASGI3Application) -> None:
         self._responding = cycle
-        if cycle.scope["http_version"] == "1.0":
-            app = _without_chunks(app, cycle, self.transport)
-        super()._start_asgi_task(cycle, app)
+        cycle.start(app, self.loop, self.tasks, self._streams)
+
+    @override
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        if self._waiting:
+            self._start(*self._waiting.pop())
+        else:
+            self._become_idle()
+        self.flow.resume_reading()
+
+    def _become_idle(self) -> None:
+        self._idle_since = self.loop.time()
+        if self._idle_timer is None:
+            self._start_idle_timer(self.timeout_keep_alive)
+
+    def _start_idle_timer(self, seconds: float) -> None:
+        self._idle_timer = self.loop.call_later(seconds, self._check_idle)
+
+    def _check_idle(self) -> None:
+        self._idle_timer = None
+        if self._idle_since is None:
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._start_idle_timer(left)
+        else:
+            self.transport.close()
 
     def _start_deadline(self) -> None:
         self._deadline = self.loop.call_later(self._settings.request_seconds, self._check_arrival)
@@ -432,7 +418,7 @@ class Protocol(HttpToolsProtocol):
         latest = self._latest()
         # while a head arrives, the latest exchange is the previous one
         is_answered = latest is not None and (not self._in_body or latest.response_started)
-        if self.flow.read_paused or self.pipeline:
+        if self.flow.read_paused or self._waiting:
             # the service itself has stopped reading
             self._start_deadline()
         elif latest is not None and is_answered and not latest.response_complete:
@@ -442,7 +428,7 @@ class Protocol(HttpToolsProtocol):
         else:
             self._refuse(refusals.too_slow(self._settings.request_seconds))
 
-    def _latest(self) -> RequestResponseCycle | None:
+    def _latest(self) -> Cycle | None:
         # None before the first head, which uvicorn's annotation omits
         return self.cycle
 
@@ -454,7 +440,7 @@ class Protocol(HttpToolsProtocol):
             method = self.scope["method"]
             if self.cycle is not previous:
                 # the refusal takes the place of the waiting request
-                self.pipeline.popleft()
+                self._waiting.popleft()
             elif previous.response_started:
                 self._close_after_latest()
                 return
@@ -462,11 +448,11 @@ class Protocol(HttpToolsProtocol):
                 self._disconnect(previous)
                 previous = None
         self.cycle = self._final_cycle(method)
-        app = _refusing(refusal)
+        app = _refusing(refusal, self._settings)
         if previous is None or previous.response_complete:
-            self._start_asgi_task(self.cycle, app)
+            self._start(self.cycle, app)
         else:
-            self.pipeline.appendleft((self.cycle, app))
+            self._waiting.appendleft((self.cycle, app))
 
     def _close_after_latest(self) -> None:
         """Close the connection after the response of the latest exchange."""
@@ -476,14 +462,17 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     @staticmethod
-    def _disconnect(cycle: RequestResponseCycle) -> None:
+    def _disconnect(cycle: Cycle) -> None:
         cycle.disconnected = True
         cycle.message_event.set()
 
-    def _final_cycle(self, method: str) -> RequestResponseCycle:
+    def _final_cycle(self, method: str) -> Cycle:
         self.on_message_begin()
         self.scope["method"] = method
-        return RequestResponseCycle(
+        return self._new_cycle(expects_continue=False, keeps_alive=False)
+
+    def _new_cycle(self, *, expects_continue: bool, keeps_alive: bool) -> Cycle:
+        return Cycle(
             scope=self.scope,
             transport=self.transport,
             flow=self.flow,
@@ -492,23 +481,25 @@ class Protocol(HttpToolsProtocol):
             access_log=self.access_log,
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=False,
+            expect_100_continue=expects_continue,
+            keep_alive=keeps_alive,
             on_response=self.on_response_complete,
         )
 
 
-def _refusing(refusal: Refusal) -> ASGI3Application:
+def _refusing(refusal: Refusal, settings: Settings) -> ASGI3Application:
     """An application that answers with an error, and announces the end of the connection."""
 
     async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        response, request_id = error_response(refusal), next_id()
+        request_id = next_id()
+        response = ErrorWriter(settings.behaviour).response(refusal, request_id)
         # without the message, which may quote confidential parts of the request
         _log.warning("refused request %s: %d %s", request_id, response.status, refusal.error.code)
         body = response.body if isinstance(response.body, bytes) else b""
         headers = [
             *response.headers,
             *NO_STORE,
+            *ProfileHeaders(settings).of(request_id),
             (b"x-request-id", request_id.encode()),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),
@@ -517,39 +508,6 @@ def _refusing(refusal: Refusal) -> ASGI3Application:
         await send({"type": "http.response.body", "body": body})
 
     return refuse
-
-
-def _without_chunks(
-    app: ASGI3Application, cycle: RequestResponseCycle, transport: GatheringTransport
-) -> ASGI3Application:
-    """Wrap an application for HTTP/1.0, which has no chunked coding (RFC 9112, 6.1).
-
-    The end of the connection ends a body of unknown length. If a response breaks off, the
-    connection is reset, so that the client does not consider the response complete.
-    """
-
-    async def wrapped(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        is_unchunked = False
-
-        async def send_unchunked(message: ASGISendEvent) -> None:
-            nonlocal is_unchunked
-            if message["type"] == "http.response.start":
-                names = [name for name, _ in message.get("headers", ())]
-                if b"content-length" not in names:
-                    is_unchunked = True
-                    cycle.chunked_encoding = False
-            elif is_unchunked and message["type"] == "http.response.body":
-                # uvicorn compares a body with its declared length: declare each piece
-                cycle.expected_content_length = len(message.get("body", b""))
-            await send(message)
-
-        try:
-            await app(scope, receive, send_unchunked)
-        finally:
-            if is_unchunked and not cycle.response_complete:
-                transport.reset()
-
-    return wrapped
 
 
 def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:

@@ -8,7 +8,6 @@ from comptoir.errors import (
     INTERNAL_ERROR,
     REQUEST_TIMEOUT,
     TOO_MANY_REQUESTS,
-    UNAVAILABLE,
     Refusal,
 )
 from comptoir.refusals import limit_exceeded
@@ -95,13 +94,3 @@ def failed(request_id: str = "") -> Refusal:
     shown = request_id or "in X-Request-Id"
     remedy = f"Ask the operator for the cause, which is in the log under the id {shown}."
     return Refusal(INTERNAL_ERROR, "The service failed", remedy)
-
-
-def stopping() -> Refusal:
-    """503 for a request that is cancelled because the service stops."""
-    return Refusal(
-        UNAVAILABLE,
-        "The service stopped before it finished this request",
-        "Nothing was changed. Send the request again.",
-        headers={"Retry-After": "5"},
-    )

@@ -2,6 +2,7 @@
 
 import errno
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 
 from starlette.types import ASGIApp
@@ -15,8 +16,11 @@ from comptoir.http.protocol import ServerConfig
 _BACKLOG = 2_048
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Listen on an address; raises `OperatorError` if that is not possible."""
+def bind(host: str, port: int, prefix: str = "") -> socket.socket:
+    """Listen on an address; raises `OperatorError` if that is not possible.
+
+    The names of its settings, `host` and `port`, begin with a prefix.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     try:
@@ -28,23 +32,36 @@ def bind(host: str, port: int) -> socket.socket:
         if fault.errno == errno.EADDRINUSE:
             raise OperatorError(
                 f"port {port} of {host} is in use",
-                "Stop the program that listens there, or choose another port with --port.",
+                f"Stop the program that listens there, or set {prefix}port to another one.",
             ) from None
         raise OperatorError(
-            f"cannot listen on {host}:{port}: {fault.strerror}", "Choose another --host or --port."
+            f"cannot listen on {host}:{port}: {fault.strerror}",
+            f"Set {prefix}host or {prefix}port to another one.",
         ) from None
     return listener
 
 
-def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None:
+def bind_all(settings: Settings) -> Sequence[socket.socket]:
+    """Listen on the address of the API, and on that of the operator; raises like `bind`."""
+    listeners = [bind(settings.host, settings.port)]
+    if settings.admin_port:
+        try:
+            listeners.append(bind(settings.admin_host, settings.admin_port, "admin_"))
+        except OperatorError:
+            listeners[0].close()
+            raise
+    return listeners
+
+
+def run(app: ASGIApp | str, settings: Settings, listeners: Sequence[socket.socket]) -> None:
     """Serve until a signal asks to stop; then finish the accepted requests, and return.
 
     `app` is the application, or the import path of its factory if there are several workers.
     """
     config = ServerConfig(app, settings)
     if settings.workers > 1:
-        Multiprocess(config, [listener]).run()
+        Multiprocess(config, list(listeners)).run()
     else:
         # uvicorn raises the signal that stopped it again after its last response
         with suppress(KeyboardInterrupt):
-            Server(config).run([listener])
+            Server(config).run(list(listeners))

@@ -6,7 +6,7 @@ They announce the capabilities of each entity set and of the service.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from comptoir.edm.model import EntitySet, NavigationProperty
+from comptoir.edm.model import EntitySet, NavigationProperty, Property
 from comptoir.edm.types import PrimitiveType
 
 _NAMESPACE = "Org.OData.{}.V1"
@@ -18,16 +18,28 @@ class Capabilities:
     """Capabilities that `$metadata` and OpenAPI announce beyond the model.
 
     `filter_functions`: the canonical functions of `$filter`. `transformations`: those of `$apply`,
-    and `methods_of` the aggregation methods of a type. `expand_levels`: the depth of `$expand`.
-    `read_scope` and `write_scope`: the scopes that a token needs.
+    and `methods_of` the aggregation methods of a type. `unsupported`: query options that are
+    refused. `tracks_changes`: there are delta links. `expand_levels`: the depth of `$expand`.
+    `read_scope` and `write_scope`: the scopes that a token needs. `token_url`: where programs get
+    one (RFC 6749, 4.4). `sets_at_root`: the sets of a company are addressed at the root of the
+    service, too. `refuses_computed`: a body must not have what only the service sets.
+    `inserts_related`: a create may have related records in its body. `edit_terms`: properties say
+    by terms of the model's namespace whether clients may set them.
     """
 
     filter_functions: tuple[str, ...]
     transformations: tuple[str, ...]
     methods_of: Callable[[PrimitiveType], tuple[str, ...]]
+    unsupported: frozenset[str]
+    tracks_changes: bool
     expand_levels: int
     read_scope: str
     write_scope: str
+    token_url: str
+    sets_at_root: bool
+    refuses_computed: bool
+    inserts_related: bool
+    edit_terms: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +59,23 @@ class Vocabulary:
         return f"{_URL}/{self.namespace}"
 
 
+VOCABULARIES = tuple(
+    Vocabulary(name)
+    for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
+)
+_BY_NAME: Mapping[str, Vocabulary] = {each.name: each for each in VOCABULARIES}
+
+
 def full_name(name: str) -> str:
     """The full name of a term: `Org.OData.Core.V1.Description` for `Core.Description`.
 
-    Documents declare no aliases, because some clients do not support them, and CSDL JSON must use a
-    declared alias throughout (OData CSDL JSON 4.01, section 4.2).
+    Other terms have their full name already. Documents declare no aliases, because some clients do
+    not support them, and CSDL JSON must use a declared alias throughout (OData CSDL JSON 4.01,
+    section 4.2).
     """
-    vocabulary, _, simple = name.partition(".")
-    return f"{_NAMESPACE.format(vocabulary)}.{simple}"
+    short, _, simple = name.partition(".")
+    vocabulary = _BY_NAME.get(short)
+    return name if vocabulary is None else f"{vocabulary.namespace}.{simple}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +107,7 @@ Value = bool | int | str | PropertyPath | Member | Record | tuple["Value", ...]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A term, such as `Core.Description`, and its value."""
+    """A term, such as `Core.Description` or one with its full name, and its value."""
 
     term: str
     value: Value
@@ -115,6 +136,21 @@ _NOT_WRITABLE = (
 def description_annotations(text: str) -> Annotations:
     """The description of an element, if it has one."""
     return (Annotation("Core.Description", text),) if text else ()
+
+
+def edit_annotations(
+    entity_set: EntitySet, declared: Property, capabilities: Capabilities
+) -> Annotations:
+    """What clients may not set, and what only a create may, in the words of Business Central."""
+    if not capabilities.edit_terms or declared.is_stream:
+        return ()
+    namespace = entity_set.type.namespace
+    if _settable(entity_set, declared, creating=False):
+        return ()
+    found = [Annotation(f"{namespace}.AllowEdit", False)]
+    if _settable(entity_set, declared, creating=True):
+        found.append(Annotation(f"{namespace}.AllowEditOnCreate", True))
+    return tuple(found)
 
 
 def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
@@ -201,7 +237,7 @@ def container_annotations(capabilities: Capabilities) -> Annotations:
         Annotation("Capabilities.BatchSupported", True),
         _capability("BatchSupport", batch),
         Annotation("Capabilities.FilterFunctions", capabilities.filter_functions),
-        _capability("DeepInsertSupport", {"Supported": False}),
+        _capability("DeepInsertSupport", {"Supported": capabilities.inserts_related}),
         _capability("DeepUpdateSupport", {"Supported": False}),
         Annotation("Repeatability.Supported", True),
     )
@@ -226,12 +262,15 @@ def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> An
         return _NOT_WRITABLE
     permissions = _permissions(capabilities.write_scope)
     insert: dict[str, Value] = {"Insertable": True}
-    required = _paths(each.name for each in entity_type.properties if each.required)
+    required = _paths(each.name for each in entity_type.required)
     if required:
         insert["RequiredProperties"] = required
+    refused = _refused(entity_set, capabilities, creating=True)
+    if refused:
+        insert["NonInsertableProperties"] = refused
     # UpdateMethod is omitted: clients then expect PATCH and may use PUT, and both are supported
     update: dict[str, Value] = {"Updatable": True, "Upsertable": False}
-    fixed = _paths(each.name for each in entity_type.properties if each.kept_on_create)
+    fixed = _refused(entity_set, capabilities, creating=False)
     if fixed:
         update["NonUpdatableProperties"] = fixed
     return (
@@ -241,9 +280,31 @@ def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> An
     )
 
 
+def _refused(
+    entity_set: EntitySet, capabilities: Capabilities, *, creating: bool
+) -> tuple[PropertyPath, ...]:
+    """The properties that the body of a create or of an update must not have.
+
+    Without `refuses_computed`, those that it may have without an effect are not listed, other than
+    a time that only a create may set.
+    """
+    return _paths(
+        each.name
+        for each in entity_set.type.properties
+        if not _settable(entity_set, each, creating=creating)
+        and (capabilities.refuses_computed or each.kept_on_create)
+    )
+
+
+def _settable(entity_set: EntitySet, declared: Property, *, creating: bool) -> bool:
+    return not entity_set.read_only and entity_set.type.accepts(
+        declared, creating=creating, any_key=False
+    )
+
+
 def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type, filter_only = entity_set.type, entity_set.filter_only
-    hidden = entity_type.secrets
+    hidden = entity_type.unqueried
     filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
     if not entity_set.per_company:
         # a filter does not read the records of several companies
@@ -262,22 +323,28 @@ def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> An
     expanding: dict[str, Value] = {"Expandable": expandable}
     if expandable:
         expanding["MaxLevels"] = capabilities.expand_levels
-    tracking: dict[str, Value] = {"Supported": entity_set.tracks_changes}
+    is_tracked = entity_set.tracks_changes and capabilities.tracks_changes
+    tracking: dict[str, Value] = {"Supported": is_tracked}
     if tracking["Supported"]:
         tracking["FilterableProperties"] = _paths(entity_type.queried)
+    unsupported = capabilities.unsupported
+    aggregation: Annotations = ()
+    if "$apply" not in unsupported:
+        applied = Record(_aggregation(entity_set, capabilities))
+        aggregation = (Annotation("Aggregation.ApplySupported", applied),)
     return (
         _capability("FilterRestrictions", filtering),
         _capability("SortRestrictions", sorting),
         _capability("ExpandRestrictions", expanding),
-        _capability("SearchRestrictions", {"Searchable": True}),
+        _capability("SearchRestrictions", {"Searchable": "$search" not in unsupported}),
         _capability("CountRestrictions", {"Countable": True}),
         _capability("SelectSupport", {"Supported": True}),
         Annotation("Capabilities.TopSupported", True),
         Annotation("Capabilities.SkipSupported", True),
-        Annotation("Capabilities.ComputeSupported", True),
+        Annotation("Capabilities.ComputeSupported", "$compute" not in unsupported),
         Annotation("Capabilities.IndexableByKey", True),
         _capability("ChangeTracking", tracking),
-        Annotation("Aggregation.ApplySupported", Record(_aggregation(entity_set, capabilities))),
+        *aggregation,
     )
 
 

@@ -5,8 +5,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, Model
+from comptoir.edm.model import Model
 from comptoir.metadata.annotations import (
+    VOCABULARIES,
     Annotations,
     Capabilities,
     Member,
@@ -16,8 +17,6 @@ from comptoir.metadata.annotations import (
     full_name,
 )
 from comptoir.metadata.description import (
-    CONTAINER,
-    VOCABULARIES,
     Description,
     NavigationElement,
     PropertyElement,
@@ -69,19 +68,19 @@ _JSON_URLS = {each.name: f"{each.url}.json" for each in VOCABULARIES}
 
 def _json_document(description: Description) -> _Object:
     schema = {each.name: _json_type(each) for each in description.types}
-    schema[CONTAINER] = {
+    schema[description.container] = {
         "$Kind": "EntityContainer",
         **{each.name: _json_set(each) for each in description.sets},
         **_json_annotations(description.annotations),
     }
     return {
         "$Version": "4.01",
-        "$EntityContainer": f"{NAMESPACE}.{CONTAINER}",
+        "$EntityContainer": f"{description.namespace}.{description.container}",
         "$Reference": {
             _JSON_URLS[each.name]: {"$Include": [{"$Namespace": each.namespace}]}
             for each in VOCABULARIES
         },
-        NAMESPACE: schema,
+        description.namespace: schema,
     }
 
 
@@ -106,7 +105,7 @@ def _json_property(element: PropertyElement) -> _Object:
 
 
 def _json_navigation(element: NavigationElement) -> _Object:
-    members: _Object = {"$Kind": "NavigationProperty", "$Type": f"{NAMESPACE}.{element.type}"}
+    members: _Object = {"$Kind": "NavigationProperty", "$Type": element.type}
     members["$Collection" if element.collection else "$Nullable"] = True
     if element.partner:
         members["$Partner"] = element.partner
@@ -116,7 +115,7 @@ def _json_navigation(element: NavigationElement) -> _Object:
 
 
 def _json_set(element: SetElement) -> _Object:
-    members: _Object = {"$Collection": True, "$Type": f"{NAMESPACE}.{element.type}"}
+    members: _Object = {"$Collection": True, "$Type": element.type}
     if not element.in_service_document:
         members["$IncludeInServiceDocument"] = False
     if element.bindings:
@@ -155,10 +154,10 @@ def _xml_document(description: Description, version: str) -> bytes:
         reference = SubElement(root, "edmx:Reference", {"Uri": f"{each.url}.xml"})
         SubElement(reference, "edmx:Include", {"Namespace": each.namespace})
     services = SubElement(root, "edmx:DataServices")
-    schema = SubElement(services, "Schema", {"Namespace": NAMESPACE, "xmlns": _EDM})
+    schema = SubElement(services, "Schema", {"Namespace": description.namespace, "xmlns": _EDM})
     for element in description.types:
         _add_type(schema, element)
-    container = SubElement(schema, "EntityContainer", {"Name": CONTAINER})
+    container = SubElement(schema, "EntityContainer", {"Name": description.container})
     for entity_set in description.sets:
         _add_set(container, entity_set)
     _add_annotations(container, description.annotations)
@@ -183,10 +182,9 @@ def _add_type(parent: Element, element: TypeElement) -> None:
 
 
 def _add_navigation(parent: Element, element: NavigationElement) -> None:
-    name = f"{NAMESPACE}.{element.type}"
     attributes = {
         "Name": element.name,
-        "Type": f"Collection({name})" if element.collection else name,
+        "Type": f"Collection({element.type})" if element.collection else element.type,
     }
     if element.partner:
         attributes["Partner"] = element.partner
@@ -196,7 +194,7 @@ def _add_navigation(parent: Element, element: NavigationElement) -> None:
 
 
 def _add_set(parent: Element, element: SetElement) -> None:
-    attributes = {"Name": element.name, "EntityType": f"{NAMESPACE}.{element.type}"}
+    attributes = {"Name": element.name, "EntityType": element.type}
     if not element.in_service_document:
         attributes["IncludeInServiceDocument"] = "false"
     entity_set = SubElement(parent, "EntitySet", attributes)

@@ -12,19 +12,13 @@ from comptoir.metadata.annotations import (
     Member,
     PropertyPath,
     Record,
-    Vocabulary,
     container_annotations,
     description_annotations,
+    edit_annotations,
     navigation_annotations,
     root_set_annotations,
     set_annotations,
     unreadable_set_annotations,
-)
-
-CONTAINER = "Container"
-VOCABULARIES = tuple(
-    Vocabulary(name)
-    for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
 )
 
 
@@ -41,7 +35,7 @@ class PropertyElement:
 
 @dataclass(frozen=True, slots=True)
 class NavigationElement:
-    """A navigation property; `type` has no namespace (CSDL 4.01, section 8)."""
+    """A navigation property; `type` has its namespace (CSDL 4.01, section 8)."""
 
     name: str
     type: str
@@ -77,6 +71,8 @@ class SetElement:
 class Description:
     """A document with one schema and one container."""
 
+    namespace: str
+    container: str
     types: tuple[TypeElement, ...]
     sets: tuple[SetElement, ...]
     annotations: Annotations
@@ -87,9 +83,12 @@ def describe(model: Model, capabilities: Capabilities, *, under_company: bool) -
 
     Both documents declare the same types and sets, because navigation and context URLs refer to the
     sets, and generated clients need them. Only the sets at the root are in the service document;
-    the others are declared as not readable. At the root of the service, companies contain them.
+    the others are declared as not readable. At the root of the service, companies contain them;
+    some profiles have them there, too (`Capabilities.sets_at_root`).
     """
     return Description(
+        namespace=model.namespace,
+        container=model.container,
         types=tuple(_types(model, capabilities, under_company=under_company)),
         sets=tuple(_set(each, capabilities, under_company=under_company) for each in model.sets),
         annotations=container_annotations(capabilities),
@@ -106,7 +105,9 @@ def _types(
         ]
         if each is model.companies:
             navigation += _contained(model, capabilities, under_company=under_company)
-        properties = [_property(each, declared) for declared in entity_type.properties]
+        properties = [
+            _property(each, declared, capabilities) for declared in entity_type.properties
+        ]
         properties += [_filter_only(name) for name in each.filter_only]
         yield TypeElement(
             entity_type.name,
@@ -125,7 +126,7 @@ def _contained(
         annotations = description_annotations(each.type.description)
         if not under_company:
             annotations += set_annotations(each, capabilities)
-        yield NavigationElement(each.name, each.type.name, annotations, contains=True)
+        yield NavigationElement(each.name, each.type.qualified_name, annotations, contains=True)
 
 
 def _alternate_keys(entity_type: EntityType) -> Annotations:
@@ -136,23 +137,32 @@ def _alternate_keys(entity_type: EntityType) -> Annotations:
     return (Annotation("Core.AlternateKeys", keys),) if keys else ()
 
 
-def _property(entity_set: EntitySet, declared: Property) -> PropertyElement:
+def _property(
+    entity_set: EntitySet, declared: Property, capabilities: Capabilities
+) -> PropertyElement:
     return PropertyElement(
         declared.name,
         declared.type.edm_name,
         declared.type.facets,
         (
             *description_annotations(declared.description),
-            *_computed(entity_set, declared),
+            *_computed(entity_set, declared, capabilities),
             *_suggested(declared),
+            *_written_alone(declared),
+            *edit_annotations(entity_set, declared, capabilities),
         ),
     )
 
 
-def _computed(entity_set: EntitySet, declared: Property) -> Iterator[Annotation]:
-    if declared.is_computed:
+def _computed(
+    entity_set: EntitySet, declared: Property, capabilities: Capabilities
+) -> Iterator[Annotation]:
+    is_writable = not entity_set.read_only
+    any_key = not capabilities.refuses_computed
+    is_refused = not entity_set.type.accepts(declared, creating=True, any_key=any_key)
+    if declared.is_computed or (is_writable and is_refused):
         yield Annotation("Core.Computed", True)
-    elif not entity_set.read_only and entity_set.type.has_computed_default(declared):
+    elif is_writable and entity_set.type.has_computed_default(declared):
         yield Annotation("Core.ComputedDefaultValue", True)
 
 
@@ -161,6 +171,13 @@ def _suggested(declared: Property) -> Iterator[Annotation]:
     for number, value in enumerate(declared.suggested, 1):
         example = Record({"Value": value}, "Core.PrimitiveExampleValue")
         yield Annotation("Core.Example", example, f"Usual{number}")
+
+
+def _written_alone(declared: Property) -> Annotations:
+    """A stream can be written, also if its record cannot."""
+    if not declared.is_stream:
+        return ()
+    return (Annotation("Core.Permissions", Member("Core.Permission", "ReadWrite")),)
 
 
 def _filter_only(name: str) -> PropertyElement:
@@ -192,7 +209,7 @@ def _navigation(
     target = model.by_name[declared.target].type
     return NavigationElement(
         declared.name,
-        target.name,
+        target.qualified_name,
         (*description_annotations(declared.description), *navigation_annotations(declared)),
         collection=declared.collection,
         partner=_partner(model, entity_type, declared),
@@ -211,7 +228,9 @@ def _partner(model: Model, entity_type: EntityType, declared: NavigationProperty
 
 
 def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bool) -> SetElement:
-    at_top = entity_set.per_company == under_company
+    at_top = entity_set.per_company == under_company or (
+        entity_set.per_company and capabilities.sets_at_root
+    )
     if at_top:
         annotations = root_set_annotations(entity_set, capabilities)
     elif entity_set.per_company:
@@ -220,7 +239,7 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
         annotations = unreadable_set_annotations("Address: the root of the service.")
     return SetElement(
         entity_set.name,
-        entity_set.type.name,
+        entity_set.type.qualified_name,
         at_top,
         {each.name: each.target for each in entity_set.type.navigation},
         annotations,

@@ -8,21 +8,21 @@ import msgspec
 from comptoir import __version__
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model, Property
+from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 from comptoir.edm.types import JsonSchema
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON as CSDL_JSON
 from comptoir.metadata.csdl import XML as CSDL_XML
+from comptoir.metadata.openapi_errors import ErrorResponses, Kind
 from comptoir.metadata.openapi_operations import (
     JSON,
     MAX_VERSION,
-    READ_ERRORS,
     REPEATABLE,
-    WRITE_ERRORS,
     Operations,
-    error_responses,
-    errors,
     parameter,
     parameters,
+    security,
+    security_schemes,
 )
 from comptoir.metadata.openapi_schemas import (
     BATCH,
@@ -34,7 +34,7 @@ from comptoir.metadata.openapi_schemas import (
     schemas,
 )
 
-_ABOUT = """\
+_ABOUT = f"""\
 Business records over HTTP and JSON: an OData 4.01 API, described for other clients.
 
 Records have an ETag, `@odata.etag`. Send it as `If-Match` to update or delete a record.
@@ -42,8 +42,9 @@ Properties are never null: `""`, `0`, `false`, `0001-01-01` and the all-zero Gui
 Text must not contain NUL characters or unpaired surrogates. All errors have the same form and
 stable codes. `$metadata` has the capabilities of each entity set.
 
-Decimals are JSON numbers, or strings if the media type has `IEEE754Compatible=true`. Double a quote
-in a key, and percent-encode special characters: `unitsOfMeasureExt('1%2F2''')`.
+Decimals have up to {WHOLE_DIGITS} digits before the decimal point and {SCALE} after it. They are
+JSON numbers, or strings if the media type has `IEEE754Compatible=true`. Double a quote in a key,
+and percent-encode special characters: `unitsOfMeasureExt('1%2F2''')`.
 """
 
 
@@ -52,42 +53,38 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
 
     The first server is absolute, because generators of clients use the first one, and many do not
     support relative URLs. The second is relative to the document's address, for a service with
-    several host names.
+    several host names; with `admin_port`, the API is not there.
     """
     base_url = settings.base_url
-    operations = Operations(capabilities)
-    scopes = f"`{capabilities.read_scope}` to read, `{capabilities.write_scope}` to write"
+    profile = settings.behaviour
+    errors = ErrorResponses(profile)
+    operations = Operations(capabilities, profile, errors)
+    here = {"url": urlsplit(base_url).path, "description": "The host of this document."}
+    relative = [] if settings.admin_port else [here]
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
             "info": {
                 "title": "Comptoir",
                 "version": __version__,
-                "description": _ABOUT,
+                "description": _ABOUT + _other_names(profile.values.aliases),
                 "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             },
             "servers": [
                 {"url": base_url, "description": "The configured address."},
-                {"url": urlsplit(base_url).path, "description": "The host of this document."},
+                *relative,
             ],
-            "security": [{"bearer": []}],
+            "security": security(),
             "tags": [
                 {"name": each.name, "description": each.type.description} for each in model.sets
             ]
             + [{"name": "service", "description": "The service documents, and batches."}],
-            "paths": _paths(model, operations),
+            "paths": _paths(model, operations, errors),
             "components": {
-                "schemas": schemas(model),
-                "parameters": parameters(settings),
-                "responses": error_responses(),
-                "securitySchemes": {
-                    "bearer": {
-                        "type": "http",
-                        "scheme": "bearer",
-                        "bearerFormat": "JWT",
-                        "description": f"A token from `comptoir token`. Scopes: {scopes}.",
-                    }
-                },
+                "schemas": schemas(model, capabilities),
+                "parameters": parameters(settings, capabilities),
+                "responses": errors.shared(),
+                "securitySchemes": security_schemes(capabilities),
             },
         }
     )
@@ -99,23 +96,35 @@ _MULTIPART = "multipart/mixed"
 Paths = Iterator[tuple[str, JsonSchema]]
 
 
-def _paths(model: Model, operations: Operations) -> Mapping[str, JsonSchema]:
+def _other_names(aliases: Mapping[str, str]) -> str:
+    """A sentence on the names that sets have besides their own."""
+    if not aliases:
+        return ""
+    named = ", ".join(f"`{alias}` is `{name}`" for alias, name in aliases.items())
+    return f"\nSome entity sets have a second name, with the same records: {named}.\n"
+
+
+def _paths(
+    model: Model, operations: Operations, errors: ErrorResponses
+) -> Mapping[str, JsonSchema]:
     """The paths with their operations: of the root, then of each set."""
     companies = model.companies
     key = companies.type.key_property
     outer = [_path_parameter(_COMPANY, key)]
     company = f"/{companies.name}({{{_COMPANY}}})"
     found: dict[str, JsonSchema] = {}
-    found.update(_root_paths("", "", []))
+    found.update(_root_paths("", "", [], errors))
     found.update(_SetPaths(model, operations, "", []).paths(companies))
-    found.update(_root_paths(company, "company-", outer))
+    found.update(_root_paths(company, "company-", outer, errors))
     company_sets = _SetPaths(model, operations, company, outer)
     for each in model.per_company:
         found.update(company_sets.paths(each))
     return found
 
 
-def _root_paths(prefix: str, id_prefix: str, variables: list[JsonSchema]) -> Paths:
+def _root_paths(
+    prefix: str, id_prefix: str, variables: list[JsonSchema], errors: ErrorResponses
+) -> Paths:
     """The paths of a service root: its service document, its metadata, and batches."""
 
     def content(types: Mapping[str, JsonSchema]) -> JsonSchema:
@@ -127,7 +136,7 @@ def _root_paths(prefix: str, id_prefix: str, variables: list[JsonSchema]) -> Pat
         summary: str,
         options: Iterable[str],
         success: tuple[str, Mapping[str, JsonSchema]],
-        statuses: Iterable[int] = READ_ERRORS,
+        kind: Kind = "read",
         **members: JsonSchema,
     ) -> JsonSchema:
         description, types = success
@@ -138,7 +147,7 @@ def _root_paths(prefix: str, id_prefix: str, variables: list[JsonSchema]) -> Pat
             "summary": summary,
             "parameters": [parameter(each) for each in options],
             **members,
-            "responses": {"200": response, **errors(statuses)},
+            "responses": {"200": response, **errors.references(kind)},
         }
         return {method: operation, **({"parameters": variables} if variables else {})}
 
@@ -158,7 +167,7 @@ def _root_paths(prefix: str, id_prefix: str, variables: list[JsonSchema]) -> Pat
             "A response to each request.",
             {JSON: reference(BATCH_RESPONSE), _MULTIPART: reference(PARTS_RESPONSE)},
         ),
-        WRITE_ERRORS,
+        "write",
         requestBody={"required": True, "content": requests},
     )
     yield f"{prefix}/$batch", batch
@@ -234,7 +243,13 @@ class _SetPaths:
                 yield path, self._item(variables, {"get": related})
                 link = operations.references(entity_set, f"{name}-reference", related=True)
                 yield f"{path}/$ref", self._item(variables, {"get": link})
-        names = [each.name for each in entity_set.type.properties]
+        for name in entity_set.type.streams:
+            content = {
+                "get": operations.read_stream(entity_set, name),
+                "patch": operations.replace_stream(entity_set, name),
+            }
+            yield f"{record}/{name}", self._item(variables, content)
+        names = [each.name for each in entity_set.type.properties if not each.is_stream]
         chosen: JsonSchema = {
             "name": "property",
             "in": "path",

@@ -1,36 +1,23 @@
 """The operations of OpenAPI, with the parameters and responses that they share."""
 
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 from types import MappingProxyType
 
 from comptoir.config import Settings
+from comptoir.edm.derived import STREAM
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import JsonSchema
-from comptoir.errors import (
-    BODY_TOO_LARGE,
-    ENTITY_CHANGED,
-    ERROR_TABLE,
-    INVALID_CREDENTIALS,
-    KEY_EXISTS,
-    LINK_EXPIRED,
-    METHOD_NOT_ALLOWED,
-    PRECONDITION_REQUIRED,
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
-    UNSUPPORTED_MEDIA_TYPE,
-    ErrorType,
-)
 from comptoir.metadata.annotations import Capabilities
+from comptoir.metadata.openapi_errors import ErrorResponses, Kind
 from comptoir.metadata.openapi_schemas import (
     CREATE,
-    ERROR,
     PAGE,
     REFERENCE,
     REFERENCES,
     UPDATE,
     reference,
 )
+from comptoir.profiles.record import Profile
 
 _EXPRESSIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -71,21 +58,25 @@ def parameter(name: str) -> JsonSchema:
     return {"$ref": f"#/components/parameters/{name.lstrip('$')}"}
 
 
-def parameters(settings: Settings) -> Mapping[str, JsonSchema]:
+def parameters(settings: Settings, capabilities: Capabilities) -> Mapping[str, JsonSchema]:
     """The shared parameters by name, query options without their `$`.
 
     `$skiptoken` and `$deltatoken` are not listed, because clients only follow links with them.
     """
+    rules = settings.behaviour.writes
     number: JsonSchema = {"type": "integer", "minimum": 0}
     tags: JsonSchema = {"type": "string", "pattern": _TAGS_PATTERN}
     pages = (
         f"`odata.maxpagesize=N`: the most records of a page, {settings.page_size:,} by default and "
-        f"up to {settings.max_page_size:,}. `odata.track-changes`: a link to later changes."
+        f"up to {settings.max_page_size:,}."
     )
+    if capabilities.tracks_changes:
+        pages += " `odata.track-changes`: a link to later changes."
     found = {
         # the format lets generators recognize an expression
         name: _option(f"${name}", text, {"type": "string", "format": f"odata-{name}"})
         for name, text in _EXPRESSIONS.items()
+        if f"${name}" not in capabilities.unsupported
     }
     found["top"] = _option("$top", "The most records to return.", number)
     found["skip"] = _option("$skip", "The number of records to skip.", number)
@@ -95,13 +86,16 @@ def parameters(settings: Settings) -> Mapping[str, JsonSchema]:
     found["format"] = _option("$format", text, {"type": "string", "minLength": 1})
     text = "The record's `@odata.etag`, a list of ETags, or `*`."
     found[IF_MATCH] = {**_header("If-Match", text, tags), "required": True}
-    text = "The record's `@odata.etag`; required to replace it."
+    if rules.if_none_match:
+        text = "The record's `@odata.etag`; required to replace it."
     found[IF_MATCH_OPTIONAL] = _header("If-Match", text, tags)
     text = "A known ETag: the response is 304 if the record still has it."
     found[IF_NONE_MATCH] = _header("If-None-Match", text, tags)
-    found[IF_NONE] = _header("If-None-Match", "`*`: the record must not exist yet.", _one_of("*"))
+    if rules.if_none_match:
+        text = "`*`: the record must not exist yet."
+        found[IF_NONE] = _header("If-None-Match", text, _one_of("*"))
     found[PREFER_PAGE] = _header("Prefer", pages)
-    text = "`return=minimal`: status 204 without the record."
+    text = f"`{rules.short_by}`: status 204 without the record."
     found[PREFER_RETURN] = _header("Prefer", text)
     text = "The highest OData version that the client supports. Operations 7 and 9 depend on it."
     found[MAX_VERSION] = _header(MAX_VERSION, text, _one_of("4.0", "4.01"))
@@ -128,67 +122,11 @@ def _header(name: str, description: str, schema: JsonSchema = _STRING) -> JsonSc
     return {"name": name, "in": "header", "description": description, "schema": schema}
 
 
-_WRITE_ONLY = {
-    each.status
-    for each in (
-        KEY_EXISTS,
-        ENTITY_CHANGED,
-        BODY_TOO_LARGE,
-        UNSUPPORTED_MEDIA_TYPE,
-        PRECONDITION_REQUIRED,
-    )
-}
-_LINK_ONLY = {LINK_EXPIRED.status}
-_UNDOCUMENTED_METHODS = {METHOD_NOT_ALLOWED.status}
-_ALL = {each.status for each in ERROR_TABLE}
-
-READ_ERRORS = frozenset(_ALL - _WRITE_ONLY - _LINK_ONLY - _UNDOCUMENTED_METHODS)
-"""The error statuses of reads."""
-
-PAGE_ERRORS = READ_ERRORS | _LINK_ONLY
-WRITE_ERRORS = READ_ERRORS | _WRITE_ONLY
-
-_RETRY = ("Retry-After", "The seconds to wait.", "integer")
-_HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
-    {
-        INVALID_CREDENTIALS.status: ("WWW-Authenticate", "The challenge (RFC 6750).", "string"),
-        METHOD_NOT_ALLOWED.status: ("Allow", "The allowed methods.", "string"),
-        TOO_MANY_REQUESTS.status: _RETRY,
-        UNAVAILABLE.status: _RETRY,
-    }
-)
-
-
-def errors(statuses: Iterable[int]) -> Mapping[str, JsonSchema]:
-    """References to the shared error responses with these statuses."""
-    return {
-        str(status): {"$ref": f"#/components/responses/refused-{status}"}
-        for status in sorted(statuses)
-    }
-
-
-def error_responses() -> Mapping[str, JsonSchema]:
-    """The shared error responses by name, each with its codes and their meanings."""
-
-    def status(each: ErrorType) -> int:
-        return each.status
-
-    by_status = groupby(sorted(ERROR_TABLE, key=status), key=status)
-    return {f"refused-{number}": _error_response(number, list(rows)) for number, rows in by_status}
-
-
-def _error_response(status: int, rows: list[ErrorType]) -> JsonSchema:
-    codes = {"properties": {"code": {"enum": [each.code for each in rows]}}}
-    schema = {"allOf": [reference(ERROR), {"properties": {"error": codes}}]}
-    description = "\n".join(f"- `{each.code}`: {each.meaning} {each.remedy}" for each in rows)
-    response = {"description": description, "content": {"application/json": {"schema": schema}}}
-    if status not in _HEADERS:
-        return response
-    name, meaning, json_type = _HEADERS[status]
-    return {**response, "headers": {name: {"description": meaning, "schema": {"type": json_type}}}}
-
-
 JSON = "application/json"
+_BYTES: JsonSchema = {}
+"""Any bytes (OpenAPI 3.1, section 4.8.14.3)."""
+
+_OAUTH2, _BEARER = "oauth2", "bearer"
 TEXT = "text/plain"
 
 _TAG = ("ETag", "The record's ETag.")
@@ -203,12 +141,45 @@ _ON_CREATE = (
 _ON_REPLACE = "Replaces the whole record with `If-Match`, or creates it with `If-None-Match: *`."
 
 
+def security(*scopes: str) -> list[JsonSchema]:
+    """A token with some scopes, however the client got it."""
+    return [{scheme: list(scopes)} for scheme in (_OAUTH2, _BEARER)]
+
+
+def security_schemes(capabilities: Capabilities) -> JsonSchema:
+    """How clients get tokens: from the token endpoint, or from the operator."""
+    scopes = {
+        capabilities.read_scope: "Read records.",
+        capabilities.write_scope: "Create, update and delete records.",
+    }
+    flow = {"tokenUrl": capabilities.token_url, "scopes": scopes}
+    return {
+        _OAUTH2: {
+            "type": "oauth2",
+            "description": "A client with its secret, from `comptoir client add`.",
+            "flows": {"clientCredentials": flow},
+        },
+        _BEARER: {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": "A token, such as from `comptoir token`.",
+        },
+    }
+
+
 class Operations:
     """Builds the operations of entity sets. An operation id consists of the set and the verb."""
 
-    def __init__(self, capabilities: Capabilities) -> None:
-        self._read = [{"bearer": [capabilities.read_scope]}]
-        self._write = [{"bearer": [capabilities.write_scope]}]
+    def __init__(
+        self, capabilities: Capabilities, profile: Profile, errors: ErrorResponses
+    ) -> None:
+        self._errors = errors
+        self._rules = profile.writes
+        self._tag_of_created = (_TAG,) if profile.writes.tag_of_created else ()
+        self._read = security(capabilities.read_scope)
+        self._write = security(capabilities.write_scope)
+        self._unsupported = capabilities.unsupported
 
     def list(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
         """List `target`: the set itself, or the set of a navigation property."""
@@ -220,7 +191,7 @@ class Operations:
             f"List records of {target.name}",
             (*PAGE_OPTIONS, PREFER_PAGE, MAX_VERSION),
             {"200": page},
-            PAGE_ERRORS,
+            "page",
         )
 
     def count(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
@@ -266,6 +237,32 @@ class Operations:
             {"200": _response("The value.", TEXT if raw else JSON, value)},
         )
 
+    def read_stream(self, entity_set: EntitySet, name: str) -> JsonSchema:
+        """Read the bytes of a stream, if it has any."""
+        return self._operation(
+            entity_set,
+            f"read-{name}",
+            f"Read the content of {name}",
+            (IF_NONE_MATCH,),
+            {
+                "200": _response("The content.", STREAM.media_type, _BYTES, (_TAG,)),
+                "204": _bodiless("It is empty.", _TAG),
+                "304": _bodiless("The record has not changed."),
+            },
+        )
+
+    def replace_stream(self, entity_set: EntitySet, name: str) -> JsonSchema:
+        """Replace the bytes of a stream."""
+        operation = self._operation(
+            entity_set,
+            f"update-{name}",
+            f"Replace the content of {name}",
+            (*self._guards("PATCH"), *REPEATABLE),
+            {"204": _bodiless("Updated.", _TAG, _REPEATED, _TOKEN)},
+            "write",
+        )
+        return {**operation, "requestBody": {"content": {STREAM.media_type: {"schema": _BYTES}}}}
+
     def references(
         self, entity_set: EntitySet, name: str, *, many: bool = False, related: bool = False
     ) -> JsonSchema:
@@ -279,24 +276,24 @@ class Operations:
             summary,
             REFERENCE_OPTIONS if many else (),
             {"200": response, **_no_related(related)},
-            PAGE_ERRORS if many else READ_ERRORS,
+            "page" if many else "read",
         )
 
     def create(self, entity_set: EntitySet) -> JsonSchema:
         """Create a record."""
-        guards = (IF_MATCH,) if entity_set.create_guarded else ()
+        guards = self._guards("POST") if entity_set.create_guarded else ()
         return self._operation(
             entity_set,
             "create",
             f"Create a record of {entity_set.name}",
             (*guards, PREFER_RETURN, *REPEATABLE),
             {
-                "201": _with_record(entity_set, "Created.", _LOCATION),
-                "204": _bodiless("Created.", _TAG, _LOCATION, _REPEATED, _TOKEN),
+                "201": self._created(entity_set),
+                "204": _bodiless("Created.", *self._tag_of_created, _LOCATION, _REPEATED, _TOKEN),
             },
-            WRITE_ERRORS,
+            "write",
             body=CREATE,
-            description=_ON_CREATE if entity_set.create_guarded else "",
+            description=_ON_CREATE if guards else "",
         )
 
     def update(self, entity_set: EntitySet, name: str) -> JsonSchema:
@@ -305,30 +302,38 @@ class Operations:
             entity_set,
             name,
             f"Update a record of {entity_set.name}",
-            (IF_MATCH, PREFER_RETURN, *REPEATABLE),
+            (*self._guards("PATCH"), PREFER_RETURN, *REPEATABLE),
             {
-                "200": _with_record(entity_set, "Updated."),
+                "200": _with_record(entity_set, "Updated.", _TAG),
                 "204": _bodiless("Updated.", _TAG, _REPEATED, _TOKEN),
             },
-            WRITE_ERRORS,
+            "write",
             body=UPDATE,
         )
 
     def replace(self, entity_set: EntitySet, name: str) -> JsonSchema:
-        """Replace a record."""
+        """Replace a record, or only the properties that are sent, or create it."""
+        upserts, replaces = self._rules.if_none_match, self._rules.put_replaces
+        created = {"201": self._created(entity_set)} if upserts else {}
         return self._operation(
             entity_set,
             name,
-            f"Replace a record of {entity_set.name}",
-            (IF_MATCH_OPTIONAL, IF_NONE, PREFER_RETURN, *REPEATABLE),
+            f"{'Replace' if replaces else 'Update'} a record of {entity_set.name}",
+            (
+                *((IF_MATCH_OPTIONAL, IF_NONE) if upserts else self._guards("PUT")),
+                PREFER_RETURN,
+                *REPEATABLE,
+            ),
             {
-                "200": _with_record(entity_set, "Replaced."),
-                "201": _with_record(entity_set, "Created.", _LOCATION),
-                "204": _bodiless("Replaced or created.", _TAG, _REPEATED, _TOKEN),
+                "200": _with_record(entity_set, "Replaced." if replaces else "Updated.", _TAG),
+                **created,
+                "204": _bodiless(
+                    "Replaced or created." if upserts else "Updated.", _TAG, _REPEATED, _TOKEN
+                ),
             },
-            WRITE_ERRORS,
-            body=CREATE,
-            description=_ON_REPLACE,
+            "write",
+            body=CREATE if replaces else UPDATE,
+            description=_ON_REPLACE if upserts else "",
         )
 
     def delete(self, entity_set: EntitySet, name: str) -> JsonSchema:
@@ -337,10 +342,18 @@ class Operations:
             entity_set,
             name,
             f"Delete a record of {entity_set.name}",
-            (IF_MATCH, *REPEATABLE),
+            (*self._guards("DELETE"), *REPEATABLE),
             {"204": _bodiless("Deleted.", _REPEATED, _TOKEN)},
-            WRITE_ERRORS,
+            "write",
         )
+
+    def _guards(self, method: str) -> tuple[str, ...]:
+        """The parameter for the ETag of the record that a method writes."""
+        guards = {"required": (IF_MATCH,), "optional": (IF_MATCH_OPTIONAL,), "ignored": ()}
+        return guards[self._rules.tags[method]]
+
+    def _created(self, entity_set: EntitySet) -> JsonSchema:
+        return _with_record(entity_set, "Created.", *self._tag_of_created, headers=(_LOCATION,))
 
     def _operation(
         self,
@@ -349,24 +362,24 @@ class Operations:
         summary: str,
         names: Iterable[str],
         responses: Mapping[str, JsonSchema],
-        refusals: Iterable[int] = READ_ERRORS,
+        kind: Kind = "read",
         *,
         body: str = "",
         description: str = "",
     ) -> JsonSchema:
-        """An operation with the parameters `names`, and `refusals` as its error statuses.
+        """An operation with the parameters `names`; a write requires the write scope.
 
-        `WRITE_ERRORS` declare a write, which requires the write scope. `body` is the ending of the
-        name of the body's schema.
+        `body` is the ending of the name of the body's schema.
         """
-        writes = refusals is WRITE_ERRORS
+        writes = kind == "write"
+        listed = [*names, *(() if writes else ACCESS)]
         operation: dict[str, object] = {
             "operationId": f"{entity_set.name}-{verb}",
             "tags": [entity_set.name],
             "summary": summary,
             "security": self._write if writes else self._read,
-            "parameters": [parameter(name) for name in (*names, *(() if writes else ACCESS))],
-            "responses": {**responses, **errors(refusals)},
+            "parameters": [parameter(name) for name in listed if name not in self._unsupported],
+            "responses": {**responses, **self._errors.references(kind)},
         }
         if description:
             operation["description"] = description
@@ -388,12 +401,17 @@ def _no_related(related: bool) -> Mapping[str, JsonSchema]:
     return {"204": _bodiless("No record is related.")} if related else {}
 
 
-def _with_record(entity_set: EntitySet, description: str, *headers: tuple[str, str]) -> JsonSchema:
+def _with_record(
+    entity_set: EntitySet,
+    description: str,
+    *tags: tuple[str, str],
+    headers: Iterable[tuple[str, str]] = (),
+) -> JsonSchema:
     return _response(
         description,
         JSON,
         reference(entity_set.type.name),
-        (_TAG, _APPLIED, _REPEATED, _TOKEN, *headers),
+        (*tags, _APPLIED, _REPEATED, _TOKEN, *headers),
     )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
+from comptoir.metadata.annotations import Capabilities
 
 CREATE, UPDATE, PAGE = "-create", "-update", "-page"
 """The endings of the names of an entity type's other schemas."""
@@ -41,6 +42,11 @@ OData-Version: 4.0
 _EXPANDED = " Only with `$expand`."
 
 _TEXT: JsonSchema = {"type": "string"}
+_NEW_RELATED: JsonSchema = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "Related records to create, without the properties that relate them.",
+}
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
 
 
@@ -49,7 +55,7 @@ def reference(name: str) -> JsonSchema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def schemas(model: Model) -> Mapping[str, JsonSchema]:
+def schemas(model: Model, capabilities: Capabilities) -> Mapping[str, JsonSchema]:
     """The schemas by name: of each entity type, and of the service."""
     found: dict[str, JsonSchema] = {}
     for each in model.sets:
@@ -57,7 +63,7 @@ def schemas(model: Model) -> Mapping[str, JsonSchema]:
         found[name] = _record(model, each)
         found[f"{name}{PAGE}"] = _page(each)
         if not each.read_only:
-            found[f"{name}{CREATE}"] = _create(each)
+            found[f"{name}{CREATE}"] = _create(model, each, capabilities)
             found[f"{name}{UPDATE}"] = _update(each)
     return {**found, **_service_schemas()}
 
@@ -70,6 +76,11 @@ def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
         "@odata.etag": {"type": "string", "description": "The record's ETag."},
     }
     for declared in entity_type.properties:
+        if declared.is_stream:
+            link = {**_ADDRESS, **_annotations(declared), "readOnly": True}
+            properties[f"{declared.name}@odata.mediaEditLink"] = link
+            properties[f"{declared.name}@odata.mediaReadLink"] = link
+            continue
         read_only = {"readOnly": True} if declared.is_computed else {}
         properties[declared.name] = {
             **declared.type.json_schema,
@@ -113,17 +124,22 @@ def _page(entity_set: EntitySet) -> JsonSchema:
     return {"description": text, "allOf": [page, reference(entity_set.type.name)]}
 
 
-def _create(entity_set: EntitySet) -> JsonSchema:
-    entity_type = entity_set.type
+def _create(model: Model, entity_set: EntitySet, capabilities: Capabilities) -> JsonSchema:
+    entity_type, any_key = entity_set.type, not capabilities.refuses_computed
     properties: dict[str, JsonSchema] = {}
     for declared in entity_type.properties:
-        if declared.is_computed:
+        is_accepted = entity_type.accepts(declared, creating=True, any_key=any_key)
+        if declared.is_stream or not is_accepted:
             continue
         schema = {**_accepted(declared), **_annotations(declared)}
         if not declared.required and not entity_type.has_computed_default(declared):
             schema["default"] = msgspec.json.decode(declared.type.empty_json)
         properties[declared.name] = schema
-    required = [each.name for each in entity_type.properties if each.required]
+    if capabilities.inserts_related:
+        for navigation in entity_type.navigation:
+            if navigation.collection and not model.by_name[navigation.target].read_only:
+                properties[navigation.name] = _NEW_RELATED
+    required = [each.name for each in entity_type.required]
     return {
         "type": "object",
         "description": f"A new {entity_type.name}. Omitted properties get their default.",
@@ -141,7 +157,8 @@ def _update(entity_set: EntitySet) -> JsonSchema:
         "properties": {
             declared.name: {**_accepted(declared), **_annotations(declared)}
             for declared in entity_type.properties
-            if not declared.modified_at and declared.name != entity_type.key
+            if entity_type.accepts(declared, creating=False, any_key=True)
+            and not declared.is_stream
         },
         "additionalProperties": False,
     }

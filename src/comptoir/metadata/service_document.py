@@ -1,20 +1,20 @@
 """The service document (OData JSON Format 4.01, section 5)."""
 
+from collections.abc import Sequence
+
 import msgspec
 
-from comptoir.edm.model import Model
+from comptoir.edm.model import EntitySet
 
 _NONE = "none"
 
 
-def service_document(model: Model, base_url: str, company_id: str | None, level: str) -> bytes:
-    """List the entity sets of the service, or of a company.
+def service_document(root: str, sets: Sequence[EntitySet], level: str) -> bytes:
+    """List the entity sets at the URL of a service root.
 
     With the metadata level `none` the URLs are absolute, because there is no context URL to which
     they could be relative.
     """
-    root = base_url if company_id is None else f"{base_url}/{model.companies.name}({company_id})"
-    sets = (model.companies,) if company_id is None else model.per_company
     listed = [
         {
             "name": each.name,

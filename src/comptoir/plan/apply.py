@@ -352,8 +352,7 @@ class PipelineBinder:
 
     def _binder(self) -> Binder:
         return Binder(
-            self._binding.model,
-            self._set,
+            self._binding,
             self.option,
             self._names,
             alone=self._is_aggregated,

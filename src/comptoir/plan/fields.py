@@ -1,22 +1,23 @@
 """`$select` and `$expand` bound to an entity type (OData URL Conventions 4.01, 5.1.3 and 5.1.4)."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Self
 
 import msgspec
 
 from comptoir.edm.model import (
-    NAMESPACE,
     Company,
     EntitySet,
     EntityType,
     Model,
     NavigationProperty,
 )
-from comptoir.errors import Refusal
+from comptoir.errors import Refusal, Situation
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
+from comptoir.plan.rights import Readable, check_readable, may_read
+from comptoir.profiles.record import Dialect
 from comptoir.refusals import (
     given_twice,
     limit_exceeded,
@@ -43,17 +44,21 @@ def bind_select(
     text: str,
     computed: Collection[str] = (),
     contained: Collection[str] = (),
+    *,
+    any_case: bool,
 ) -> frozenset[str] | None:
     """The names of the selected properties, computed ones included; None for all.
 
-    `contained` are the names of the sets that a record contains. Raises `Refusal`: 400 for an
+    `contained` are the names of the sets that a record contains. With `any_case`, the case of a
+    property's name does not matter. Raises `Refusal`: 400 for an
     unknown property, 501 for a path to another record.
     """
     names: set[str] = set()
     selects_all = False
+    spelled = {each.lower(): each for each in entity_type.by_name} if any_case else {}
     for item in parse_select(text):
         path = _own_path(entity_type, item.path)
-        name = path[0]
+        name = spelled.get(path[0].lower(), path[0])
         if len(path) > 1:
             if name not in entity_type.related and name not in contained:
                 raise _no_navigation(entity_type, SELECT, item.position, path, computed)
@@ -65,7 +70,9 @@ def bind_select(
             names.add(name)
         elif name not in entity_type.related and name not in contained:
             known = [*entity_type.by_name, *entity_type.related, *contained, *computed]
-            raise unknown_name(entity_type.name, "property", name, known, SELECT, item.position)
+            raise unknown_name(
+                entity_type.name, "property", name, known, SELECT, item.position
+            ).in_situation(Situation.UNKNOWN_SELECTED, name=name, type=entity_type.qualified_name)
     return None if selects_all else frozenset(names)
 
 
@@ -127,7 +134,11 @@ class RelatedExpansion(Expansion, frozen=True):
 
 
 class ExpandBinder:
-    """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists."""
+    """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists.
+
+    `readable` are the sets whose records may be expanded: `*` leaves out the others. `dialect` is
+    that of expressions within the items, and `by_record` the form of links (`bind_page`).
+    """
 
     def __init__(
         self,
@@ -136,8 +147,15 @@ class ExpandBinder:
         limits: ExpressionLimits,
         expand_limits: ExpandLimits,
         page_size: int,
+        readable: Readable,
+        dialect: Dialect,
+        *,
+        by_record: bool,
     ) -> None:
         self._model = model
+        self._readable = readable
+        self._dialect = dialect
+        self._by_record = by_record
         self._company = company
         self._limits = limits
         self._items = 0
@@ -155,12 +173,12 @@ class ExpandBinder:
         """
         expansions: list[RelatedExpansion] = []
         entity_type = entity_set.type
-        for name, item in _by_name(entity_type, entity_type.related, items).items():
+        sets = {each.name: self._model.by_name[each.target] for each in entity_type.navigation}
+        for name, item in self._by_name(entity_type, sets, items).items():
             navigation = entity_type.related[name]
             if not navigation.collection:
                 self._check_single(navigation, item)
-            target = self._model.by_name[navigation.target]
-            bound = self._expansion(name, target, item, depth, self._page_size)
+            bound = self._expansion(name, sets[name], item, depth, self._page_size)
             fields = msgspec.structs.asdict(bound) | {"collection": navigation.collection}
             expansions.append(RelatedExpansion(**fields, navigation=navigation))
         return tuple(expansions)
@@ -173,11 +191,35 @@ class ExpandBinder:
         Raises `Refusal` as `related` does.
         """
         sets = self._model.contained(entity_set)
-        by_name = _by_name(entity_set.type, sets, items)
+        by_name = self._by_name(entity_set.type, sets, items)
         size = max(1, min(self._page_size, most // max(1, len(by_name))))
         return tuple(
             [self._expansion(name, sets[name], item, 1, size) for name, item in by_name.items()]
         )
+
+    def _by_name(
+        self, entity_type: EntityType, known: Mapping[str, EntitySet], items: Sequence[ExpandItem]
+    ) -> Mapping[str, ExpandItem]:
+        """The known names that the items expand, each with its item."""
+        by_name: dict[str, ExpandItem] = {}
+        for item in items:
+            for name in self._names(entity_type, known, item):
+                earlier = by_name.get(name)
+                if earlier is None or earlier.path == _STAR:
+                    by_name[name] = item
+                elif item.path != _STAR:
+                    raise given_twice(name, target=EXPAND, position=item.position)
+        return by_name
+
+    def _names(
+        self, entity_type: EntityType, known: Mapping[str, EntitySet], item: ExpandItem
+    ) -> Sequence[str]:
+        """The names that an item expands; raises `Refusal` (403) for one that is not readable."""
+        if item.path == _STAR:
+            return [name for name, target in known.items() if may_read(target, self._readable)]
+        name = _name(entity_type, known, item)
+        check_readable(known[name], self._readable, EXPAND, item.position)
+        return (name,)
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
         given = [name for name in _FOR_COLLECTIONS if name in item.options.given]
@@ -210,12 +252,22 @@ class ExpandBinder:
                 raise unsupported(f"{option} within $expand", EXPAND, positions[option])
         try:
             binding = BindingContext(
-                self._model, entity_set, self._limits, aliases=options.aliases, nested=True
+                self._model,
+                entity_set,
+                self._limits,
+                aliases=options.aliases,
+                nested=True,
+                readable=self._readable,
+                dialect=self._dialect,
             )
-            page = bind_page(binding, options, Bounds(self._company), page_size)
+            page = bind_page(
+                binding, options, Bounds(self._company), page_size, by_record=self._by_record
+            )
             names = None
             if options.select is not None:
-                names = bind_select(entity_set.type, options.select)
+                names = bind_select(
+                    entity_set.type, options.select, any_case=self._dialect.any_case_names
+                )
         except Refusal as refusal:
             nested = refusal.target or ""
             if nested not in positions:
@@ -245,22 +297,6 @@ class ExpandBinder:
         )
 
 
-def _by_name(
-    entity_type: EntityType, known: Mapping[str, object], items: Sequence[ExpandItem]
-) -> Mapping[str, ExpandItem]:
-    """The known names that the items expand, each with its item."""
-    by_name: dict[str, ExpandItem] = {}
-    for item in items:
-        names: Iterable[str] = known if item.path == _STAR else (_name(entity_type, known, item),)
-        for name in names:
-            earlier = by_name.get(name)
-            if earlier is None or earlier.path == _STAR:
-                by_name[name] = item
-            elif item.path != _STAR:
-                raise given_twice(name, target=EXPAND, position=item.position)
-    return by_name
-
-
 def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem) -> str:
     path = _own_path(entity_type, item.path)
     name = path[0]
@@ -277,8 +313,7 @@ def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem
 
 def _own_path(entity_type: EntityType, path: tuple[str, ...]) -> tuple[str, ...]:
     """A path without a cast to the entity type itself."""
-    own = f"{NAMESPACE}.{entity_type.name}"
-    return path[1:] if len(path) > 1 and path[0] == own else path
+    return path[1:] if len(path) > 1 and path[0] == entity_type.qualified_name else path
 
 
 def _no_navigation(
@@ -293,7 +328,7 @@ def _no_navigation(
     if first in entity_type.by_name or first in computed:
         return past_value(option, position, first, "/".join(path))
     if "." in first:
-        own = f"{NAMESPACE}.{entity_type.name}"
+        own = entity_type.qualified_name
         problem = f"The records are of the type {own}, not {first[:100]}"
         return misused(option, position, problem, f"Write {own}, or no type.")
     known = [*entity_type.by_name, *entity_type.related, *computed]

@@ -1,5 +1,6 @@
 """Query options bound to a collection, or to the result of `$apply`: the requested page."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Self
@@ -28,7 +29,15 @@ from comptoir.plan.read import (
     list_pipeline,
 )
 from comptoir.plan.search import SEARCH, with_search
-from comptoir.plan.tokens import SkipToken, decode_skip, encode_skip
+from comptoir.plan.tokens import (
+    RecordToken,
+    SkipToken,
+    decode_record_token,
+    decode_skip,
+    encode_skip,
+    invalid_skip,
+    record_token,
+)
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
 from comptoir.request.expression.parser import (
     COMPUTE,
@@ -36,7 +45,7 @@ from comptoir.request.expression.parser import (
     parse_expression,
     parse_orderby,
 )
-from comptoir.request.options import QueryOptions
+from comptoir.request.options import QueryOptions, continued, continued_after
 from comptoir.request.search import parse_search
 
 CACHED_PIPELINES = 200
@@ -50,7 +59,8 @@ class Page(msgspec.Struct, frozen=True):
 
     `size` is the number of rows on the page. `plan` fetches one more if there may be a next page:
     that row shows whether there is one. `earlier` is the number of rows on earlier pages, and `now`
-    the time of the first page if the query depends on it.
+    the time of the first page if the query depends on it. `by_record`: links name the last record
+    of their page, not its sort values.
     """
 
     plan: PagePlan
@@ -60,6 +70,7 @@ class Page(msgspec.Struct, frozen=True):
     options: QueryOptions
     count: CountPlan | None
     now: str = ""
+    by_record: bool = False
 
     @property
     def query(self) -> tuple[str, ...]:
@@ -74,17 +85,68 @@ class Page(msgspec.Struct, frozen=True):
             for each in self.plan.pipeline.transformations
         )
 
-    def token_after(self, row: Row, rows: int, within: Within | None = None) -> str:
-        """The skip token of the page after this one, which has `rows` rows, `row` last.
+    def query_after(
+        self,
+        query: str,
+        row: Row,
+        rows: int,
+        *tokens: tuple[str, str],
+        within: Within | None = None,
+    ) -> str:
+        """The query string of the page after this one, which has `rows` rows, `row` last.
 
-        `within` limits that page to the records with these values.
+        `query` is that of this page. `within` limits the next one to the records with these values.
+        It has further `tokens`.
         """
+        if self.by_record:
+            token = self._token(self.plan.keyset_after(row)).text
+            return continued_after(query, rows, ("$skiptoken", token), *tokens)
+        return continued(query, ("$skiptoken", self._token_after(row, rows, within)), *tokens)
+
+    def lookup(self) -> PagePlan:
+        """The plan that reads the record that the skip token of a page `by_record` names.
+
+        It may have left the page's records since. Raises `Refusal` (400) for a damaged token.
+        """
+        plan, key = self.plan, self._given_token().key
+        pipeline, bounds = plan.pipeline, plan.bounds
+        if bounds.keys is not None and key not in bounds.keys:
+            raise invalid_skip()
+        kept = [each for each in pipeline.transformations if not isinstance(each, Filter)]
+        everything = msgspec.structs.replace(pipeline, transformations=tuple(kept), searches=False)
+        return PagePlan(everything, Bounds(bounds.company, keys=(key,)), 1, plan.values)
+
+    def after(self, lookup: PagePlan, rows: Sequence[Row]) -> Self:
+        """The page after the record that a lookup has read.
+
+        Raises `Refusal` (400) if there is none, or if its sort values are others than before.
+        """
+        keyset = lookup.keyset_after(rows[0]) if rows else ()
+        if not rows or self._token(keyset) != self._given_token():
+            raise invalid_skip()
+        plan = msgspec.structs.replace(self.plan, keyset=keyset, skip=0)
+        return msgspec.structs.replace(self, plan=plan)
+
+    def _given_token(self) -> RecordToken:
+        pipeline = self.plan.pipeline
+        key_type = pipeline.entity_set.type.key_property.type
+        return decode_record_token(self.options.skiptoken or "", pipeline.order, key_type)
+
+    def _token(self, keyset: Keyset) -> RecordToken:
+        pipeline = self.plan.pipeline
+        return record_token(pipeline.order, pipeline.entity_set.type.key, keyset)
+
+    def _token_after(self, row: Row, rows: int, within: Within | None) -> str:
         bounds = self.plan.bounds
         if within is not None:
             bounds = msgspec.structs.replace(bounds, within=within)
         query = _query(self.binding, self.options, bounds)
         token = SkipToken(self.earlier + rows, self.plan.keyset_after(row), self.now)
         return encode_skip(query, token)
+
+    def as_json(self) -> Self:
+        """The same page with rows of JSON."""
+        return msgspec.structs.replace(self, plan=self.plan.read_as(json=True))
 
     def of_company(self, company: Company) -> Self:
         """The same page of a company's records."""
@@ -95,9 +157,14 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def bind_page(
-    binding: BindingContext, options: QueryOptions, bounds: Bounds, page_size: int
+    binding: BindingContext,
+    options: QueryOptions,
+    bounds: Bounds,
+    page_size: int,
+    *,
+    by_record: bool,
 ) -> Page:
-    """The page that the options ask for.
+    """The page that the options ask for; if that is `by_record`, `Page.after` is to follow.
 
     Raises `Refusal` for options that do not fit the set or the result of `$apply`, and 400 for a
     skip token that is damaged or belongs to another query.
@@ -105,7 +172,7 @@ def bind_page(
     pipeline, values = _bind(binding, options)
     earlier, skip, now = 0, options.skip or 0, ""
     keyset: Keyset | None = None
-    if options.skiptoken is not None:
+    if options.skiptoken is not None and not by_record:
         query = _query(binding, options, bounds)
         token = decode_skip(options.skiptoken, query, pipeline.order)
         earlier, skip, now = token.earlier, 0, token.now
@@ -120,7 +187,7 @@ def bind_page(
         now = ""
     plan = PagePlan(pipeline, bounds, limit, values, keyset, skip)
     count = CountPlan(pipeline, bounds, values) if options.count else None
-    return Page(plan, size, earlier, binding, options, count, now)
+    return Page(plan, size, earlier, binding, options, count, now, by_record)
 
 
 def bind_count(binding: BindingContext, options: QueryOptions, bounds: Bounds) -> CountPlan:

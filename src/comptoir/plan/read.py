@@ -3,12 +3,14 @@
 A list is a pipeline without `$apply`: it computes, filters and sorts the records of a set.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from typing import cast
 
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, NavigationProperty
+from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import PrimitiveType, Stored
 from comptoir.plan.expressions.nodes import Condition, Slot, Value
 from comptoir.plan.functions import AggregateFunction
@@ -17,7 +19,10 @@ CACHED_LISTS = 500
 """The number of pipelines of lists that are kept, with their hashes, for further requests."""
 
 Row = tuple[Stored, ...]
-"""A row as read. A record's row is its version, then its properties in the contract's order."""
+"""A row as read. A record's row is its version, then its properties in the contract's order.
+
+The value of a row of JSON (see `Pipeline`) is bytes, which `json_of` returns.
+"""
 
 Keyset = tuple[Stored | None, ...]
 """The values of a row that its order sorts by: the next page starts after them."""
@@ -139,7 +144,8 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     `sorting` are expressions that only the order needs. A row has the version and the properties,
     unless `is_aggregated`, then the columns, then the keys of the order that are not properties.
 
-    `is_applied`: the transformations come from `$apply`. `searches`: as in `Where`.
+    `is_applied`: the transformations come from `$apply`. `searches`: as in `Where`. `as_json`: a
+    row has only the record's JSON (see `RecordEncoder`), null if that is outdated.
     """
 
     entity_set: EntitySet
@@ -150,10 +156,22 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     is_aggregated: bool = False
     is_applied: bool = False
     searches: bool = False
+    as_json: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rows are all records of the bounds in the order of their keys."""
+        return not self.transformations and self.order == default_order(self.entity_set).keys
+
+    @property
+    def fits_json(self) -> bool:
+        """Whether the rows are records that the order sorts by their own properties."""
+        is_list = not self.is_aggregated and not self.is_applied and not self.columns
+        return is_list and not self.appended
 
     @property
     def property_columns(self) -> Mapping[str, int]:
-        """The index of each property in a row; none for an aggregated result."""
+        """The index of each property in a row of columns; none for an aggregated result."""
         return {} if self.is_aggregated else self.entity_set.type.column_of
 
     @property
@@ -161,6 +179,17 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
         """The keys of the order at the end of each row."""
         own = self.property_columns
         return tuple([key for key in self.order if key.name not in own])
+
+
+@lru_cache(CACHED_LISTS)
+def json_pipeline(pipeline: Pipeline, *, as_json: bool = True) -> Pipeline:
+    """The same rows as JSON, or again by columns; its hash is cached like that of a list."""
+    return msgspec.structs.replace(pipeline, as_json=as_json)
+
+
+def json_of(rows: Sequence[Row]) -> list[bytes]:
+    """The JSON of each row of a pipeline `as_json`."""
+    return cast("list[bytes]", [row[0] for row in rows])
 
 
 class Bounds(msgspec.Struct, frozen=True, gc=False):
@@ -183,6 +212,11 @@ class RecordPlan(msgspec.Struct, frozen=True, gc=False):
     company: Company | None
     key: Stored
 
+    @property
+    def company_id(self) -> str:
+        """The company's id, empty for a record of the list of companies."""
+        return self.company.id if self.company else ""
+
 
 class PagePlan(msgspec.Struct, frozen=True, gc=False):
     """Up to `limit` rows of a pipeline, after the keyset and after the first `skip` of those.
@@ -201,8 +235,16 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
         """A part of the page."""
         return PagePlan(self.pipeline, self.bounds, limit, self.values, keyset, skip)
 
+    def read_as(self, *, json: bool) -> "PagePlan":
+        """The same page with rows of JSON, or of columns."""
+        return msgspec.structs.replace(self, pipeline=json_pipeline(self.pipeline, as_json=json))
+
     def keyset_after(self, row: Row) -> Keyset:
         """The keyset after which the rows continue that follow `row`."""
+        pipeline = self.pipeline
+        if pipeline.as_json:
+            names = [key.name for key in pipeline.order]
+            return record_encoder(pipeline.entity_set.type).values(json_of((row,))[0], names)
         own = self.pipeline.property_columns
         appended = iter(row[len(row) - len(self.pipeline.appended) :])
         return tuple(

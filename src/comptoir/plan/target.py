@@ -9,13 +9,14 @@ from enum import StrEnum
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, Company, EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import (
     INVALID_URL,
     RECORD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     Refusal,
+    Situation,
 )
 from comptoir.messages import quoted, suggestion
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
@@ -40,6 +41,7 @@ class Resource(StrEnum):
     REFERENCE = "a reference"
     PROPERTY = "a single property"
     VALUE = "a raw value"
+    STREAM = "a stream"
 
 
 Key = tuple[tuple[str, Stored], ...]
@@ -62,12 +64,14 @@ class Target(msgspec.Struct, frozen=True):
 
     `entity_set` is the set of the records at the end of the path, after its `steps`. The key is
     either `key` or, for an alternate key, `alternate`; with `named` the path has the names of the
-    key's properties. `company_id` is a Guid, but the company may not exist.
+    key's properties. `company_id` is a Guid, but the company may not exist. `segment` is the name
+    that the path has for the set.
     """
 
     resource: Resource
     entity_set: EntitySet
     company_id: str | None
+    segment: str
     key: Stored | None = None
     alternate: Key = ()
     steps: tuple[PathStep, ...] = ()
@@ -90,7 +94,7 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
             "The key of a company must be its id, a Guid",
             f"Use {COMPANIES}(<guid>), without quotes.",
             target=COMPANIES,
-        )
+        ).in_situation(Situation.MALFORMED_KEY)
     return first.text.lower()
 
 
@@ -106,21 +110,24 @@ def resolve(
     companies = model.by_name[COMPANIES]
     rest = segments if company_id is None else segments[1:]
     if not rest and (at_root or company_id is None):
-        return Target(Resource.SERVICE, companies, company_id)
+        return Target(Resource.SERVICE, companies, company_id, companies.name)
     if company_id is not None and len(rest) == 1:
         simple = _simple(model, rest[0], company_id)
         if simple is not None:
             return simple
     if list(rest) == [_METADATA]:
-        return Target(Resource.METADATA, companies, company_id)
+        return Target(Resource.METADATA, companies, company_id, companies.name)
     if company_id is None:
         if rest[0].name != COMPANIES:
-            raise _not_found(segments, rest[0], (COMPANIES,))
+            refusal = _not_found(segments, rest[0], (COMPANIES,))
+            if rest[0].name in model.by_name:
+                refusal.in_situation(Situation.NO_COMPANY)
+            raise refusal
         return _Resolver(model, segments, companies, None).collection(rest[1:])
     entity_set = model.by_name.get(rest[0].name) if rest else None
     if entity_set is None or not entity_set.per_company:
         return _Resolver(model, segments, companies, None, company_id).record(rest)
-    resolver = _Resolver(model, segments, entity_set, company_id)
+    resolver = _Resolver(model, segments, entity_set, company_id, segment=rest[0].name)
     if rest[0].key is None:
         return resolver.collection(rest[1:])
     resolver.bind_key(rest[0].key)
@@ -133,11 +140,11 @@ def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
     if entity_set is None or not entity_set.per_company:
         return None
     if segment.key is None:
-        return Target(Resource.COLLECTION, entity_set, company_id)
+        return Target(Resource.COLLECTION, entity_set, company_id, segment.name)
     if len(segment.key) > 1 or segment.key[0].name is not None:
         return None
     key = _value(entity_set, entity_set.type.key_property, segment.key[0])
-    return Target(Resource.RECORD, entity_set, company_id, key)
+    return Target(Resource.RECORD, entity_set, company_id, segment.name, key)
 
 
 class _Resolver:
@@ -150,8 +157,10 @@ class _Resolver:
         entity_set: EntitySet,
         company_id: str | None,
         key: Stored | None = None,
+        segment: str = "",
     ) -> None:
         self._model = model
+        self._segment = segment or entity_set.name
         self._segments = segments
         self._company_id = company_id
         self._set = entity_set
@@ -175,7 +184,8 @@ class _Resolver:
                 return self._target(Resource.COUNT)
             if rest[0].name == "$ref":
                 return self._target(Resource.REFERENCES)
-        raise _not_found(self._segments, rest[0], ("$count", "$ref"))
+        refusal = _not_found(self._segments, rest[0], ("$count", "$ref"))
+        raise refusal.in_situation(Situation.KEY_AS_SEGMENT, set=self._segment)
 
     def record(self, rest: Sequence[Segment]) -> Target:
         """Resolve the segments after a record of the current set."""
@@ -190,14 +200,19 @@ class _Resolver:
         declared = entity_type.by_name.get(name)
         if parts is None and declared is not None:
             if len(rest) == 1:
-                return self._target(Resource.PROPERTY, declared)
-            if tuple(rest[1:]) == _VALUE:
+                resource = Resource.STREAM if declared.is_stream else Resource.PROPERTY
+                return self._target(resource, declared)
+            # a stream has no $value (OData URL Conventions 4.01, section 4.7)
+            if tuple(rest[1:]) == _VALUE and not declared.is_stream:
                 return self._target(Resource.VALUE, declared)
         if name == "$ref" and parts is None and len(rest) == 1:
             return self._target(Resource.REFERENCE)
         contained = self._model.contained(self._set)
         known = (*contained, *entity_type.related, *entity_type.by_name)
-        raise _not_found(self._segments, rest[0], known)
+        refusal = _not_found(self._segments, rest[0], known)
+        if "." in name:
+            refusal.in_situation(Situation.BOUND_ACTION)
+        raise refusal
 
     def _related(
         self,
@@ -210,6 +225,7 @@ class _Resolver:
             key = ((self._set.type.key, self._key),)
         self._steps = (*self._steps, PathStep(self._set, key or None, navigation))
         self._set = self._model.by_name[navigation.target]
+        self._segment = self._set.name
         self._key, self._alternate = None, ()
         if parts is not None:
             self.bind_key(parts)
@@ -219,7 +235,7 @@ class _Resolver:
 
     def _without_cast(self, rest: Sequence[Segment]) -> Sequence[Segment]:
         """The segments without a cast to the set's own type, which has no effect."""
-        if rest and rest[0] == Segment(f"{NAMESPACE}.{self._set.type.name}", None):
+        if rest and rest[0] == Segment(self._set.type.qualified_name, None):
             return rest[1:]
         return rest
 
@@ -228,6 +244,7 @@ class _Resolver:
             resource,
             self._set,
             self._company_id,
+            self._segment,
             self._key,
             self._alternate,
             self._steps,
@@ -248,7 +265,8 @@ def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str])
     if at.name not in known:
         remedy = suggestion(at.name, known) or remedy
     path = "/".join(segment.name for segment in segments)
-    return Refusal(RESOURCE_NOT_FOUND, f"There is no resource '{path[:200]}'", remedy)
+    refusal = Refusal(RESOURCE_NOT_FOUND, f"The resource '{path[:200]}' does not exist", remedy)
+    return refusal.in_situation(Situation.UNKNOWN_SEGMENT, segment=at.name, url="")
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
@@ -269,7 +287,7 @@ def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None
         INVALID_URL,
         f"({sent[:200]}) is not a key of {entity_set.name}",
         f"Use one of its keys, with all properties of the key: {keys}.",
-    )
+    ).in_situation(Situation.MALFORMED_KEY)
 
 
 def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
@@ -282,11 +300,12 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
             f"In a key of {entity_set.name}, {name} {rule}",
             f"Write {name}=…, without quotes." if part.quoted else f"Write {name}='…'.",
             target=name,
-        )
+        ).in_situation(Situation.MALFORMED_KEY)
     try:
         return declared.type.from_key(part.text)
     except ValueFault as fault:
-        raise fault.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name) from None
+        refusal = fault.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name)
+        raise refusal.in_situation(Situation.MALFORMED_KEY) from None
 
 
 RecordLookup = Generator[PagePlan, list[Row], Row | None]
@@ -325,7 +344,7 @@ class RecordPath(msgspec.Struct, frozen=True):
                 RECORD_NOT_FOUND,
                 f"{name} leads to no record",
                 f"Write to a record of {self.target.entity_set.name} by its key.",
-            )
+            ).in_situation(Situation.NO_RECORD, set=self.target.segment)
         return row
 
     def within(self) -> Generator[PagePlan, list[Row], Within | None]:
@@ -352,7 +371,9 @@ class RecordPath(msgspec.Struct, frozen=True):
             rows = yield PagePlan(pipeline, bounds, 1, values)
             row = rows[0] if rows else None
         if row is None and key:
-            raise record_not_found(entity_set, ", ".join(str(value) for _, value in key))
+            target, shown = self.target, ", ".join(str(value) for _, value in key)
+            segment = target.segment if entity_set is target.entity_set else entity_set.name
+            raise record_not_found(entity_set, shown, segment)
         return row
 
 
@@ -360,10 +381,10 @@ RecordAddress = Stored | RecordPath
 """A record by its key, or by a path that leads to it."""
 
 
-def record_not_found(entity_set: EntitySet, key: Stored) -> Refusal:
-    """404 for a key that no record of the set has."""
+def record_not_found(entity_set: EntitySet, key: Stored, segment: str) -> Refusal:
+    """404 for a key that no record of the set has; `segment` is its name in the path."""
     return Refusal(
         RECORD_NOT_FOUND,
         f"{entity_set.name} has no record with the key {quoted(str(key))}",
         f"List {entity_set.name} to find the existing keys.",
-    )
+    ).in_situation(Situation.NO_RECORD, set=segment)

@@ -17,7 +17,8 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from comptoir.edm.model import Company
-from comptoir.errors import INVALID_URL, LINK_EXPIRED, Refusal
+from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
+from comptoir.errors import INVALID_URL, LINK_EXPIRED, Refusal, Situation
 from comptoir.plan.read import Keyset, OrderKey
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
@@ -35,6 +36,22 @@ class SkipToken(msgspec.Struct, frozen=True):
     earlier: int
     keyset: Keyset
     now: str = ""
+
+
+class RecordToken(msgspec.Struct, frozen=True):
+    """A skip token that names the last record of a page by its key.
+
+    `sorted_by` is a digest of that record's sort values, empty if the key alone sorts the records.
+    Without it, a page after a record that has moved would skip records or repeat them.
+    """
+
+    key: Stored
+    sorted_by: str = ""
+
+    @property
+    def text(self) -> str:
+        """The token's text."""
+        return f"{self.key},{self.sorted_by}" if self.sorted_by else str(self.key)
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):
@@ -66,15 +83,38 @@ def decode_skip(text: str, query: Sequence[str], order: Sequence[OrderKey]) -> S
     """Read a skip token; raises `Refusal` (400) if it is damaged or belongs to another query."""
     content = _decode(text, _SKIP)
     if content is None:
-        raise _invalid_skip()
+        raise invalid_skip()
     checksum, earlier, keyset, now = content
     fits = len(keyset) == len(order) and all(
         key.nullable if value is None else isinstance(value, str) == key.text
         for value, key in zip(keyset, order, strict=True)
     )
     if not fits or checksum != _checksum(query, earlier, keyset, now):
-        raise _invalid_skip()
+        raise invalid_skip()
     return SkipToken(earlier, tuple(keyset), now)
+
+
+def record_token(order: Sequence[OrderKey], key: str, keyset: Keyset) -> RecordToken:
+    """The token of a record with these values of an order, one of which is that of the `key`."""
+    value = keyset[[each.name for each in order].index(key)]
+    if value is None:
+        raise LookupError(f"{key} is null")
+    return RecordToken(value, "" if len(order) == 1 else _checksum((), *keyset))
+
+
+def decode_record_token(
+    text: str, order: Sequence[OrderKey], key_type: PrimitiveType
+) -> RecordToken:
+    """Read the token of a record; raises `Refusal` (400) if it is damaged."""
+    key, comma, sorted_by = (text, "", "") if len(order) == 1 else text.rpartition(",")
+    if len(order) > 1 and not comma:
+        raise invalid_skip()
+    # a stored code may have another form than the type gives to those that clients send
+    stored_type = TEXT if isinstance(key_type, Text) else key_type
+    try:
+        return RecordToken(stored_type.from_text(key), sorted_by)
+    except ValueFault:
+        raise invalid_skip() from None
 
 
 def encode_delta(query: Sequence[str], company: Company, delta: Delta) -> str:
@@ -119,13 +159,14 @@ def expired_delta() -> Refusal:
     )
 
 
-def _invalid_skip() -> Refusal:
+def invalid_skip() -> Refusal:
+    """400: a skip token that the service did not issue for this query, or that is outdated."""
     return Refusal(
         INVALID_URL,
         "The $skiptoken is damaged or belongs to another query",
         "Follow @odata.nextLink unchanged, or start over without $skiptoken.",
         target="$skiptoken",
-    )
+    ).in_situation(Situation.LINK_GONE)
 
 
 def _encode(query: Sequence[str], *content: object) -> str:

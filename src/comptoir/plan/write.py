@@ -1,13 +1,17 @@
 """Writes bound to the model: the plans, and the bodies with their values checked."""
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
+from types import MappingProxyType
+from typing import ClassVar
 from uuid import uuid4
 
 import msgspec
+from typing_extensions import override
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
 from comptoir.edm.types import Guid, Stored, ValueFault, empty_fault
-from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal
+from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal, Situation
 from comptoir.jsonvalue import Json
 from comptoir.messages import quoted
 from comptoir.plan.target import RecordAddress, RecordPath
@@ -18,16 +22,25 @@ MOST_FAULTS = 20
 """The most faults of a body that a response lists."""
 
 
+class Unchanged(msgspec.Struct, frozen=True):
+    """A value that the record must have already, and the refusal if it has another one."""
+
+    value: Stored
+    refusal: Refusal
+
+
 class Body(msgspec.Struct, frozen=True):
     """The values of a body, in stored form, and the refusal for those that are not valid.
 
-    The refusal is raised only after the record and the precondition have been checked. With
-    `key_is_generated` no record can have the key yet.
+    The refusals are raised only after the record and the precondition have been checked. With
+    `key_is_generated` no record can have the key yet. `unchanged` are values that an update may
+    only repeat.
     """
 
     values: Mapping[str, Stored]
     refusal: Refusal | None
     key_is_generated: bool = False
+    unchanged: Mapping[str, Unchanged] = {}
 
 
 class Repeat(msgspec.Struct, frozen=True):
@@ -47,7 +60,8 @@ class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
     """A record to create for the principal `by`.
 
     If a record has the key already: `if_match` must match its tag, and `must_not_exist`
-    (`If-None-Match: *`) makes the refusal a 412 instead of a 409.
+    (`If-None-Match: *`) makes the refusal a 412 instead of a 409. The `related` records are created
+    together with it.
     """
 
     entity_set: EntitySet
@@ -57,6 +71,7 @@ class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
     if_match: EntityTags | None = None
     must_not_exist: bool = False
     repeat: Repeat | None = None
+    related: "tuple[RelatedPlan, ...]" = ()
 
     @property
     def key(self) -> Stored | None:
@@ -64,19 +79,30 @@ class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
         return self.body.values.get(self.entity_set.type.key)
 
 
+class RelatedPlan(msgspec.Struct, frozen=True):
+    """A record to create with another one, whose value of `own` is its value of `other`."""
+
+    own: str
+    other: str
+    plan: CreatePlan
+
+
 class _ChangePlan(msgspec.Struct, frozen=True, kw_only=True):
     """A write to an existing record by the principal `by`.
 
-    The record's tag must match `if_match` and must not match `if_none_match`.
+    The record's tag must match `if_match` and must not match `if_none_match`. `segment` is the name
+    that the path has for the set.
     """
 
     entity_set: EntitySet
+    segment: str
     company: Company
     address: RecordAddress
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
     repeat: Repeat | None = None
+    related: ClassVar[tuple[()]] = ()
 
     @property
     def key(self) -> Stored | None:
@@ -99,25 +125,38 @@ WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
 class BodyBinder:
-    """Binds one body to an entity type. Values that the service computes are ignored.
+    """Binds one body to an entity type, without the values that the service computes.
 
     With `ieee754`, Edm.Decimal values may be strings.
     """
 
+    _any_key = True
+    """Whether the body of a create may set a key that is a Guid."""
+
     def __init__(
-        self, entity_type: EntityType, body: dict[str, Json], *, ieee754: bool = False
+        self,
+        entity_type: EntityType,
+        body: dict[str, Json],
+        *,
+        ieee754: bool = False,
     ) -> None:
         self._type = entity_type
         self._body = body
         self._ieee754 = ieee754
+        self._unchanged: dict[str, Unchanged] = {}
         self._values: dict[str, Stored] = {}
         self._faults: list[Refusal] = []
 
-    def create(self, key: Stored | None = None, spare_key: str | None = None) -> Body:
+    def create(
+        self,
+        key: Stored | None = None,
+        spare_key: str | None = None,
+        given: Set[str] = frozenset(),
+    ) -> Body:
         """Bind the body of a create.
 
         `key` replaces the key in the body. If there is neither, a Guid key is `spare_key`, or else
-        a new Guid.
+        a new Guid. The properties `given` get their values later.
         """
         entity_type, values = self._type, self._values
         key_type = entity_type.key_property.type
@@ -133,7 +172,7 @@ class BodyBinder:
         elif entity_type.key in values and key_type.is_blank_key(values[entity_type.key]):
             # an empty key counts as omitted
             del values[entity_type.key]
-        self._check_required({*self._body, *values})
+        self._check_required({*self._body, *values, *given})
         generates = entity_type.key not in values and isinstance(key_type, Guid)
         if generates:
             values[entity_type.key] = spare_key or str(uuid4())
@@ -157,38 +196,52 @@ class BodyBinder:
                 if len(self._faults) >= MOST_FAULTS:
                     break
                 self._faults.append(self._unknown(name))
-            elif self._is_ignored(declared, creating=creating):
-                continue
-            elif value is None and declared.required:
-                self._fault(f"{name} must not be null", "Send a value for it.", name)
+            elif not self._type.accepts(declared, creating=creating, any_key=self._any_key):
+                self._keep(declared, value, creating=creating)
             else:
                 try:
                     edm_type = declared.type
                     read = edm_type.from_ieee754_json if ieee754 else edm_type.from_json
                     stored = read(value)
                 except ValueFault as fault:
-                    self._faults.append(fault.refusal(BAD_REQUEST, name, name))
+                    refusal = self._refused(declared, value, fault)
+                    if edm_type.narrows and isinstance(value, str) and not creating:
+                        self._unchanged[name] = Unchanged(value, refusal)
+                    else:
+                        self._faults.append(refusal)
                     continue
                 if declared.required and stored == edm_type.default:
-                    self._faults.append(empty_fault().refusal(PARAM_NOT_PROVIDED, name, name))
+                    self._faults.append(self._missing(declared, empty_fault().problem))
                 self._values[name] = stored
 
-    def _is_ignored(self, declared: Property, *, creating: bool) -> bool:
-        if declared.modified_at:
-            return not (creating and declared.kept_on_create)
-        return declared.name == self._type.key and not creating
+    def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
+        """Bind or refuse a value that only the service sets; this ignores it."""
 
     def _check_required(self, sent: Set[str]) -> None:
         self._faults += [
-            Refusal(
-                PARAM_NOT_PROVIDED,
-                f"{each.name} is required",
-                "Send a value for it.",
-                target=each.name,
-            )
-            for each in self._type.properties
-            if each.required and each.name not in sent
+            self._missing(each, "is required")
+            for each in self._type.required
+            if each.name not in sent
         ]
+
+    def _refused(self, declared: Property, value: Json, fault: ValueFault) -> Refusal:
+        """The refusal of a value that its type does not accept."""
+        name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
+        if value is None:
+            remedy = "Send a value for it." if declared.required else fault.remedy
+            refusal = Refusal(BAD_REQUEST, f"{name} must not be null", remedy, target=name)
+            return refusal.in_situation(Situation.NULL_VALUE, **facts)
+        refusal = fault.refusal(BAD_REQUEST, name, name)
+        if fault.situation is None:
+            edm_type = declared.type.edm_name.removeprefix("Edm.")
+            return refusal.in_situation(Situation.WRONG_TYPE, type=edm_type)
+        return refusal.in_situation(fault.situation, **facts, **fault.facts)
+
+    def _missing(self, declared: Property, problem: str) -> Refusal:
+        name = declared.name
+        return Refusal(
+            PARAM_NOT_PROVIDED, f"{name} {problem}", "Send a value for it.", target=name
+        ).in_situation(Situation.NO_VALUE, field=declared.caption, table=self._type.caption)
 
     def _unknown(self, name: str) -> Refusal:
         if name in self._type.related:
@@ -199,7 +252,7 @@ class BodyBinder:
             )
         return unknown_name(
             self._type.name, "property", name, self._type.by_name, name[:100], error=BAD_REQUEST
-        )
+        ).in_situation(Situation.UNKNOWN_PROPERTY, name=name, type=self._type.qualified_name)
 
     def _fault(self, problem: str, remedy: str, target: str) -> None:
         self._faults.append(Refusal(BAD_REQUEST, problem, remedy, target=target))
@@ -212,4 +265,41 @@ class BodyBinder:
                 ErrorDetail(each.error.code, each.message, each.target or "")
                 for each in self._faults[:MOST_FAULTS]
             )
-        return Body(self._values, refusal, key_is_generated)
+        return Body(self._values, refusal, key_is_generated, self._unchanged)
+
+
+class RefusingBinder(BodyBinder):
+    """Refuses values that the service computes, also the generated key of a create."""
+
+    _any_key = False
+
+    @override
+    def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
+        self._faults.append(_read_only(declared))
+
+
+class RepeatingBinder(RefusingBinder):
+    """Accepts values that the service computes in updates that repeat what the record has."""
+
+    @override
+    def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
+        refusal = _read_only(declared)
+        if not creating:
+            with suppress(ValueFault):
+                stored = declared.type.from_json(value)
+                self._unchanged[declared.name] = Unchanged(stored, refusal)
+                return
+        self._faults.append(refusal)
+
+
+BINDERS: Mapping[str, type[BodyBinder]] = MappingProxyType(
+    {"ignored": BodyBinder, "refused": RefusingBinder, "unchanged": RepeatingBinder}
+)
+"""How bodies are bound, by what becomes of values that the service computes."""
+
+
+def _read_only(declared: Property) -> Refusal:
+    name = declared.name
+    return Refusal(
+        BAD_REQUEST, f"{name} is read-only", "Remove it from the body.", target=name
+    ).in_situation(Situation.READ_ONLY, field=name)

@@ -66,10 +66,14 @@ _ORDER = (
 
 
 class ExpandLimits(msgspec.Struct, frozen=True):
-    """The bounds of one `$expand`: all items, with nested ones, and levels of nesting."""
+    """The bounds of one `$expand`: all items, with nested ones, and levels of nesting.
+
+    `unsupported` are options that an item may not have.
+    """
 
     items: int = 100
     depth: int = 5
+    unsupported: frozenset[str] = frozenset()
 
 
 DEFAULT_EXPAND_LIMITS = ExpandLimits()
@@ -124,14 +128,18 @@ def parse_expand(
 
 def within(refusal: Refusal, position: int) -> Refusal:
     """The refusal of a nested option, whose value begins at `position`, as one of `$expand`."""
-    return Refusal(
+    outer = Refusal(
         refusal.error,
         refusal.problem,
         refusal.remedy,
         target=EXPAND,
         column=position + (refusal.column or 1),
         details=refusal.details,
+        headers=refusal.headers,
     )
+    if refusal.situation is None:
+        return outer
+    return outer.in_situation(refusal.situation, **refusal.facts)
 
 
 class _ItemOptions(NamedTuple):
@@ -289,6 +297,8 @@ class _ExpandReader(OptionReader):
             if text is not None:
                 read = VALUE_READERS.get(name)
                 position = given.positions[name]
+                if name in self._limits.unsupported:
+                    raise self.unsupported(name, position)
                 values[name] = text if read is None else read(name, text, EXPAND, position)
         return query_options(values, self._aliases)
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from comptoir.errors import ISOLATION_NOT_SUPPORTED, NOT_ACCEPTABLE, Refusal
+from comptoir.errors import ISOLATION_NOT_SUPPORTED, NOT_ACCEPTABLE, Refusal, Situation
 from comptoir.messages import quoted
 from comptoir.refusals import invalid_value
 
@@ -40,6 +40,9 @@ ACCESS = (_INTENT, _TOKEN)
 MINIMAL = "minimal"
 REPRESENTATION = "representation"
 
+ISOLATION = (b"isolation", b"odata-isolation")
+"""The names of the header by which the requests of a batch are one transaction."""
+
 _QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
 _QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _PART = re.compile(rf'[^",;]*(?:{_QUOTED}[^",;]*)*', re.DOTALL)
@@ -51,6 +54,8 @@ _OLD_VERSIONS = (
     (b"maxdataserviceversion", "MaxDataServiceVersion"),
     (b"dataserviceversion", "DataServiceVersion"),
 )
+_OF_VERSIONS = frozenset({b"odata-version", b"odata-maxversion", *dict(_OLD_VERSIONS)})
+_OF_ISOLATION = frozenset(ISOLATION)
 _TOKEN_FORM = re.compile(rb"\s*([0-9a-f]{1,32})\.([0-9]{1,18})\s*")
 _SHORT_FORMATS: Mapping[str, str] = MappingProxyType(
     {"json": JSON, "xml": "application/xml", "atom": "application/atom+xml"}
@@ -170,6 +175,10 @@ class EntityTags(msgspec.Struct, frozen=True):
         return self.any or opaque in self.opaque
 
 
+ANY_TAG = EntityTags(any=True, opaque=frozenset())
+"""The tags of `*`, which every record has."""
+
+
 def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
     """The tags of `If-Match` or `If-None-Match`; None if the header is not sent.
 
@@ -179,7 +188,7 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
     if value is None:
         return None
     if value.strip() == b"*":
-        return EntityTags(any=True, opaque=frozenset())
+        return ANY_TAG
     tags: set[str] = set()
     position = 0
     while True:
@@ -198,7 +207,8 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
         'Send *, or entity tags such as W/"…" separated by commas. Send @odata.etag as it was '
         "received, including the quotes."
     )
-    raise invalid_value(header, value.decode("latin-1"), remedy)
+    refusal = invalid_value(header, value.decode("latin-1"), remedy)
+    raise refusal.in_situation(Situation.MALFORMED_TAG) if name == b"if-match" else refusal
 
 
 def entity_tag(text: str) -> EntityTags | None:
@@ -215,6 +225,8 @@ def check_versions(headers: Headers) -> None:
     `OData-Version` is 4.0 or 4.01, `OData-MaxVersion` 4.0 or later (OData Protocol 4.01, 8.1.5 and
     8.2.7). Clients of OData 2.0 and 3.0 send their version in other headers.
     """
+    if _OF_VERSIONS.isdisjoint(headers):
+        return
     version, highest = headers.get(b"odata-version"), headers.get(b"odata-maxversion")
     if version is not None and version != b"4.0" and _version(version) not in _SUPPORTED_VERSIONS:
         raise _unsupported_version("OData-Version", version)
@@ -227,9 +239,16 @@ def check_versions(headers: Headers) -> None:
                 _check_highest(title, headers[name])
 
 
+def asks_for_snapshot(headers: Headers) -> bool:
+    """Whether a request asks for a snapshot (OData Protocol 4.01, 8.2.6)."""
+    return any(headers.get(name, b"").strip().lower() == b"snapshot" for name in ISOLATION)
+
+
 def check_isolation(headers: Headers) -> None:
     """Raise `Refusal` (412) for a request that asks for a snapshot (OData Protocol 4.01, 8.2.6)."""
-    for name in (b"isolation", b"odata-isolation"):
+    if _OF_ISOLATION.isdisjoint(headers):
+        return
+    for name in ISOLATION:
         if name in headers:
             header, value = name.decode().title(), headers[name].decode("latin-1")
             raise Refusal(
@@ -310,6 +329,16 @@ def response_format(headers: Headers, option: str | None = None) -> Format:
     return DEFAULT if accept is None else _accepted(accept)
 
 
+def spaced_format(headers: Headers, option: str | None = None) -> Format:
+    """As `response_format`, with a space before each parameter of the media type."""
+    return _spaced(response_format(headers, option))
+
+
+@lru_cache
+def _spaced(form: Format) -> Format:
+    return msgspec.structs.replace(form, media_type=form.media_type.replace(b";", b"; "))
+
+
 def preferred_media_type(
     headers: Headers, offered: Sequence[str], option: str | None = None
 ) -> str:
@@ -330,6 +359,12 @@ def preferred_media_type(
         problem = f"The resource has none of the formats in {target}"
         raise Refusal(NOT_ACCEPTABLE, problem, f"Accept {' or '.join(offered)}.", target=target)
     return best
+
+
+def prefers_html(headers: Headers) -> bool:
+    """Whether `Accept` prefers HTML to JSON, as browsers do."""
+    ranges = elements(headers.get(b"accept", b"").decode("latin-1"))
+    return _quality_of("text/html", ranges) > _quality_of(JSON, ranges)
 
 
 def _quality_of(offered: str, ranges: Sequence[Element]) -> float:
@@ -394,6 +429,20 @@ def _check_charset(accepted: bytes) -> None:
         problem = "Responses are in UTF-8, which Accept-Charset excludes"
         remedy = "Add utf-8, or omit Accept-Charset."
         raise Refusal(NOT_ACCEPTABLE, problem, remedy, target="Accept-Charset")
+
+
+def asks_for_json(headers: Headers) -> bool:
+    """Whether `Accept` names JSON; a range such as `*/*` does not."""
+    ranges = elements(headers.get(b"accept", b"").decode("latin-1"))
+    return any(each.name == JSON and quality(each) > 0 for each in ranges)
+
+
+@cached
+def preferred_language(accepted: bytes) -> str:
+    """The language, without its region, that `Accept-Language` names first or prefers."""
+    found = elements(accepted.decode("latin-1"))
+    best = max(found, key=quality, default=None)
+    return "" if best is None else best.name.partition("-")[0]
 
 
 class JsonParameters(msgspec.Struct, frozen=True):
@@ -506,11 +555,13 @@ def _seen(sent: bytes) -> Seen:
 class Preferences(msgspec.Struct, frozen=True):
     """The supported preferences of a request (RFC 7240; OData Protocol 4.01, 8.2.8).
 
-    `returns` is `minimal` or `representation`; `max_page_size` is in records, at least 1;
-    `prefixed` has the names that were sent in the form of OData 4.0, with `odata.`.
+    `returns` is `minimal` or `representation`; `no_content` is the preference
+    `return-no-content` of OData 3.0; `max_page_size` is in records, at least 1; `prefixed` has the
+    names that were sent in the form of OData 4.0, with `odata.`.
     """
 
     returns: str | None = None
+    no_content: bool = False
     max_page_size: int | None = None
     track_changes: bool = False
     continue_on_error: bool | None = None
@@ -571,6 +622,7 @@ def parse_preferences(prefer: bytes) -> Preferences:
     named = given | {name: given[_ODATA + name] for name in prefixed}
     return Preferences(
         returns=_one_of(named, "return", MINIMAL, REPRESENTATION),
+        no_content="return-no-content" in named,
         max_page_size=_whole(named.get("maxpagesize", "")) or None,
         track_changes="track-changes" in named,
         continue_on_error=_flag(named, "continue-on-error"),

@@ -1,7 +1,7 @@
 """System query options (OData URL Conventions 4.01, section 5.1) and parameter aliases."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from urllib.parse import quote, unquote_to_bytes
 
@@ -39,6 +39,8 @@ SHELL_HINT = (
 )
 """The remedy for an option without a name: in double quotes a shell replaces `$filter`."""
 
+_VERSION = "$schemaversion"
+
 LARGEST = 2**53
 """The value of any larger number, since tables have fewer records."""
 
@@ -51,7 +53,8 @@ class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
     """The decoded system options of a request; None for those that are not given.
 
     `aliases` are the parameter aliases, as pairs of a name without the `@` and a text. `given` has
-    the names of the given system options. Both keep the order of the request.
+    the names of the given system options, without `$schemaversion`, which belongs to any resource.
+    Both keep the order of the request.
     """
 
     filter: str | None = None
@@ -68,6 +71,7 @@ class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
     apply: str | None = None
     format: str | None = None
     id: str | None = None
+    schemaversion: str | None = None
     aliases: tuple[tuple[str, str], ...] = ()
     given: tuple[str, ...] = ()
 
@@ -120,7 +124,9 @@ def _invalid(name: str, text: str, remedy: str, target: str, position: int | Non
     return invalid_value(name, text, remedy, error=INVALID_URL, target=target, position=position)
 
 
-VALUE_READERS: Mapping[str, Callable[[str, str, str, int | None], int | bool]] = {
+_Reader = Callable[[str, str, str, int | None], int | bool | str]
+
+VALUE_READERS: Mapping[str, _Reader] = {
     "$count": _boolean,
     "$index": _unsupported,
     "$levels": _misplaced_levels,
@@ -131,47 +137,70 @@ VALUE_READERS: Mapping[str, Callable[[str, str, str, int | None], int | bool]] =
 """Readers of the options that are not texts; they take the arguments of `whole_number`."""
 
 
-def parse_options(query: str) -> QueryOptions:
-    """The system options and aliases of a query string, in which `+` is a space.
+class OptionParser:
+    """Parses the query strings of requests.
 
-    Names of system options may lack the `$`, and their case does not matter. Other options are
-    ignored, and so are empty ones (`&&`). Raises `Refusal`: 400 for an option that is unknown,
-    repeated, without a value or malformed, 501 for one that is not supported.
+    `versions` are the values of `$schemaversion`; without any, it is not supported, and neither are
+    the options `unsupported`.
     """
-    if not query:
-        return NO_OPTIONS
-    return _parsed_long(query) if len(query) > LONG else _parsed(query)
+
+    def __init__(self, versions: Collection[str] = (), unsupported: Collection[str] = ()) -> None:
+        self._readers: dict[str, _Reader] = {**VALUE_READERS}
+        self._readers.update(dict.fromkeys(unsupported, _unsupported))
+        if versions:
+            self._readers[_VERSION] = _one_of(versions)
+        self._parsed = lru_cache(CACHED_QUERIES)(self._parse)
+        self._parsed_long = lru_cache(CACHED_LONG_QUERIES)(self._parse)
+
+    def parse(self, query: str) -> QueryOptions:
+        """The system options and aliases of a query string, in which `+` is a space.
+
+        Names of system options may lack the `$`, and their case does not matter. Other options are
+        ignored, and so are empty ones (`&&`). Raises `Refusal`: 400 for an option that is unknown,
+        repeated, without a value or malformed, 501 for one that is not supported.
+        """
+        if not query:
+            return NO_OPTIONS
+        return self._parsed_long(query) if len(query) > LONG else self._parsed(query)
+
+    def _parse(self, query: str) -> QueryOptions:
+        values: dict[str, object] = {}
+        aliases: dict[str, str] = {}
+        for part in query.split("&"):
+            if not part:
+                continue
+            raw_name, _, raw_value = part.partition("=")
+            name = system_name(raw_name)
+            if name is None:
+                if "@" in raw_name or "%40" in raw_name:
+                    _add_alias(aliases, _decoded(raw_name), raw_value)
+                continue
+            if name in values:
+                raise given_twice(name)
+            if name == "$search" and ";" in raw_value:
+                _refuse_semicolons(raw_value)
+            text = _decoded(raw_value, name)
+            read = self._readers.get(name)
+            if read is not None:
+                values[name] = read(name, text, name, None)
+            elif text:
+                values[name] = text
+            else:
+                raise _empty(name)
+        return query_options(values, tuple(aliases.items()))
 
 
-def _parse(query: str) -> QueryOptions:
-    values: dict[str, object] = {}
-    aliases: dict[str, str] = {}
-    for part in query.split("&"):
-        if not part:
-            continue
-        raw_name, _, raw_value = part.partition("=")
-        name = system_name(raw_name)
-        if name is None:
-            if "@" in raw_name or "%40" in raw_name:
-                _add_alias(aliases, _decoded(raw_name), raw_value)
-            continue
-        if name in values:
-            raise given_twice(name)
-        if name == "$search" and ";" in raw_value:
-            _refuse_semicolons(raw_value)
-        text = _decoded(raw_value, name)
-        read = VALUE_READERS.get(name)
-        if read is not None:
-            values[name] = read(name, text, name, None)
-        elif text:
-            values[name] = text
-        else:
-            raise _empty(name)
-    return query_options(values, tuple(aliases.items()))
+def _one_of(versions: Collection[str]) -> _Reader:
+    """The reader of `$schemaversion`."""
+    remedy = f"Send {' or '.join(sorted(versions))}, or remove it."
 
+    def read(name: str, text: str, target: str, position: int | None = None) -> str:
+        version = text.strip(" \t")
+        if version not in versions:
+            raise _invalid(name, text, remedy, target, position)
+        return version
 
-_parsed = lru_cache(CACHED_QUERIES)(_parse)
-_parsed_long = lru_cache(CACHED_LONG_QUERIES)(_parse)
+    return read
 
 
 _PHRASE_OR_SEMICOLON = re.compile(
@@ -204,7 +233,7 @@ def query_options(
     """The options with these values, which have the option's name with the `$` as key."""
     if not values and not aliases:
         return NO_OPTIONS
-    content = {**values, "$given": tuple(values)}
+    content = {**values, "$given": tuple([name for name in values if name != _VERSION])}
     if aliases:
         content["$aliases"] = aliases
     return msgspec.convert(content, QueryOptions)
@@ -233,6 +262,9 @@ def system_name(name: str) -> str | None:
 
 _TOKENS = frozenset({"$deltatoken", "$skiptoken"})
 
+_SERVER_PAGING = "aid=FIN"
+"""Marks the links to next pages of Business Central."""
+
 
 def continued(query: str, *tokens: tuple[str, str]) -> str:
     """The query string of a following page: `query` with its tokens replaced by others."""
@@ -241,8 +273,27 @@ def continued(query: str, *tokens: tuple[str, str]) -> str:
     return "&".join([*others, *(f"{name}={token}" for name, token in tokens)])
 
 
+def continued_after(query: str, rows: int, *tokens: tuple[str, str]) -> str:
+    """The query string of the page after one of `rows` records, as Business Central writes it.
+
+    It begins with `aid=FIN`, has other tokens, lacks `$skip`, and its `$top` is the number of the
+    records that are left.
+    """
+    others: list[str] = []
+    for part in query.split("&"):
+        raw_name, _, raw_value = part.partition("=")
+        name = system_name(raw_name) if part else None
+        if name == "$top":
+            left = whole_number(name, _decoded(raw_value, name), name) - rows
+            others.append(f"{name}={left}")
+        elif name != "$skip" and part not in ("", _SERVER_PAGING):
+            others.append(part)
+    quoted_tokens = [(name, quote(token, safe=",")) for name, token in tokens]
+    return f"{_SERVER_PAGING}&{continued('&'.join(others), *quoted_tokens)}"
+
+
 def query_string(options: QueryOptions) -> str:
-    """The query string that `parse_options` reads as these options."""
+    """The query string that `OptionParser` reads as these options."""
     values: list[tuple[str, str]] = []
     for name in options.given:
         value: object = getattr(options, name[1:])

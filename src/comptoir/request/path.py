@@ -2,17 +2,21 @@
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import INVALID_URL, Refusal, Situation
 from comptoir.messages import quoted
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
     r"(?:([A-Za-z_]\w*)=)?(?:'([^']*(?:''[^']*)*)'(?!')|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
 )
+# most records are read by a key like this, which no other expression needs to look at
+_PLAIN_KEY = re.compile(r"([A-Za-z_]\w*)\(([\w-]+)\)", re.ASCII)
+_GUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
 _CLOSE_QUOTE = "Close the quote, and double a quote inside a text: ('O''Neil')."
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
@@ -63,9 +67,27 @@ def parse_path(path: str) -> tuple[Segment, ...]:
         return ()
     path = path.removesuffix("/")
     texts = _split(path) if "'" in path or "%27" in path else path.split("/")
-    return tuple(
-        [_cached(text) if len(text) <= LONGEST_CACHED else _segment(text) for text in texts]
-    )
+    try:
+        return tuple(
+            [_cached(text) if len(text) <= LONGEST_CACHED else _segment(text) for text in texts]
+        )
+    except Refusal as refusal:
+        for before, text in pairwise(texts):
+            if _GUID.fullmatch(text) is not None and "(" not in before:
+                raise refusal.in_situation(Situation.KEY_AS_SEGMENT, set=before[:200]) from None
+        raise
+
+
+def first_segment(path: str) -> tuple[Segment | None, str]:
+    """The first segment of a percent-encoded path, None without one, and the path after it.
+
+    Raises `Refusal` (400) as `parse_path` does.
+    """
+    text = _split(path.removeprefix("/"))[0]
+    rest = path.removeprefix("/")[len(text) :]
+    if not text:
+        return None, rest
+    return (_cached(text) if len(text) <= LONGEST_CACHED else _segment(text)), rest
 
 
 def _split(path: str) -> list[str]:
@@ -82,6 +104,9 @@ def _split(path: str) -> list[str]:
 
 
 def _segment(text: str) -> Segment:
+    plain = _PLAIN_KEY.fullmatch(text)
+    if plain is not None:
+        return Segment(plain[1], (KeyPart(None, plain[2], quoted=False),))
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
@@ -135,10 +160,10 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     is_last = False
     while not is_last:
         if len(parts) == MOST_PARTS:
-            raise _malformed(segment, f"A key has up to {MOST_PARTS} parts.")
+            raise _malformed_key(segment, f"A key has up to {MOST_PARTS} parts.")
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise _malformed(segment, _key_remedy(segment))
+            raise _malformed_key(segment, _key_remedy(segment))
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
@@ -148,8 +173,12 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
         is_last = not comma
     names = [part.name for part in parts]
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
-        raise _malformed(segment, "Give each part of the key its own name: (a='1',b='2').")
+        raise _malformed_key(segment, "Give each part of the key its own name: (a='1',b='2').")
     return tuple(parts)
+
+
+def _malformed_key(segment: str, remedy: str) -> Refusal:
+    return _malformed(segment, remedy).in_situation(Situation.MALFORMED_KEY)
 
 
 def _malformed(segment: str, remedy: str, problem: str = "is malformed") -> Refusal:

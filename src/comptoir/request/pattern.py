@@ -24,12 +24,13 @@ Ranges = tuple[tuple[int, int], ...]
 class PatternFault(Exception):  # noqa: N818 - a fault of a client's pattern
     """A faulty pattern; `unsupported` if ECMAScript allows the `construct` in it.
 
-    The message completes "The pattern …".
+    `position` is that of the construct in the pattern.
     """
 
     def __init__(self, construct: str, position: int, *, unsupported: bool = False) -> None:
-        super().__init__(f"has {construct} at its character {position + 1}.")
+        super().__init__(construct)
         self.construct = construct
+        self.position = position
         self.unsupported = unsupported
 
 

@@ -1,15 +1,22 @@
 """Bodies of writes: a JSON object of properties (OData JSON Format 4.01, section 4.5)."""
 
-import json
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import cast
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, UNSUPPORTED_MEDIA_TYPE, Refusal
+from comptoir.errors import (
+    BAD_REQUEST,
+    NOT_IMPLEMENTED,
+    UNSUPPORTED_MEDIA_TYPE,
+    Check,
+    Refusal,
+    Situation,
+)
 from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import quoted
-from comptoir.refusals import given_twice, invalid_value
+from comptoir.refusals import given_twice, invalid_value, limit_exceeded
 from comptoir.request.headers import (
     JSON,
     EntityTags,
@@ -29,6 +36,12 @@ _UNSUPPORTED = ("bind", "delta")
 
 _TAGS = ("@odata.etag", "@etag")
 """The tag of a record in its JSON, as OData 4.0 and 4.01 name it."""
+
+MOST_VALUES = 100_000
+"""The most values in a body of more than `UNCOUNTED_BYTES`."""
+
+UNCOUNTED_BYTES = 1 << 20
+"""The length up to which the values of a body need no limit of their own."""
 
 _ENDS_OF_NAMES = (b'":', b" :", b"\t:", b"\n:", b"\r:")
 """Bytes before the value of each member of an object; elsewhere they occur only in texts."""
@@ -68,14 +81,33 @@ def parse_object(body: bytes) -> dict[str, Json]:
     JSON and for a name that is given twice, 400 or 501 for control information that would change
     the meaning of the operation.
     """
+    try:
+        return _parsed_object(body)
+    except Refusal as refusal:
+        raise refusal.by(Check.SYNTAX) from None
+
+
+def _parsed_object(body: bytes) -> dict[str, Json]:
     value = _decoded(body)
     if not isinstance(value, dict):
         remedy = 'Send an object such as {"displayName": "…"}.'
-        raise Refusal(BAD_REQUEST, f"The body is {json_type(value)}, not a JSON object", remedy)
+        problem = f"The body is {json_type(value)}, not a JSON object"
+        raise Refusal(BAD_REQUEST, problem, remedy).in_situation(
+            Situation.NO_OBJECT, node="StartArray" if isinstance(value, list) else "PrimitiveValue"
+        )
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
-        _check_names(body)
-    annotations = [name for name in value if "@" in name]
-    for name in annotations:
+        name = repeated(MEMBERS.decode(body))
+        if name is not None:
+            raise given_twice(quoted(name), error=BAD_REQUEST, target=name[:80])
+    return without_annotations(value)
+
+
+def without_annotations(value: dict[str, Json]) -> dict[str, Json]:
+    """The members of an object without control information.
+
+    Raises `Refusal` (400, 501) for that which would change the meaning of the operation.
+    """
+    for name in [name for name in value if "@" in name]:
         annotated, _, term = name.rpartition("@")
         term = term.lower().removeprefix("odata.")
         if term in _WRITE_ANNOTATIONS:
@@ -87,6 +119,23 @@ def parse_object(body: bytes) -> dict[str, Json]:
             )
         del value[name]
     return value
+
+
+def check_values(body: bytes, most: int = MOST_VALUES) -> None:
+    """Raise `Refusal` (400) for a long body with too many values, before it is decoded.
+
+    A decoded value may need thirty times the memory of its text, so this is for bodies of more than
+    `UNCOUNTED_BYTES`. A long text is a single value.
+    """
+    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    is_many = unescaped.count(b'"') > 4 * most
+    if not is_many:
+        outside = b"".join(unescaped.split(b'"')[::2])
+        is_many = sum(map(outside.count, (b",", b"[", b"{"))) > most
+    if is_many:
+        raise limit_exceeded(
+            "The body", most, "values", "Send fewer records at once.", error=BAD_REQUEST
+        )
 
 
 def tag_within(body: bytes) -> EntityTags | None:
@@ -116,39 +165,47 @@ def tag_within(body: bytes) -> EntityTags | None:
     return tag
 
 
-def _check_names(body: bytes) -> None:
-    """Raise `Refusal` (400) for a name that is twice in the outermost object.
+class MemberName:
+    """The name of a member of a JSON object; a dict keeps two members of the same name."""
 
-    This is slow. It is called only for bodies with more ends of names than names.
-    """
-    members: list[tuple[str, str]] = []
+    __slots__ = ("text",)
 
-    def keep(pairs: list[tuple[str, str]]) -> None:
-        # the outermost object ends last
-        members[:] = pairs
+    def __init__(self, text: str) -> None:
+        self.text = text
 
-    try:
-        json.loads(body, object_pairs_hook=keep, parse_int=str, parse_float=str)
-    except RecursionError:
-        # this parser's limit is lower than msgspec's
-        raise _too_deep() from None
+
+def _member_name(_: type, text: str) -> MemberName:
+    return MemberName(text)
+
+
+MEMBERS = msgspec.json.Decoder(dict[MemberName, msgspec.Raw], dec_hook=_member_name)
+"""Decodes the members of a JSON object, including those that are given twice."""
+
+
+def repeated(names: Iterable[MemberName]) -> str | None:
+    """The first name that is given twice."""
     seen: set[str] = set()
-    for name, _ in members:
-        if name in seen:
-            raise given_twice(quoted(name), error=BAD_REQUEST, target=name[:80])
-        seen.add(name)
+    for name in names:
+        if name.text in seen:
+            return name.text
+        seen.add(name.text)
+    return None
 
 
 def _decoded(body: bytes) -> Json:
     if not body.strip():
-        raise Refusal(BAD_REQUEST, "The body is empty", "Send a JSON object.")
+        raise Refusal(BAD_REQUEST, "The body is empty", "Send a JSON object.").in_situation(
+            Situation.NO_OBJECT, node="EndOfInput"
+        )
+    if len(body) > UNCOUNTED_BYTES:
+        check_values(body)
     try:
         return cast("Json", _DECODER.decode(body))
     except UnicodeDecodeError as fault:
         problem = f"The body is not UTF-8 at byte {fault.start}"
-        raise Refusal(BAD_REQUEST, problem, "Encode it as UTF-8.") from None
+        raise _not_json(problem, "Encode it as UTF-8.") from None
     except msgspec.DecodeError as fault:
-        raise Refusal(BAD_REQUEST, f"{json_fault(fault)} in the body", "Correct it.") from None
+        raise _not_json(f"{json_fault(fault)} in the body", "Correct it.") from None
     except RecursionError:
         raise _too_deep() from None
     except (InvalidOperation, ValueError):
@@ -160,6 +217,11 @@ def json_fault(fault: msgspec.DecodeError) -> str:
     """The problem of a text that is not JSON."""
     reason = str(fault).removeprefix("JSON is malformed: ")
     return f"Malformed JSON ({reason[:1].lower()}{reason[1:]})"
+
+
+def _not_json(problem: str, remedy: str) -> Refusal:
+    refusal = Refusal(BAD_REQUEST, problem, remedy)
+    return refusal.in_situation(Situation.MALFORMED_JSON)
 
 
 def _too_deep() -> Refusal:

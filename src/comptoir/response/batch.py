@@ -45,10 +45,11 @@ class GroupReply(msgspec.Struct, frozen=True):
 Replies = AsyncGenerator[Reply | GroupReply, None]
 
 
-async def json_body(replies: Replies) -> Pieces:
+async def json_body(replies: Replies, *, null_ids: bool) -> Pieces:
     """The body in JSON (OData JSON Format 4.01, section 19.5).
 
-    The responses of a group carry its name; an unnamed group, a change set, gets a name.
+    The responses of a group carry its name; an unnamed group, a change set, gets a name. The
+    response to a request without an id has none either, or null.
     """
     yield b'{"responses":['
     separator = b""
@@ -65,20 +66,20 @@ async def json_body(replies: Replies) -> Pieces:
             for member in members:
                 yield separator
                 separator = b","
-                async with aclosing(_json_member(member, group)) as written:
+                async with aclosing(_json_member(member, group, null_ids=null_ids)) as written:
                     async for piece in written:
                         yield piece
     yield b"]}"
 
 
-async def _json_member(reply: Reply, group: str | None) -> Pieces:
+async def _json_member(reply: Reply, group: str | None, *, null_ids: bool) -> Pieces:
     response = reply.response
     headers: dict[str, str] = {}
     for name, value in response.headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    members: dict[str, str | int | dict[str, str]] = {}
-    if reply.id is not None:
+    members: dict[str, str | int | dict[str, str] | None] = {}
+    if reply.id is not None or null_ids:
         members["id"] = reply.id
     if group is not None:
         members["atomicityGroup"] = group

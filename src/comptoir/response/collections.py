@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, Company, EntitySet
+from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.record_json import struct_of
 from comptoir.edm.types import Stored, Wire
 from comptoir.plan.pages import Page
 from comptoir.plan.read import Column, Row
@@ -15,11 +16,12 @@ from comptoir.response.records import (
     NONE,
     SELF_EVIDENT,
     Extras,
+    JsonWriter,
     RecordWriter,
     context_url,
-    struct_of,
     wire_form,
 )
+from comptoir.response.root import Root
 
 _encode = msgspec.json.Encoder().encode
 
@@ -37,13 +39,13 @@ class ResultWriter:
 
     def __init__(
         self,
-        base_url: str,
+        root: Root,
         entity_set: EntitySet,
         form: Format,
         columns: Sequence[Column],
         shown: frozenset[str] | None,
     ) -> None:
-        self.base_url = base_url
+        self._root = root
         self.level = form.level
         self._set = entity_set
         self._form = form
@@ -52,7 +54,7 @@ class ResultWriter:
         for index, column in enumerate(columns):
             if shown is None or column.name in shown:
                 _insert(self._tree, column.path, index)
-        self._row = self._object(self._tree, entity_set.type.name)
+        self._row = self._object(self._tree, entity_set.type.qualified_name)
 
     def count(self, number: int) -> Wire:
         """A number of rows, which is an Edm.Int64, in wire form."""
@@ -60,14 +62,18 @@ class ResultWriter:
 
     def context(self, company: Company | None) -> str:
         """The context URL of the result (Data Aggregation 4.0, section 3; Protocol, 10.7)."""
-        return context_url(self.base_url, self._set, company) + _selection(self._tree)
+        return context_url(self._root, self._set, company) + _selection(self._tree)
 
     def records(
-        self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
+        self,
+        company: Company | None,
+        rows: Sequence[Row],
+        extras: Sequence[Extras] = (),
+        separator: bytes = b"",
     ) -> bytes:
-        """Rows as JSON objects, separated by commas; they have no related records."""
+        """Rows as JSON objects, each after a comma or first `separator`, without related ones."""
         make = self._row
-        return _encode([make(row) for row in rows])[1:-1]
+        return separator + _encode([make(row) for row in rows])[1:-1]
 
     def _object(self, tree: _Tree, type_name: str | None) -> _Maker:
         """A function from a row to an entity, or without `type_name` to an object within one."""
@@ -76,7 +82,7 @@ class ResultWriter:
         if type_name is not None and self.level != NONE:
             if self.level == FULL:
                 names.append("@odata.type")
-                makers.append(_constant(f"#{NAMESPACE}.{type_name}"))
+                makers.append(_constant(f"#{type_name}"))
             names.append("@odata.id")
             makers.append(_constant(None))
         for name, part in tree.items():
@@ -109,7 +115,7 @@ class ResultWriter:
         return lambda row: None if row[index] is None else convert(row[index])
 
 
-RowWriter = RecordWriter | ResultWriter
+RowWriter = RecordWriter | ResultWriter | JsonWriter
 
 
 class CollectionWriter:
@@ -144,7 +150,7 @@ class CollectionWriter:
         """The next rows; `extras` are the fields of their related records."""
         if not rows:
             return b""
-        return self._separated(self._rows.records(self._company, rows, extras))
+        return self._rows.records(self._company, rows, extras, self._next_separator())
 
     def tail(self, next_link: str | None = None, delta_link: str | None = None) -> bytes:
         """The end of the collection, with at most one of the links."""
@@ -154,9 +160,9 @@ class CollectionWriter:
             return b'],"@odata.deltaLink":' + _encode(delta_link) + b"}"
         return b"]}"
 
-    def _separated(self, entries: bytes) -> bytes:
+    def _next_separator(self) -> bytes:
         separator, self._separator = self._separator, b","
-        return separator + entries
+        return separator
 
 
 class PageWriter(CollectionWriter):
@@ -213,8 +219,7 @@ class PageWriter(CollectionWriter):
     def end_page(self) -> None:
         """Let the next page start after the rows so far."""
         if self._last is not None:
-            token = self._page.token_after(self._last, self.row_count)
-            query = continued(self._query, ("$skiptoken", token), *self._delta)
+            query = self._page.query_after(self._query, self._last, self.row_count, *self._delta)
             self.next_link = f"{self._address}?{query}"
 
     def finish(self) -> bytes:
@@ -247,16 +252,16 @@ class ChangesWriter(CollectionWriter):
     def removed(self, removed: Sequence[Removed]) -> bytes:
         """Records that left the collection, in the form of OData 4.0 (section 10.3)."""
         records, company = self._records, self._company
-        context = context_url(records.base_url, records.entity_set, company) + "/$deletedEntity"
+        context = context_url(records.root, records.entity_set, company) + "/$deletedEntity"
         entries = [
             {
                 "@odata.context": context,
-                "id": f"{records.base_url}{records.path(company, each.key)}",
+                "id": records.root.link(records.path(company, each.key)),
                 "reason": each.reason,
             }
             for each in removed
         ]
-        return self._separated(_encode(entries)[1:-1])
+        return self._next_separator() + _encode(entries)[1:-1]
 
 
 def _insert(tree: _Tree, path: Sequence[str], index: int) -> None:

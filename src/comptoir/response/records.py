@@ -11,11 +11,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, Company, EntitySet, Property
+from comptoir.edm.model import Company, EntitySet, EntityType, Property
+from comptoir.edm.record_json import struct_of
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.read import Row
+from comptoir.plan.read import Row, json_of
 from comptoir.request.expand import ExpandResult
-from comptoir.request.headers import Format
+from comptoir.request.headers import Format, entity_tags
+from comptoir.response.root import Root
+from comptoir.response.tags import decoded_tags, encoded
 
 _encode = msgspec.json.Encoder().encode
 
@@ -47,6 +50,11 @@ def opaque_tag(company: Company | None, version: str | int) -> str:
 def entity_tag(company: Company | None, version: str | int) -> str:
     """The tag as in headers and `@odata.etag`."""
     return f'W/"{opaque_tag(company, version)}"'
+
+
+def _encoded_tag(company: Company | None, version: str | int) -> str:
+    """As `entity_tag`, in Base64."""
+    return f'W/"{encoded(opaque_tag(company, version))}"'
 
 
 class ComputedField(msgspec.Struct, frozen=True, gc=False):
@@ -109,23 +117,45 @@ class RecordWriter:
     """
 
     def __init__(
-        self, base_url: str, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+        self, root: Root, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
     ) -> None:
         level = form.level
-        self.base_url = base_url
+        self.root = root
         self.entity_set = entity_set
         self.form = form
         self.level = level
         self.shape = shape
         self.media_type = form.media_type
+        self.tag = _encoded_tag if entity_set.encodes_tags else entity_tag
+        """The tag of a record, by its company and its version."""
+
+        self.tags = decoded_tags if entity_set.encodes_tags else entity_tags
+        """The tags in `If-Match` or `If-None-Match`, by the headers and the name; as `tag`."""
+
+        self.fits_json = (
+            level == MINIMAL
+            and not form.ieee754
+            and shape == WHOLE
+            and entity_set.tracks_changes
+            # the stored JSON begins with the number of a tag that is not encoded
+            and not entity_set.encodes_tags
+            # pages continue after the values in the last record's JSON
+            and all(each.type.restores for each in entity_set.type.properties)
+        )
+        """Whether responses contain the JSON of the records as it is stored."""
+
         control = ("@odata.id",) if shape.address else _CONTROL[level]
         entity_type = entity_set.type
         fields = _fields(entity_set, form, shape)
         self._sources = [source for _, source in fields]
-        self._whole = shape.names is None and not shape.computed_fields and level != FULL
-        self._linked = tuple(entity_type.related) if level == FULL and not shape.address else ()
-        names = [*control, *(name for name, _ in fields)]
-        names += [f"{each}@odata.navigationLink" for each in self._linked]
+        streams = entity_type.streams
+        self._whole = (
+            shape.names is None and not shape.computed_fields and level != FULL and not streams
+        )
+        shown = [each for each in streams if shape.names is None or each in shape.names]
+        links = [] if shape.address else list(_links(entity_type, shown, level))
+        self._linked = [segment for _, segment in links]
+        names = [*control, *(name for name, _ in fields), *(name for name, _ in links)]
         for each in shape.nested:
             names += _nested_names(each)
         self._alone = struct_of(
@@ -147,14 +177,12 @@ class RecordWriter:
 
     def link(self, company: Company | None, row: Row) -> str:
         """The URL of the record."""
-        return f"{self.base_url}{self.path(company, row[self._key_column])}"
+        return self.root.link(self.path(company, row[self._key_column]))
 
     def path(self, company: Company | None, key: Stored) -> str:
-        """The path, after the base URL, of the record with this key."""
-        text = str(key)
-        if self._key_quoted:
-            text = quote("'" + text.replace("'", "''") + "'", safe="'")
-        return f"{_set_path(self.entity_set, company)}({text})"
+        """The path, after the service root, of the record with this key."""
+        key_part = key_in_path(str(key), is_quoted=self._key_quoted)
+        return f"{_set_path(self.entity_set, company)}{key_part}"
 
     def count(self, number: int) -> Wire:
         """A number of records, which is an Edm.Int64, in wire form."""
@@ -163,8 +191,8 @@ class RecordWriter:
     def context(self, company: Company | None) -> str:
         """The context URL of a collection of these records."""
         if self.shape.address:
-            return f"{self.base_url}/$metadata#Collection($ref)"
-        return context_url(self.base_url, self.entity_set, company) + self.shape.selection
+            return self.root.context("/Collection($ref)")
+        return context_url(self.root, self.entity_set, company) + self.shape.selection
 
     def record(self, company: Company | None, row: Row, extras: Extras = ()) -> bytes:
         """A single record as a JSON object; `extras` are the fields for related records."""
@@ -174,11 +202,20 @@ class RecordWriter:
         links = self._links(company, row)
         return _encode(self._alone(*control, *self._values(row), *links, *extras))
 
+    def spliced(self, company: Company | None, json: bytes) -> bytes:
+        """A single record as a JSON object, from its stored JSON; requires `fits_json`."""
+        context = _encode(f"{self.context(company)}/$entity")
+        return b'{"@odata.context":%b,%b%b}' % (context, _before_version(company)[1:], json)
+
     def records(
-        self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
+        self,
+        company: Company | None,
+        rows: Sequence[Row],
+        extras: Sequence[Extras] = (),
+        separator: bytes = b"",
     ) -> bytes:
-        """Records of a collection as JSON objects, separated by commas."""
-        return _encode(self.structs(company, rows, extras))[1:-1]
+        """Records of a collection as JSON objects, each after a comma or first `separator`."""
+        return separator + _encode(self.structs(company, rows, extras))[1:-1]
 
     def structs(
         self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
@@ -199,7 +236,7 @@ class RecordWriter:
 
     def reference(self, company: Company | None, row: Row) -> bytes:
         """A reference to the record (OData JSON Format 4.01, section 14)."""
-        context = f"{self.base_url}/$metadata#$ref"
+        context = self.root.context("/$ref")
         return _encode({"@odata.context": context, "@odata.id": self.link(company, row)})
 
     def property(self, company: Company | None, row: Row, declared: Property) -> bytes:
@@ -209,22 +246,23 @@ class RecordWriter:
         wire = stored if to_wire is None else to_wire(stored)
         if self.level == NONE:
             return _encode({"value": wire})
-        path = f"{self.path(company, row[self._key_column])[1:]}/{declared.name}"
-        return _encode({"@odata.context": f"{self.base_url}/$metadata#{path}", "value": wire})
+        path = f"{self.path(company, row[self._key_column])}/{declared.name}"
+        return _encode({"@odata.context": self.root.context(path), "value": wire})
 
     def _links(self, company: Company | None, row: Row) -> list[str]:
-        return [f"{self.link(company, row)}/{name}" for name in self._linked]
+        path = self.path(company, row[self._key_column])
+        return [self.root.link(f"{path}/{name}") for name in self._linked]
 
     def _control(self, company: Company | None, row: Row) -> tuple[str, ...]:
         if self.shape.address:
             return (self.link(company, row),)
         if self.level == MINIMAL:
-            return (entity_tag(company, row[0]),)
+            return (self.tag(company, row[0]),)
         if self.level == NONE:
             return ()
         link = self.link(company, row)
-        type_name = f"#{NAMESPACE}.{self.entity_set.type.name}"
-        return (entity_tag(company, row[0]), type_name, link, link)
+        type_name = f"#{self.entity_set.type.qualified_name}"
+        return (self.tag(company, row[0]), type_name, link, link)
 
     def _values(self, row: Row) -> Sequence[Stored | Wire | None]:
         if not self._whole:
@@ -239,8 +277,41 @@ class RecordWriter:
         return values
 
 
+class JsonWriter:
+    """Writes records from their stored JSON, in the format and the shape of `records`.
+
+    These must be the default ones, which `RecordWriter.fits_json` checks.
+    """
+
+    def __init__(self, records: RecordWriter) -> None:
+        self.level = records.level
+        self.context = records.context
+        self.count = records.count
+
+    def records(
+        self,
+        company: Company | None,
+        rows: Sequence[Row],
+        extras: Sequence[Extras] = (),
+        separator: bytes = b"",
+    ) -> bytes:
+        """Records of a collection as JSON objects, each after a comma or first `separator`."""
+        start = _before_version(company)
+        encoded = json_of(rows)
+        # joined once, because copies of large bytes take as long as reading them
+        encoded[0] = b"%b%b%b" % (separator, start, encoded[0])
+        encoded[-1] += b"}"
+        return (b"}," + start).join(encoded)
+
+
 _Source = int | Callable[[Row], Wire | None]
 """The source of a field's value: an index of the row, or a function of the row."""
+
+
+@lru_cache(1_000)
+def _before_version(company: Company | None) -> bytes:
+    """The JSON of a record up to the version in its entity tag."""
+    return b'{"@odata.etag":' + _encode(entity_tag(company, ""))[:-3]
 
 
 def wire_form(edm_type: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | None:
@@ -252,7 +323,8 @@ def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tup
     entity_type = entity_set.type
     by_name, column_of = entity_type.by_name, entity_type.column_of
     names = by_name if shape.names is None else shape.names
-    columns = [(name, by_name[name].type, column_of[name]) for name in names]
+    values = [by_name[name] for name in names if not by_name[name].is_stream]
+    columns = [(each.name, each.type, column_of[each.name]) for each in values]
     computed = len(by_name) + 1
     columns += [(each.name, each.type, computed + each.index) for each in shape.computed_fields]
     fields: list[tuple[str, _Source]] = []
@@ -263,6 +335,19 @@ def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tup
             (name, _source(column, wire_form(edm_type, form), may_be_null=column >= computed))
         )
     return fields
+
+
+def _links(
+    entity_type: EntityType, streams: Sequence[str], level: str
+) -> Iterator[tuple[str, str]]:
+    """The fields with addresses below that of a record, and the segments of these."""
+    if level != NONE:
+        for each in streams:
+            yield f"{each}@odata.mediaEditLink", each
+            yield f"{each}@odata.mediaReadLink", each
+    if level == FULL:
+        for each in entity_type.related:
+            yield f"{each}@odata.navigationLink", each
 
 
 def _source(column: int, to_wire: Callable[[Stored], Wire] | None, *, may_be_null: bool) -> _Source:
@@ -287,22 +372,21 @@ def _nested_names(nested: Nested) -> Iterator[str]:
         yield nested.name
 
 
-def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
-    """A struct whose fields have these names in JSON."""
-    fields = [f"field_{number}" for number in range(len(names))]
-    return msgspec.defstruct(
-        f"{name}_record", fields, rename=dict(zip(fields, names, strict=True)), gc=False
-    )
+def key_in_path(text: str, *, is_quoted: bool) -> str:
+    """The key of a record in a path, in parentheses, from its text."""
+    if is_quoted:
+        text = quote("'" + text.replace("'", "''") + "'", safe="'")
+    return f"({text})"
 
 
 def _set_path(entity_set: EntitySet, company: Company | None) -> str:
-    """The path of a set, after the base URL."""
+    """The path of a set, after the service root."""
     if company is None:
         return f"/{entity_set.name}"
     return f"/companies({company.id})/{entity_set.name}"
 
 
 @lru_cache(1_000)
-def context_url(base_url: str, entity_set: EntitySet, company: Company | None) -> str:
+def context_url(root: Root, entity_set: EntitySet, company: Company | None) -> str:
     """The context URL of a set's collection (OData Protocol 4.01, section 10.2)."""
-    return f"{base_url}/$metadata#{_set_path(entity_set, company)[1:]}"
+    return root.context(_set_path(entity_set, company))

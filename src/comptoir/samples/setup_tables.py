@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date, timedelta
-from itertools import product
+from itertools import islice, product
 
 from comptoir.samples.blueprint import Blueprint, Table, campaign_number
 from comptoir.samples.values import AS_OF, Row, flag, past_instant
@@ -68,12 +68,14 @@ def _units(source: Blueprint) -> Iterator[Row]:
 
 
 def _shipping_agents(source: Blueprint) -> Iterator[Row]:
-    offers = [
-        (f"{carrier_code}-{code}", f"{carrier} {service}")
-        for (code, service), (carrier_code, carrier) in product(_SERVICES, _CARRIERS)
-    ]
-    for code, name in offers[: source.counts.shipping_agents]:
-        yield source.guid("shipping agent", code), code, name
+    """The offers of the carriers, whose codes have the ten characters of Business Central."""
+    offers = islice(product(_SERVICES, _CARRIERS), source.counts.shipping_agents)
+    for (service_code, service), (carrier_code, carrier) in offers:
+        yield (
+            source.guid("shipping agent", f"{carrier_code}-{service_code}"),
+            f"{carrier_code[:6]}-{service_code}",
+            f"{carrier} {service}",
+        )
 
 
 def _campaigns(source: Blueprint) -> Iterator[Row]:

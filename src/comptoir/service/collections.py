@@ -1,17 +1,18 @@
 """Reading collections: a page of rows at a time, streamed."""
 
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 
 import msgspec
 
 from comptoir.errors import Refusal
-from comptoir.plan.pages import bind_count, bind_page
+from comptoir.plan.pages import Page, bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
 from comptoir.refusals import inapplicable
 from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
-from comptoir.response.collections import PageWriter
-from comptoir.response.records import ADDRESS
+from comptoir.response.collections import PageWriter, RowWriter
+from comptoir.response.records import ADDRESS, JsonWriter, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
 from comptoir.service.context import (
     COLLECTION_OPTIONS,
@@ -34,6 +35,9 @@ class Collections:
         self._runtime = runtime
         self._views = Views(runtime)
         self._deltas = Deltas(runtime)
+        queries = runtime.settings.behaviour.queries
+        self._tracks_changes = queries.tracks_changes
+        self._count_mark = BOM_UTF8 if queries.count_mark else b""
 
     async def list(self, context: Context) -> Response:
         """A page of the records that the query options select."""
@@ -42,9 +46,8 @@ class Collections:
     async def references(self, context: Context) -> Response:
         """A page of the addresses of the records that the query options select."""
         allow_options(context.options, REFERENCE_OPTIONS, "references")
-        records = record_writer(
-            self._runtime.base_url, context.entity_set, context.records.form, ADDRESS
-        )
+        request, form = context.request, context.records.form
+        records = record_writer(request.root, context.entity_set, form, ADDRESS)
         bounds = await self._bounds(context)
         return await self.page(msgspec.structs.replace(context, records=records), bounds)
 
@@ -56,7 +59,7 @@ class Collections:
         options = context.options
         allow_options(options, COUNT_OPTIONS, "a count")
         bounds = await self._bounds(context)
-        binding = self._runtime.binding_context(context.entity_set, options.aliases)
+        binding = self._runtime.binding_context(context)
         if options.apply is None:
             self._views.view(context)
         plan = bind_count(binding, options, bounds)
@@ -64,7 +67,7 @@ class Collections:
             self._views.page(context, plan.pipeline)
         count = await context.reads.count(plan, context.request.while_connected)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
-        return Response(200, headers, b"%d" % count)
+        return Response(200, headers, b"%b%d" % (self._count_mark, count))
 
     async def _bounds(self, context: Context) -> Bounds:
         if context.target.steps:
@@ -86,20 +89,28 @@ class Collections:
         if options.apply is not None and options.deltatoken is not None:
             raise inapplicable("$deltatoken", "the result of $apply")
         computed = self._views.computed(context)
-        binding = self._runtime.binding_context(context.entity_set, options.aliases, computed)
-        page = bind_page(binding, options, bounds, page_size)
+        binding = self._runtime.binding_context(context, computed)
+        page = bind_page(
+            binding, options, bounds, page_size, by_record=self._runtime.links_by_record
+        )
+        if page.by_record and options.skiptoken is not None:
+            lookup = page.lookup()
+            slices = context.reads.page(lookup, request.while_connected)
+            page = page.after(lookup, [row async for found in slices for row in found])
         rows, expander = self._views.page(context, page.plan.pipeline)
         delta = None
         if options.deltatoken is not None:
             delta = await self._deltas.resume(context, options.deltatoken, page)
             if options.skiptoken is None:
                 return await self._deltas.changes(context, rows, page, delta)
-        elif preferred.track_changes:
+        elif preferred.track_changes and self._tracks_changes:
             delta = await self._deltas.start(context, page)
+        if delta is None and isinstance(rows, RecordWriter) and rows.fits_json:
+            page, rows = _as_json(page, rows)
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
-        blocks = blocks_of(context.reads.page(page.plan, request.while_connected), expander)
+        blocks = blocks_of(context.page(page.plan), expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         if preferred is not NO_PREFERENCES:
@@ -110,7 +121,7 @@ class Collections:
             rows,
             context.company,
             page,
-            f"{self._runtime.base_url}{request.path}",
+            request.root.address(request.path),
             request.query,
             None if delta is None else delta.since,
             "" if delta is None else self._deltas.token(context, page, delta),
@@ -155,14 +166,24 @@ class _PageBody(msgspec.Struct):
                     if self.expander is not None and self.expander.is_spent:
                         self.writer.end_page()
                         break
-                    async with aclosing(pieces_of(self.writer, self.expander, rows)) as pieces:
-                        async for piece in pieces:
-                            yield piece
+                    if self.expander is None:
+                        yield self.writer.next_slice(rows)
+                    else:
+                        async with aclosing(pieces_of(self.writer, self.expander, rows)) as pieces:
+                            async for piece in pieces:
+                                yield piece
                     rows = await anext(self.blocks, None)
             except Refusal:
                 # the status has been sent: the page ends here, and its link leads to the error
                 self.writer.end_page()
         yield self.writer.finish()
+
+
+def _as_json(page: Page, records: RecordWriter) -> tuple[Page, RowWriter]:
+    """The page with stored JSON, if its rows have it, and their writer."""
+    if not page.plan.pipeline.fits_json:
+        return page, records
+    return page.as_json(), JsonWriter(records)
 
 
 def _inline(context: Context, rows: Sequence[Row]) -> Row | None:

@@ -1,41 +1,53 @@
 """The input of the verbs: the request with the target of its path, and the runtime."""
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import aclosing
 from functools import lru_cache
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from comptoir.auth import Principal
+from comptoir.auth import Account, Principal
 from comptoir.config import Settings
+from comptoir.edm.derived import Stream
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
+from comptoir.plan.rights import Readable
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
 from comptoir.refusals import inapplicable, unsupported
 from comptoir.request.expression.parser import ExpressionLimits
-from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
+from comptoir.request.headers import (
+    INTENT,
+    TOKEN,
+    Access,
+    Format,
+    Headers,
+)
+from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Response
+from comptoir.response.root import Root
+from comptoir.store.event_loop import Slices
 from comptoir.store.store import Reads, Store, WhileConnected
 
 T = TypeVar("T")
-
-READ_METHODS = frozenset({"GET", "HEAD"})
 
 
 class Request(msgspec.Struct):
     """A request to the API.
 
-    `path` and `query` are percent-encoded, and the path lacks the base path. `read_body` reads the
+    `path` and `query` are percent-encoded, and the path is that after `root`. `read_body` reads the
     body up to its limit. `while_connected` cancels a long read when the client disconnects.
-    `access` is None without its headers.
+    `access` is None without its headers. `reads` are those of an earlier state of the company, in a
+    rehearsal.
     """
 
     method: str
+    root: Root
     path: str
     query: str
     headers: Headers
@@ -43,32 +55,67 @@ class Request(msgspec.Struct):
     read_body: Callable[[], Awaitable[bytes]]
     while_connected: WhileConnected
     access: Access | None = None
+    reads: Reads | None = None
+
+
+class Mounted(Protocol):
+    """A resource at the service root that is not of the model."""
+
+    def has(self, path: str) -> bool:
+        """Whether a path is of this resource."""
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request; raises `Refusal` unless the request succeeds."""
 
 
 class Runtime:
-    """The model, the store of its records, and the settings: the same for all requests."""
+    """The model, the store of its records, and the settings: the same for all requests.
 
-    def __init__(self, model: Model, store: Store, settings: Settings) -> None:
+    `renamed` is the model for requests that want enumerations in the other form.
+    """
+
+    def __init__(
+        self, model: Model, store: Store, settings: Settings, renamed: Model | None = None
+    ) -> None:
         self.model = model
         self.store = store
         self.settings = settings
-        self.base_url = settings.base_url
         self.limits = ExpressionLimits(
             nodes=settings.expression_nodes,
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
+        queries = settings.behaviour.queries
+        self.links_by_record = queries.next_link == "last record"
+        self.models: Mapping[str | None, Model] = {
+            version: renamed if renamed is not None and version in queries.renamed else model
+            for version in queries.dialects
+        }
+        """The model of requests by their `$schemaversion`."""
         self._plain_contexts = {
-            each: BindingContext(model, each, self.limits) for each in model.sets
+            version: {
+                each: BindingContext(self.models[version], each, self.limits, dialect=dialect)
+                for each in self.models[version].sets
+            }
+            for version, dialect in queries.dialects.items()
         }
 
-    def binding_context(
-        self, entity_set: EntitySet, aliases: AliasTexts = (), computed: Computed = ()
-    ) -> BindingContext:
-        """The binding context of expressions over a set's records."""
-        if aliases or computed:
-            return BindingContext(self.model, entity_set, self.limits, computed, aliases)
-        return self._plain_contexts[entity_set]
+    def binding_context(self, context: "Context", computed: Computed = ()) -> BindingContext:
+        """The binding context of expressions over the records that a path names."""
+        entity_set, aliases = context.entity_set, context.options.aliases
+        readable = context.readable
+        plain = self._plain_contexts[context.options.schemaversion][entity_set]
+        if aliases or computed or readable is not None:
+            return BindingContext(
+                plain.model,
+                entity_set,
+                self.limits,
+                computed,
+                aliases,
+                readable=readable,
+                dialect=plain.dialect,
+            )
+        return plain
 
     def reads(self, method: str, access: Access | None, company: Company | None) -> Reads:
         """The store for a request's reads: a replica if `access` allows one.
@@ -104,10 +151,10 @@ class Runtime:
 
 @lru_cache(1_000)
 def record_writer(
-    base_url: str, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+    root: Root, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
 ) -> RecordWriter:
     """The writer of a set's records in a format and a shape."""
-    return RecordWriter(base_url, entity_set, form, shape)
+    return RecordWriter(root, entity_set, form, shape)
 
 
 class Context(msgspec.Struct):
@@ -126,6 +173,12 @@ class Context(msgspec.Struct):
         return self.target.entity_set
 
     @property
+    def readable(self) -> Readable:
+        """The sets whose records the principal's roles allow to read."""
+        rights = self.request.principal.rights
+        return None if rights is None else rights.readable
+
+    @property
     def address(self) -> RecordAddress:
         """The key of the record that the path names, or the path that leads to it."""
         target = self.target
@@ -139,9 +192,28 @@ class Context(msgspec.Struct):
             raise LookupError(f"{self.entity_set.name} without a company")
         return self.company
 
+    def stream(self) -> tuple[str, Stream]:
+        """The name and the type of the stream in the path; raises `LookupError` without one."""
+        declared = self.target.property
+        if declared is None or not isinstance(declared.type, Stream):
+            raise LookupError(f"{self.target.resource} without a stream")
+        return declared.name, declared.type
+
     def headers(self) -> list[Header]:
         """The headers of a response with records."""
         return [(b"content-type", self.records.media_type), ODATA_VERSION]
+
+    def page(self, plan: PagePlan) -> Slices:
+        """The rows of a page, which count as read."""
+        slices = self.reads.page(plan, self.request.while_connected)
+        account = self.request.principal.account
+        return slices if account is None else _counted(slices, account)
+
+    def spend(self, records: int) -> None:
+        """Count records as read."""
+        account = self.request.principal.account
+        if account is not None:
+            account.spend(records)
 
     async def row(self, computed: Computed = ()) -> Row | None:
         """The record that the path names, with the computed values after its properties.
@@ -155,7 +227,7 @@ class Context(msgspec.Struct):
         plan = RecordPlan(self.entity_set, self.company, address)
         row = await self.reads.record(plan)
         if row is None:
-            raise record_not_found(self.entity_set, address)
+            raise record_not_found(self.entity_set, address, self.target.segment)
         return row
 
     async def key(self) -> Stored:
@@ -182,6 +254,13 @@ class Context(msgspec.Struct):
         except StopIteration as end:
             found: T = end.value
             return found
+
+
+async def _counted(slices: Slices, account: Account) -> Slices:
+    async with aclosing(slices):
+        async for rows in slices:
+            account.spend(len(rows))
+            yield rows
 
 
 Verb = Callable[[Context], Awaitable[Response]]

@@ -33,7 +33,6 @@ class Deltas:
 
     def __init__(self, runtime: Runtime) -> None:
         self._settings = runtime.settings
-        self._base_url = runtime.base_url
 
     async def start(self, context: Context, page: Page) -> Delta | None:
         """The delta of a client that starts reading now; None if the result cannot be tracked.
@@ -79,6 +78,7 @@ class Deltas:
             request.while_connected,
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
+        context.spend(len(entries))
         writer = ChangesWriter(rows, context.company, context.records)
         body = [writer.head(None), *_written(writer, entries)]
         if len(changes) > limit:
@@ -92,7 +92,7 @@ class Deltas:
     def _link(self, context: Context, page: Page, delta: Delta) -> str:
         request = context.request
         query = continued(request.query, ("$deltatoken", self.token(context, page, delta)))
-        return f"{self._base_url}{request.path}?{query}"
+        return f"{request.root.address(request.path)}?{query}"
 
     async def _entries(
         self, context: Context, plan: PagePlan, changes: Sequence[Change]

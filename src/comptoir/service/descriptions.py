@@ -1,6 +1,7 @@
 """The service documents and `$metadata`."""
 
 from comptoir.auth import Scope
+from comptoir.auth.origins import own_origins, token_url
 from comptoir.config import Settings
 from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.annotations import Capabilities
@@ -8,6 +9,8 @@ from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadat
 from comptoir.metadata.service_document import service_document
 from comptoir.plan.apply import TRANSFORMATIONS, methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
+from comptoir.plan.rights import may_read
+from comptoir.plan.target import COMPANIES
 from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.response import Response
 from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_options
@@ -15,13 +18,22 @@ from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_opt
 
 def capabilities(settings: Settings) -> Capabilities:
     """The capabilities of the service with these settings."""
+    behaviour = settings.behaviour
+    queries = behaviour.queries
     return Capabilities(
         filter_functions=tuple(sorted(SUPPORTED)),
         transformations=TRANSFORMATIONS,
         methods_of=methods_of,
+        unsupported=queries.unsupported,
+        tracks_changes=queries.tracks_changes,
         expand_levels=settings.expand_depth,
         read_scope=Scope.RECORDS_READ.value,
         write_scope=Scope.RECORDS_WRITE.value,
+        token_url=token_url(own_origins(settings)[0], settings.tenants[0]),
+        sets_at_root=behaviour.routes.sets_at_root,
+        refuses_computed=behaviour.writes.computed != "ignored",
+        inserts_related=behaviour.writes.related,
+        edit_terms=behaviour.forms.edit_terms,
     )
 
 
@@ -30,14 +42,21 @@ class Descriptions:
 
     def __init__(self, runtime: Runtime) -> None:
         self._model = runtime.model
-        self._base_url = runtime.base_url
         self._capabilities = capabilities(runtime.settings)
+        contained = self._model.per_company if self._capabilities.sets_at_root else ()
+        self._at_root = (self._model.companies, *contained)
 
     async def service(self, context: Context) -> Response:
-        """The entity sets at a service root (OData Protocol 4.01, section 11.1.1)."""
+        """The entity sets at a service root (OData Protocol 4.01, section 11.1.1).
+
+        Without those whose records the principal's roles do not allow to read.
+        """
         allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        company_id, level = context.target.company_id, context.records.level
-        body = service_document(self._model, self._base_url, company_id, level)
+        company_id, model = context.target.company_id, self._model
+        path = "" if company_id is None else f"/{COMPANIES}({company_id})"
+        sets = model.per_company if company_id is not None else self._at_root
+        listed = [each for each in sets if may_read(each, context.readable)]
+        body = service_document(context.request.root.address(path), listed, context.records.level)
         return Response(200, context.headers(), body)
 
     async def metadata(self, context: Context) -> Response:

@@ -4,27 +4,39 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir.auth import Principal, Scope, require
+from comptoir.auth import Scope, require
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import COMPANY_NOT_FOUND, Refusal
+from comptoir.errors import COMPANY_NOT_FOUND, Refusal, Situation
+from comptoir.plan.rights import judge_target, right_for
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
 from comptoir.refusals import method_not_allowed
 from comptoir.request.aliases import parse_aliases, resolve_key
-from comptoir.request.headers import DEFAULT, response_format
-from comptoir.request.options import QueryOptions, parse_options
+from comptoir.request.headers import DEFAULT, response_format, spaced_format
+from comptoir.request.methods import READ_METHODS
+from comptoir.request.options import OptionParser, QueryOptions
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.response import Response
 from comptoir.service.collections import Collections
-from comptoir.service.context import READ_METHODS, Context, Request, Runtime, Verb, record_writer
+from comptoir.service.context import (
+    Context,
+    Mounted,
+    Request,
+    Runtime,
+    Verb,
+    record_writer,
+)
+from comptoir.service.definitions import Definitions
 from comptoir.service.descriptions import Descriptions
 from comptoir.service.records import Records
 from comptoir.service.writes import AtomicGroup, Writes
 from comptoir.store.store import Renewed, Store
 
-_WITHOUT_METADATA_LEVEL = frozenset({Resource.COUNT, Resource.VALUE, Resource.METADATA})
-"""Plain text and `$metadata`, whose format does not depend on a metadata level in `Accept`."""
+_WITHOUT_METADATA_LEVEL = frozenset(
+    {Resource.COUNT, Resource.VALUE, Resource.STREAM, Resource.METADATA}
+)
+"""Plain text, bytes and `$metadata`, whose format does not depend on a metadata level."""
 
 
 _WITHOUT_SCOPE = frozenset({Resource.SERVICE, Resource.METADATA})
@@ -32,13 +44,30 @@ _WITHOUT_SCOPE = frozenset({Resource.SERVICE, Resource.METADATA})
 
 
 class Service:
-    """Answers requests for the records of a model."""
+    """Answers requests for the records of a model, and for subscriptions to them if there are.
 
-    def __init__(self, model: Model, store: Store, settings: Settings) -> None:
-        self._runtime = Runtime(model, store, settings)
+    `renamed` is the same model with the other form of enumerations, for requests that want that.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        store: Store,
+        settings: Settings,
+        subscriptions: Mounted | None = None,
+        renamed: Model | None = None,
+    ) -> None:
+        self._runtime = Runtime(model, store, settings, renamed)
+        queries = settings.behaviour.queries
+        self._options = OptionParser(queries.versions, queries.unsupported)
+        self._mounted: list[Mounted] = [] if subscriptions is None else [subscriptions]
+        if settings.behaviour.routes.definitions:
+            self._mounted.append(Definitions(model, self._options, self._runtime.limits))
         collections = Collections(self._runtime)
         records = Records(self._runtime, collections)
         self._writes = Writes(self._runtime)
+        self._format_of = spaced_format if settings.behaviour.envelope.spaced else response_format
+        self._upserts = settings.behaviour.writes.if_none_match
         descriptions = Descriptions(self._runtime)
         self._verbs: dict[Resource, dict[str, Verb]] = {
             Resource.SERVICE: {"GET": descriptions.service},
@@ -50,6 +79,7 @@ class Service:
             Resource.REFERENCE: {"GET": records.reference},
             Resource.PROPERTY: {"GET": records.property},
             Resource.VALUE: {"GET": records.value},
+            Resource.STREAM: {"GET": records.stream, "PATCH": self._writes.write},
         }
         self._writable: dict[Resource, dict[str, Verb]] = {
             Resource.COLLECTION: {"GET": collections.list, "POST": self._writes.write},
@@ -66,9 +96,12 @@ class Service:
         """Answer a request; raises `Refusal` unless the request succeeds.
 
         The checks come in this order: path, company, resource, method, syntax of the options,
-        Accept, access, scope, options, media type, size, precondition, body, record, tag, values,
-        uniqueness.
+        Accept, access, scope, roles, options, media type, size, precondition, body, record, tag,
+        values, uniqueness.
         """
+        for each in self._mounted:
+            if each.has(request.path):
+                return await each.handle(request)
         context, verb = await self._located(request)
         try:
             return await verb(context)
@@ -89,33 +122,43 @@ class Service:
         segments: Sequence[Segment] = parse_path(request.path)
         options = None
         if "@" in request.path or "%40" in request.path:
-            options = parse_options(request.query)
+            options = self._options.parse(request.query)
             segments = self._without_aliases(segments, options)
         company_id = company_id_of(segments)
         access, company = request.access, None
         if company_id is not None:
             may_lag = access is not None and access.may_lag and request.method in READ_METHODS
-            company = await self.company(request.principal, company_id, may_lag=may_lag)
+            company = await self.company(request, company_id, may_lag=may_lag)
             if access is not None and not access.is_of(company.incarnation):
                 # the company may have been renewed since it was looked up
                 self._runtime.store.forget(company_id)
-                company = await self.company(request.principal, company_id)
+                company = await self.company(request, company_id)
         at_root = request.path.endswith("/")
-        target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
+        try:
+            target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
+        except Refusal as refusal:
+            raise _placed(refusal, request) from None
         verb = self._verb(request.method, target)
         if options is None:
             # faults of the path and the method take precedence over those of the options
-            options = parse_options(request.query)
+            options = self._options.parse(request.query)
+        if options.schemaversion is not None:
+            model = self._runtime.models[options.schemaversion]
+            target = resolve(model, segments, company_id, at_root=at_root)
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
-            form = response_format(request.headers, options.format)
-        writer = record_writer(self._runtime.base_url, target.entity_set, form)
+            form = self._format_of(request.headers, options.format)
+        writer = record_writer(request.root, target.entity_set, form)
         if not target.entity_set.per_company and not target.steps:
             company = None
-        reads = self._runtime.reads(request.method, access, company)
+        reads = request.reads or self._runtime.reads(request.method, access, company)
         if target.resource not in _WITHOUT_SCOPE:
             reads_only = request.method in READ_METHODS
-            require(request.principal, Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE)
+            principal = request.principal
+            require(principal, Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE)
+            if principal.rights is not None:
+                right = right_for(request.method, request.headers, upserts=self._upserts)
+                judge_target(target, right, principal.rights)
         return Context(request, target, company, options, writer, reads), verb
 
     def _without_aliases(
@@ -128,21 +171,19 @@ class Service:
             for each in segments
         ]
 
-    async def company(
-        self, principal: Principal, company_id: str, *, may_lag: bool = False
-    ) -> Company:
-        """A company, looked up as by `Store.company`.
+    async def company(self, request: Request, company_id: str, *, may_lag: bool = False) -> Company:
+        """The company of a request, looked up as by `Store.company`.
 
         Raises `Refusal` (404) if it does not exist or the principal's token does not allow it.
         """
         company = None
-        if principal.reaches(company_id):
+        if request.principal.reaches(company_id):
             company = await self._runtime.store.company(company_id, may_lag=may_lag)
         if company is None:
             raise Refusal(
                 COMPANY_NOT_FOUND,
-                f"There is no company {company_id}",
-                f"List the allowed companies with GET {self._runtime.base_url}/companies.",
+                f"The company {company_id} does not exist",
+                f"List the allowed companies with GET {request.root.url}/companies.",
             )
         return company
 
@@ -157,8 +198,25 @@ class Service:
             verbs = self._writable[resource]
         verb = verbs.get("GET" if method == "HEAD" else method)
         if verb is None:
-            raise method_not_allowed(method, _name(target), ", ".join(["HEAD", *verbs]))
+            refusal = method_not_allowed(method, _name(target), ", ".join(["HEAD", *verbs]))
+            if resource is Resource.COLLECTION:
+                refusal.in_situation(
+                    Situation.METHOD_ON_SET, method=method[:20], set=target.segment
+                )
+            elif method == "MERGE":
+                refusal.in_situation(Situation.MERGE)
+            raise refusal
         return verb
+
+
+def _placed(refusal: Refusal, request: Request) -> Refusal:
+    """The refusal of a path, in the situation that the request's service root has for it."""
+    if refusal.situation is not Situation.UNKNOWN_SEGMENT:
+        return refusal
+    url = request.root.address(request.path)
+    if request.query:
+        url = f"{url}?{request.query}"
+    return refusal.in_situation(request.root.unknown, segment=refusal.facts["segment"], url=url)
 
 
 def _name(target: Target) -> str:

@@ -21,7 +21,7 @@ from comptoir.plan.fields import (
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.refusals import unsupported
 from comptoir.request.expand import ExpandLimits, parse_expand
-from comptoir.request.options import continued, query_string
+from comptoir.request.options import query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import (
     ComputedField,
@@ -55,7 +55,11 @@ class Views:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         settings = runtime.settings
-        self._limits = ExpandLimits(settings.expand_items, settings.expand_depth)
+        self._limits = ExpandLimits(
+            settings.expand_items,
+            settings.expand_depth,
+            settings.behaviour.queries.unsupported,
+        )
 
     def computed(self, context: Context) -> Computed:
         """The properties that `$compute` adds to records, unless it adds them to a result.
@@ -65,7 +69,7 @@ class Views:
         options = context.options
         if options.compute is None or options.apply is not None:
             return ()
-        binding = self._runtime.binding_context(context.entity_set, options.aliases)
+        binding = self._runtime.binding_context(context)
         return bind_compute(binding, options.compute)
 
     def view(
@@ -82,11 +86,18 @@ class Views:
         names = None
         if options.select is not None:
             known = [each.name for each in columns]
-            contained = self._runtime.model.contained(entity_set)
-            names = bind_select(entity_set.type, options.select, known, contained)
+            binding = self._runtime.binding_context(context)
+            contained = binding.model.contained(entity_set)
+            names = bind_select(
+                entity_set.type,
+                options.select,
+                known,
+                contained,
+                any_case=binding.dialect.any_case_names,
+            )
         related, contents = self._expansions(context)
         shape = _shape(entity_set, names, (*related, *contents), columns)
-        records = record_writer(self._runtime.base_url, entity_set, form, shape)
+        records = record_writer(context.request.root, entity_set, form, shape)
         if related:
             return records, RelatedExpander(self._runtime, context, records, related)
         if contents:
@@ -111,8 +122,8 @@ class Views:
         if options.select is not None:
             names = bind_result_select(pipeline.columns, options.select)
         form = context.records.form
-        base_url = self._runtime.base_url
-        return ResultWriter(base_url, context.entity_set, form, pipeline.columns, names), None
+        root = context.request.root
+        return ResultWriter(root, context.entity_set, form, pipeline.columns, names), None
 
     def _expansions(
         self, context: Context
@@ -122,8 +133,16 @@ class Views:
         if options.expand is None:
             return (), ()
         runtime, page_size = self._runtime, self._runtime.settings.page_size
+        binding = runtime.binding_context(context)
         binder = ExpandBinder(
-            runtime.model, context.company, runtime.limits, self._limits, page_size
+            binding.model,
+            context.company,
+            runtime.limits,
+            self._limits,
+            page_size,
+            context.readable,
+            binding.dialect,
+            by_record=runtime.links_by_record,
         )
         items = parse_expand(options.expand, self._limits, options.aliases)
         if context.entity_set.per_company:
@@ -218,7 +237,8 @@ class RelatedExpander:
         joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
-        writer = record_writer(records.base_url, nested.entity_set, records.form, nested.shape)
+        self._context.spend(len(shown))
+        writer = record_writer(records.root, nested.entity_set, records.form, nested.shape)
         extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
         structs = iter(writer.structs(self._context.company, shown, extras))
         return {
@@ -238,10 +258,11 @@ class RelatedExpander:
         own, other = expansion.navigation.on
         value = row[records.entity_set.type.column_of[own]]
         within = ((other, value), *expansion.navigation.only.items())
-        token = expansion.page.token_after(found.last, len(found.records), within)
-        address = records.link(self._context.company, row)
-        query = continued(query_string(expansion.options), ("$skiptoken", token))
-        return f"{address}/{expansion.segments}?{query}"
+        path = records.path(self._context.company, records.key(row))
+        query = expansion.page.query_after(
+            query_string(expansion.options), found.last, len(found.records), within=within
+        )
+        return records.root.link(f"{path}/{expansion.segments}", query)
 
 
 class _Related(msgspec.Struct, frozen=True):
@@ -319,15 +340,16 @@ class CompanyExpander:
         self, context: Context, expansion: Expansion, nested: Nested, room: int
     ) -> tuple[str | None, bytes]:
         """The link to the next page of a company's records, and this page as a JSON array."""
-        base_url, page = self._runtime.base_url, expansion.page
-        records = record_writer(base_url, nested.entity_set, self._records.form, nested.shape)
+        root, page = context.request.root, expansion.page
+        records = record_writer(root, nested.entity_set, self._records.form, nested.shape)
         expander = None
         if expansion.inner:
             expander = RelatedExpander(self._runtime, context, records, expansion.inner)
-        address = f"{base_url}/companies({context.required_company().id})/{expansion.segments}"
+        path = f"/companies({context.required_company().id})/{expansion.segments}"
+        address = root.address(path)
         query = query_string(expansion.options)
         writer = PageWriter(records, context.company, page, address, query)
-        blocks = blocks_of(context.reads.page(page.plan, context.request.while_connected), expander)
+        blocks = blocks_of(context.page(page.plan), expander)
         written: list[bytes] = []
         size = 0
         async with aclosing(blocks):

@@ -1,11 +1,13 @@
 """Writing records: each write, and each atomic group of writes, is one unit of work."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from hashlib import sha256
 from uuid import UUID, uuid5
 
+from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import instant
 from comptoir.errors import (
     BAD_REQUEST,
@@ -13,17 +15,33 @@ from comptoir.errors import (
     PRECONDITION_REQUIRED,
     REPEAT_UNTRACKED,
     Refusal,
+    Situation,
 )
+from comptoir.jsonvalue import Json
+from comptoir.plan.read import Row
+from comptoir.plan.related import take_related
+from comptoir.plan.rights import may_read
+from comptoir.plan.target import Resource
 from comptoir.plan.write import (
-    BodyBinder,
+    BINDERS,
+    Body,
     CreatePlan,
     DeletePlan,
+    RelatedPlan,
     Repeat,
     UpdatePlan,
     WritePlan,
 )
 from comptoir.refusals import unsupported
-from comptoir.request.headers import MINIMAL, TOKEN, entity_tags, names_protocol, preferences
+from comptoir.request.headers import (
+    ANY_TAG,
+    MINIMAL,
+    TOKEN,
+    EntityTags,
+    names_protocol,
+    preferences,
+)
+from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import NO_OPTIONS
 from comptoir.request.payload import parse_object, require_json, tag_within
 from comptoir.request.repeatability import (
@@ -33,12 +51,18 @@ from comptoir.request.repeatability import (
     rejected,
     repeatability,
 )
-from comptoir.response.records import entity_tag, opaque_tag
+from comptoir.response.records import opaque_tag
 from comptoir.response.response import ODATA_VERSION, Header, Response
-from comptoir.service.context import RECORD_OPTIONS, Context, Request, Runtime, allow_options
+from comptoir.service.context import (
+    RECORD_OPTIONS,
+    Context,
+    Request,
+    Runtime,
+    allow_options,
+)
 from comptoir.service.views import Views
 from comptoir.store.store import Store
-from comptoir.store.writes import Written
+from comptoir.store.writes import GroupRefusal, Written
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 _METHODS = ", ".join(_NAMES)
@@ -57,8 +81,19 @@ class Writes:
     """The verbs that write a record: they plan a write, and respond with its result."""
 
     def __init__(self, runtime: Runtime) -> None:
+        self._models = runtime.models
         self._store = runtime.store
         self._views = Views(runtime)
+        rules = runtime.settings.behaviour.writes
+        self._requires_tag = {method: rule == "required" for method, rule in rules.tags.items()}
+        self._obeys_return = rules.short_by == "return=minimal"
+        self._obeys_none_match = rules.if_none_match
+        self._obeys_body_tag = rules.body_tag
+        self._put_replaces = rules.put_replaces
+        self._creates_related = rules.related
+        self._tags_created = rules.tag_of_created
+        self._binder = BINDERS[rules.computed]
+        self._has_streams = any(each.type.streams for each in runtime.model.sets)
         self._window = timedelta(seconds=runtime.settings.repeatability_seconds)
         self._planners: Mapping[str, Callable[[Context], Awaitable[WritePlan]]] = {
             "POST": self._create,
@@ -78,6 +113,9 @@ class Writes:
         `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
         """
         options, method = context.options, context.request.method
+        if self._has_streams and context.target.resource is Resource.STREAM:
+            allow_options(options, frozenset(), "an update of a stream")
+            return await self._replace_stream(context)
         if options is not NO_OPTIONS:
             allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
             if options.expand is not None and allowed:
@@ -91,54 +129,74 @@ class Writes:
         return await self._planners[method](context)
 
     def response(self, context: Context, plan: WritePlan, written: Written) -> Response:
-        """The response to a write: the record, or with `return=minimal` its address and ETag.
+        """The response to a write: the record, or if the client prefers its address and ETag.
 
         If the path does not name the record by its key, the write may have changed what the path
-        names, so the response has the record's address too. It always has a consistency token.
+        names, so the response has the record's address too. It always has a consistency token. A
+        principal whose roles do not allow to read the record gets only the address of a new one.
         """
         token = (_TOKEN, opaque_tag(written.company, written.number).encode())
         extra = [token] if plan.repeat is None else [token, _ACCEPTED]
         if isinstance(plan, DeletePlan):
             return Response(204, [ODATA_VERSION, *extra])
         records, company, row = context.records, written.company, written.row
-        sent = preferences(context.request.headers)
-        minimal = sent.returns == MINIMAL
-        headers = [ODATA_VERSION] if minimal else context.headers()
-        headers.append((b"etag", entity_tag(company, row[0]).encode()))
-        headers += extra
-        if sent.returns is not None:
-            headers.append((b"preference-applied", sent.applied(returns=True)))
         creates = isinstance(plan, CreatePlan)
+        if self._tags_created or not creates:
+            extra.insert(0, _etag(context, company, row))
+        if self._has_streams and context.target.resource is Resource.STREAM:
+            return Response(204, [ODATA_VERSION, *extra])
+        if not may_read(context.entity_set, context.readable):
+            headers = [ODATA_VERSION, *extra]
+            if not creates:
+                return Response(204, headers)
+            path = records.path(company, records.key(row))
+            link = records.root.link(path).encode()
+            headers += [(b"location", link), (b"odata-entityid", link)]
+            return Response(204, headers, path=path)
+        sent = preferences(context.request.headers)
+        minimal = sent.returns == MINIMAL if self._obeys_return else sent.no_content
+        headers = [ODATA_VERSION] if minimal else context.headers()
+        headers += extra
+        if self._obeys_return and sent.returns is not None:
+            headers.append((b"preference-applied", sent.applied(returns=True)))
+        path = ""
         if creates or minimal or plan.key is None:
-            link = records.link(company, row).encode()
+            path = records.path(company, records.key(row))
+            link = records.root.link(path).encode()
             if creates:
                 headers.append((b"location", link))
             if minimal or plan.key is None:
                 headers.append((b"odata-entityid", link))
         if minimal:
-            return Response(204, headers)
-        body = records.record(company, row)
-        return Response(201 if creates else 200, headers, body)
+            return Response(204, headers, path=path)
+        if written.json is not None and records.fits_json:
+            body = records.spliced(company, written.json)
+        else:
+            body = records.record(company, row)
+        return Response(201 if creates else 200, headers, body, path=path)
 
     async def _create(self, context: Context) -> WritePlan:
         headers, entity_set = context.request.headers, context.entity_set
         ieee754 = require_json(headers)
         content = await context.request.read_body()
-        if_match = entity_tags(headers, b"if-match") if entity_set.create_guarded else None
-        if_none_match = entity_tags(headers, b"if-none-match")
+        is_guarded = entity_set.create_guarded and self._requires_tag["POST"]
+        if_match = context.records.tags(headers, b"if-match") if is_guarded else None
+        if_none_match = self._if_none_match(context)
         must_not_exist = if_none_match is not None and if_none_match.any
         unguarded = if_match is None and not must_not_exist
-        if entity_set.create_guarded and unguarded and not names_protocol(headers):
+        if is_guarded and unguarded and not names_protocol(headers):
             raise Refusal(
                 PRECONDITION_REQUIRED,
                 f"Creating a record in {entity_set.name} requires If-Match or If-None-Match: *",
                 "Send If-Match with the ETag of the record that has this key, or with * if there "
                 "is none.",
                 target="If-Match",
-            )
+            ).in_situation(Situation.NO_TAG)
         repeat = self._repeat(context, content)
         spare_key = None if repeat is None else _repeatable_key(context, repeat)
-        body = BodyBinder(entity_set.type, parse_object(content), ieee754=ieee754)
+        sent = parse_object(content)
+        related = self._related(context, sent, ieee754=ieee754) if self._creates_related else ()
+        body = self._binder(entity_set.type, sent, ieee754=ieee754)
         return CreatePlan(
             entity_set=entity_set,
             company=context.required_company(),
@@ -147,23 +205,37 @@ class Writes:
             if_match=if_match,
             must_not_exist=must_not_exist,
             repeat=repeat,
+            related=related,
         )
+
+    def _related(
+        self, context: Context, sent: dict[str, Json], *, ieee754: bool
+    ) -> tuple[RelatedPlan, ...]:
+        """The creates of the related records, which are removed from the body."""
+        company, principal = context.required_company(), context.request.principal
+
+        def plan(target: EntitySet, values: dict[str, Json], given: Set[str]) -> CreatePlan:
+            body = self._binder(target.type, values, ieee754=ieee754).create(given=given)
+            return CreatePlan(entity_set=target, company=company, body=body, by=principal.subject)
+
+        model = self._models[context.options.schemaversion]
+        return take_related(model, context.entity_set, sent, principal.rights, plan)
 
     async def _change(self, context: Context) -> WritePlan:
         """Plan an update or a replacement, or with If-None-Match: * a create with the path's key.
 
-        An ETag in the body is used if neither header says which version is meant.
+        An ETag in the body may be used if neither header says which version is meant.
         """
         request, entity_set = context.request, context.entity_set
         ieee754 = require_json(request.headers)
         content = await request.read_body()
-        if_match = entity_tags(request.headers, b"if-match")
-        if_none_match = entity_tags(request.headers, b"if-none-match")
+        if_match = context.records.tags(request.headers, b"if-match")
+        if_none_match = self._if_none_match(context)
         must_not_exist = if_none_match is not None and if_none_match.any
         if if_match is None and not must_not_exist:
-            if_match = tag_within(content)
+            if_match = tag_within(content) if self._obeys_body_tag else None
             if if_match is None:
-                raise _precondition_required("Updating")
+                if_match = self._untagged(request.method, "Updating")
         repeat = self._repeat(context, content)
         sent = parse_object(content)
         if if_match is not None and must_not_exist:
@@ -181,17 +253,18 @@ class Writes:
             return CreatePlan(
                 entity_set=entity_set,
                 company=company,
-                body=BodyBinder(entity_set.type, sent, ieee754=ieee754).create(key),
+                body=self._binder(entity_set.type, sent, ieee754=ieee754).create(key),
                 by=by,
                 must_not_exist=True,
                 repeat=repeat,
             )
-        replaces = request.method == "PUT"
+        replaces = request.method == "PUT" and self._put_replaces
         return UpdatePlan(
             entity_set=entity_set,
+            segment=context.target.segment,
             company=company,
             address=context.address,
-            body=BodyBinder(entity_set.type, sent, ieee754=ieee754).update(replaces=replaces),
+            body=self._binder(entity_set.type, sent, ieee754=ieee754).update(replaces=replaces),
             if_match=if_match,
             by=by,
             if_none_match=if_none_match,
@@ -199,14 +272,41 @@ class Writes:
             repeat=repeat,
         )
 
+    async def _replace_stream(self, context: Context) -> WritePlan:
+        """Plan the update of a stream to the bytes of the body, of any media type.
+
+        See OData Protocol 4.01, section 11.4.8.
+        """
+        content = await context.request.read_body()
+        if_match = context.records.tags(context.request.headers, b"if-match")
+        if if_match is None:
+            if_match = self._untagged(context.request.method, "Updating")
+        name, stream = context.stream()
+        stored: list[str] = []
+        for each in stream.from_bytes(content):
+            stored.append(each)
+            await asyncio.sleep(0)
+        return UpdatePlan(
+            entity_set=context.entity_set,
+            segment=context.target.segment,
+            company=context.required_company(),
+            address=context.address,
+            body=Body({name: "".join(stored)}, None),
+            if_match=if_match,
+            by=context.request.principal.subject,
+            if_none_match=self._if_none_match(context),
+            repeat=self._repeat(context, content),
+        )
+
     async def _delete(self, context: Context) -> WritePlan:
         request = context.request
-        if_match = entity_tags(request.headers, b"if-match")
-        if_none_match = entity_tags(request.headers, b"if-none-match")
+        if_match = context.records.tags(request.headers, b"if-match")
+        if_none_match = self._if_none_match(context)
         if if_match is None:
-            raise _precondition_required("Deleting")
+            if_match = self._untagged(request.method, "Deleting")
         return DeletePlan(
             entity_set=context.entity_set,
+            segment=context.target.segment,
             company=context.required_company(),
             address=context.address,
             if_match=if_match,
@@ -214,6 +314,23 @@ class Writes:
             if_none_match=if_none_match,
             repeat=self._repeat(context, b""),
         )
+
+    def _if_none_match(self, context: Context) -> EntityTags | None:
+        """The tags of If-None-Match, None also where writes ignore it."""
+        if not self._obeys_none_match:
+            return None
+        return context.records.tags(context.request.headers, b"if-none-match")
+
+    def _untagged(self, method: str, action: str) -> EntityTags:
+        """The tags of a write that has none; raises `Refusal` (428) if it requires one."""
+        if self._requires_tag[method]:
+            raise Refusal(
+                PRECONDITION_REQUIRED,
+                f"{action} a record requires If-Match",
+                "Read the record, and send its @odata.etag. Send * to accept any version.",
+                target="If-Match",
+            ).in_situation(Situation.NO_TAG)
+        return ANY_TAG
 
     def _repeat(self, context: Context, content: bytes) -> Repeat | None:
         """The identity of a repeatable write with this body; None for other writes.
@@ -248,13 +365,8 @@ class Writes:
         )
 
 
-def _precondition_required(action: str) -> Refusal:
-    return Refusal(
-        PRECONDITION_REQUIRED,
-        f"{action} a record requires If-Match",
-        "Read the record, and send its @odata.etag. Send * to accept any version.",
-        target="If-Match",
-    )
+def _etag(context: Context, company: Company, row: Row) -> Header:
+    return (b"etag", context.records.tag(company, row[0]).encode())
 
 
 def _repeatable_key(context: Context, repeat: Repeat) -> str:
@@ -294,7 +406,7 @@ class AtomicGroup:
         Raises `Refusal`, also (400) for a request that does not write, or is for another company
         than the previous ones.
         """
-        if request.method not in _NAMES:
+        if request.method in READ_METHODS:
             raise Refusal(
                 BAD_REQUEST,
                 f"{request.method[:20]} is not allowed in an atomic group",
@@ -335,6 +447,20 @@ class AtomicGroup:
                 "Send a different one with each request.",
             )
 
+    async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
+        """Run the writes in one transaction, up to the first that is refused, which undoes all.
+
+        `refused` is the refusal of the request after them. Returns the responses of the writes
+        before the refused request, and its refusal if there is one.
+        """
+        if not self._planned:
+            return [], refused
+        try:
+            written = await self._store.write_all([plan for _, plan in self._planned], refused)
+        except GroupRefusal as fault:
+            return self._responses(fault.undone), fault.refusal
+        return self._responses(written), None
+
     async def commit(self) -> list[Response]:
         """Run the writes in one transaction, each of which sees the previous ones.
 
@@ -343,8 +469,10 @@ class AtomicGroup:
         """
         if not self._planned:
             return []
-        written = await self._store.write_all([plan for _, plan in self._planned])
+        return self._responses(await self._store.write_all([plan for _, plan in self._planned]))
+
+    def _responses(self, written: Sequence[Written]) -> list[Response]:
         return [
             self._writes.response(context, plan, each)
-            for (context, plan), each in zip(self._planned, written, strict=True)
+            for (context, plan), each in zip(self._planned, written, strict=False)
         ]

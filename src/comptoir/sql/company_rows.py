@@ -3,16 +3,27 @@
 Each docstring ends with the values to bind, in order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlalchemy import BindParameter, Column, Table, bindparam, delete, func, select, tuple_, update
 from sqlalchemy.engine import Dialect as Compiler
 
-from comptoir.edm.model import Model, UniqueRule
-from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, prepare_insert, whole
-from comptoir.sql.tables import COMPANY, COMPANY_ID, Tables, of_company
+from comptoir.edm.model import EntityType, Model, UniqueRule
+from comptoir.edm.record_json import record_encoder
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import (
+    BLANK,
+    ManyQueries,
+    Prepared,
+    constant,
+    named,
+    prepare,
+    prepare_insert,
+    whole,
+)
+from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, Tables, of_company
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +37,14 @@ class Conflict:
 
 
 class TableStatements:
-    """The statements over a table. A row has its columns in order, without the company."""
+    """The statements over a table. A row has its columns in order, without company and JSON."""
 
-    def __init__(self, table: Table, compiler: Compiler, rules: Sequence[UniqueRule] = ()) -> None:
+    def __init__(
+        self, table: Table, compiler: Compiler, entity_type: EntityType | None = None
+    ) -> None:
         self._table = table
         self._compiler = compiler
-        self._rules = rules
+        self._entity_type = entity_type
         self._company = of_company(table)
         self._names = [column.name for column in _others(table)]
         self._key = [each for each in table.primary_key.columns if each.name != COMPANY_ID]
@@ -73,10 +86,18 @@ class TableStatements:
         rows = select(func.count()).select_from(self._table).where(self._company)
         return prepare(rows, self._compiler, (COMPANY,))
 
+    def add(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:
+        """The statement that adds rows, records with their JSON."""
+        if self._entity_type is None:
+            return self._add.many([(company_id, *row) for row in rows])
+        columns = record_encoder(self._entity_type).columns
+        return self._add.many([(company_id, row[0], *columns(row), *row[1:]) for row in rows])
+
     @cached_property
-    def add(self) -> Prepared:
-        """Add a row: company, row."""
-        return prepare_insert(self._table, [COMPANY_ID, *self._names], self._compiler)
+    def _add(self) -> Prepared:
+        # in the order of the table, so that rows are bound as they are
+        names = [column.name for column in self._table.columns]
+        return prepare_insert(self._table, names, self._compiler)
 
     @cached_property
     def drop(self) -> Prepared:
@@ -88,7 +109,8 @@ class TableStatements:
     @cached_property
     def conflicts(self) -> Sequence[Conflict]:
         """The unique rules, each with the statement that drops another row with its values."""
-        return [self._conflict(rule) for rule in self._rules]
+        rules = () if self._entity_type is None else self._entity_type.unique
+        return [self._conflict(rule) for rule in rules]
 
     def _conflict(self, rule: UniqueRule) -> Conflict:
         columns = [self._table.c[name] for name in rule.properties]
@@ -115,7 +137,7 @@ class CompanyRowStatements:
         self.origin = prepare(origin, compiler, (COMPANY,))
         """A company's incarnation, and the number of its last change: id."""
 
-        self.add_company = TableStatements(companies, compiler).add
+        self.add_company = prepare_insert(companies, _names(companies), compiler)
         """Add a company: id, row."""
 
         self.drop_company = prepare(delete(companies).where(own), compiler, (COMPANY,))
@@ -128,7 +150,7 @@ class CompanyRowStatements:
         self.lock_progress = prepare(progress.with_for_update(), compiler, (COMPANY,))
         """The progress of a copy; locks its row: company."""
 
-        self.add_progress = TableStatements(copies, compiler).add
+        self.add_progress = prepare_insert(copies, _names(copies), compiler)
         """Begin a copy: company, progress."""
 
         moved = {column: named(f"set_{column.name}") for column in _others(copies)}
@@ -139,13 +161,13 @@ class CompanyRowStatements:
         self.drop_progress = prepare(delete(copies).where(of_copy), compiler, (COMPANY,))
         """End a copy: company."""
 
-        stored = {each.name: each.type.unique for each in model.stored}
+        stored = {each.name: each.type for each in model.stored}
         # the index's progress goes after the documents: without it, their numbers are reused
         index = [tables.search_documents, tables.search_marks]
         apart = (companies, copies, *index)
         others = [each for each in tables.metadata.tables.values() if each not in apart]
         self.removals: Mapping[str, TableStatements] = {
-            each.name: TableStatements(each, compiler, stored.get(each.name, ()))
+            each.name: TableStatements(each, compiler, stored.get(each.name))
             for each in (*index, *others)
         }
         """All tables with a company's rows, except its own row, in the order of their removal."""
@@ -154,9 +176,13 @@ class CompanyRowStatements:
         """The tables with a company's rows, except its own row and the text index."""
 
 
+def _names(table: Table) -> list[str]:
+    return [COMPANY_ID, *(column.name for column in _others(table))]
+
+
 def _others(table: Table) -> list[Column[str | int]]:
-    """The columns of a table without the company."""
-    return [column for column in table.columns if column.name != COMPANY_ID]
+    """The columns of a table without the company and the JSON of a record."""
+    return [column for column in table.columns if column.name not in (COMPANY_ID, *JSON)]
 
 
 def _key_parameter(column: Column[str | int]) -> BindParameter[str | int]:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     BigInteger,
     BindParameter,
     ColumnElement,
-    Integer,
     Table,
     Text,
     bindparam,
@@ -36,7 +35,7 @@ _SLOT = "slot_"
 _cache_lock = Lock()
 
 
-Value = Stored | Sequence[Stored | None] | None
+Value = Stored | bytes | Sequence[Stored | bytes | None] | None
 """A bound value, or an array of values on databases with arrays."""
 
 
@@ -115,14 +114,11 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
         """Bind values."""
         return Query(self.text, self.bind(values), self.costly)
 
-    def many(self, rows: Iterable[Sequence[Stored]]) -> "ManyQueries":
+    def many(self, rows: Iterable[Sequence[Value]]) -> "ManyQueries":
         """Bind many rows of values, all of one company."""
+        if self.order == tuple(range(len(self.order))) and not self.conversions:
+            return ManyQueries(self.text, list(rows), self.bulk)
         return ManyQueries(self.text, [self.bind(row) for row in rows], self.bulk)
-
-    def many_columns(self, columns: Sequence[Iterable[Stored]]) -> "ManyQueries":
-        """Bind many rows of values, given by column; conversions do not apply."""
-        ordered = [columns[position] for position in self.order]
-        return ManyQueries(self.text, list(zip(*ordered, strict=True)), self.bulk)
 
 
 class ManyQueries(msgspec.Struct, frozen=True):
@@ -188,7 +184,8 @@ _CALL = re.compile(rf"{PREFIX}\w+\(|\b(?:instr|substr|length)\(|\|\|", re.ASCII)
 
 def constant(number: int) -> ColumnElement[int]:
     """A number as part of the statement's text, never one from a request."""
-    return literal_column(str(number), Integer)
+    # the type is also that of what is computed from it, such as a negative decimal
+    return literal_column(str(number), _WHOLE)
 
 
 def constant_text(text: str) -> ColumnElement[str]:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     Text,
     and_,
+    case,
     cast,
     false,
     func,
@@ -24,7 +25,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
-from comptoir.edm.model import EntitySet, Model, NavigationProperty
+from comptoir.edm.model import LAST_CHANGE, EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
 from comptoir.errors import NOT_IMPLEMENTED, Refusal
 from comptoir.plan.expressions.nodes import Field, Value, padded
@@ -50,13 +52,14 @@ from comptoir.sql.prepared import (
     Query,
     StatementCache,
     constant,
+    constant_text,
     named,
     prepare,
     slot_of,
     whole,
 )
 from comptoir.sql.select_scope import Name, SelectScope, SqlValue
-from comptoir.sql.tables import COMPANY, VERSION, Tables, of_company
+from comptoir.sql.tables import COMPANY, JSON, VERSION, Records, Tables, column_type, of_company
 
 FEW_CTES = 10
 """The most common table expressions of a statement that runs in the event loop."""
@@ -65,6 +68,7 @@ MOST_CTES = 50
 """The most common table expressions of `$apply`: the time to build each grows with their number."""
 
 _VERSION: Name = (-1, VERSION)
+_JSON: Name = (-1, JSON[0])
 _RANK = "rank_among_related"
 
 BoundsShape = tuple[int | None, tuple[str, ...]]
@@ -81,7 +85,9 @@ class ReadStatements:
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._dialect = dialect
-        self._records = {each: self._build_record(each) for each in model.sets}
+        # by name, because the sets of models with other wire forms have the same columns
+        self._records = {each.name: self._build_record(each) for each in model.sets}
+        self._json_records = {each: self._build_json_record(each) for each in model.stored}
         self._pages = StatementCache(self._build_page)
         self._counts = StatementCache(self._build_count)
         self._related = StatementCache(self._build_related)
@@ -89,8 +95,11 @@ class ReadStatements:
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
-        company = plan.company.id if plan.company else ""
-        return self._records[plan.entity_set].query(company, plan.key)
+        return self._records[plan.entity_set.name].query(plan.company_id, plan.key)
+
+    def record_json(self, plan: RecordPlan) -> Query:
+        """The statement that reads the JSON of one record: no row, or one; null if outdated."""
+        return self._json_records[plan.entity_set].query(plan.company_id, plan.key)
 
     def page(self, plan: PagePlan) -> Query:
         """The statement that reads the rows of a page, in order."""
@@ -134,9 +143,16 @@ class ReadStatements:
             scope.selecting(scope.columns[_VERSION], *columns), scope, (COMPANY, "key")
         )
 
+    def _build_json_record(self, entity_set: EntitySet) -> Prepared:
+        scope = self._base(entity_set)
+        scope.conditions.append(scope.column(0, entity_set.type.key) == named("key"))
+        return self._prepared(scope.selecting(self._json(entity_set)), scope, (COMPANY, "key"))
+
     def _build_page(self, shape: PageShape) -> Prepared:
         pipeline, bounds, continues, skips = shape
         scope = self._bounded(pipeline.entity_set, bounds)
+        if pipeline.as_json:
+            scope.columns[_JSON] = self._json(pipeline.entity_set)
         self._transform(scope, pipeline)
         order = self._sort(scope, pipeline)
         names = [*_bounds_names(bounds), "limit", "skip"]
@@ -196,7 +212,7 @@ class ReadStatements:
         records = self._tables.records[entity_set.name]
         table = records.table
         columns: dict[Name, SqlValue] = {
-            (0, name): column for name, column in records.columns.items()
+            (0, each.name): _value_of(records, each) for each in entity_set.type.properties
         }
         version: SqlValue = table.c[VERSION]
         if not entity_set.per_company:
@@ -205,6 +221,13 @@ class ReadStatements:
         columns[_VERSION] = version
         company = [of_company(table)] if entity_set.per_company else []
         return SelectScope([table], columns, company)
+
+    def _json(self, entity_set: EntitySet) -> SqlValue:
+        """The JSON of a record, null if it is not stored or outdated."""
+        table = self._tables.records[entity_set.name].table
+        encoded, version, layout = [table.c[name] for name in JSON]
+        current = record_encoder(entity_set.type).layout
+        return case((and_(version == table.c[VERSION], layout == constant(current)), encoded))
 
     def _bounded(self, entity_set: EntitySet, bounds: BoundsShape) -> SelectScope:
         """The records of a set within bounds."""
@@ -312,8 +335,21 @@ class ReadStatements:
         return Expressions(self._tables, self._dialect, entity_set, first_slot)
 
 
+def _value_of(records: Records, declared: Property) -> SqlValue:
+    """The value of a property in the row of a record."""
+    shows = declared.shows
+    if shows is None:
+        return records.columns[declared.name]
+    if shows in records.columns:
+        return records.columns[shows]
+    number, empty = records.table.c[VERSION], constant_text(str(declared.type.default))
+    return cast(number if shows == LAST_CHANGE else empty, column_type(declared))
+
+
 def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
     """The columns of a row, as `Pipeline` describes it."""
+    if pipeline.as_json:
+        return [scope.columns[_JSON]]
     names = [*pipeline.property_columns, *(each.name for each in pipeline.columns)]
     names += [key.name for key in pipeline.appended]
     version = [] if pipeline.is_aggregated else [scope.columns[_VERSION]]

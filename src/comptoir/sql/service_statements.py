@@ -85,8 +85,8 @@ class ServiceStatements:
         self.move_load_progress = self._at_key(move, tables.loads, "set_rows")
         """Store the progress of a file: company, entity set, digest, rows."""
 
-        self.drop_load_progress = self._at_key(delete(tables.loads), tables.loads)
-        """Delete the progress of a file: company, entity set, digest."""
+        self.drop_load_progress = self._drop_load_progress()
+        """Delete the progress of all files of an entity set: company, entity set."""
 
         self.repeat = self._at_key(select(repeats.digest, repeats.outcome), tables.repeats)
         """The digest and the outcome of a repeatable write: company, by, client, request."""
@@ -151,6 +151,13 @@ class ServiceStatements:
         key = {f"is_{column.name}": column for column in table.primary_key.columns}
         restricted = statement.where(*[column == named(name) for name, column in key.items()])
         return self._prepare(restricted, *key, *names)
+
+    def _drop_load_progress(self) -> Prepared:
+        loads = self._tables.loads
+        statement = delete(loads).where(
+            of_company(loads), loads.c.entity_set == named("entity_set")
+        )
+        return self._prepare(statement, COMPANY, "entity_set")
 
     def _drop_repeats(self) -> Prepared:
         repeats = self._tables.repeats

@@ -3,7 +3,7 @@
 Every primary key begins with the company, the unit of isolation, distribution and backup.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from sqlalchemy import (
     ColumnElement,
     FromClause,
     Index,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -28,6 +29,9 @@ from comptoir.sql.prepared import named
 COMPANY_ID = "company_id"
 VERSION = "record_version"
 
+JSON = ("record_json", "json_version", "json_layout")
+"""The columns of `RecordEncoder.columns`, which no row of a record has (see `Row`)."""
+
 COMPANY = "company"
 """The name of the bind parameter for the company's id."""
 
@@ -39,7 +43,7 @@ def of_company(table: FromClause) -> ColumnElement[bool]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Records:
-    """The table of an entity set, and the column of each property in order."""
+    """The table of an entity set, and the column of each property that has one, in order."""
 
     table: Table
     columns: Mapping[str, Column[str | int]]
@@ -67,6 +71,22 @@ class Tables:
 
     `incarnation` is that of the source, blank for a deletion. `number` is the change up to which a
     copy is complete, and `holder` the command that runs it.
+    """
+
+    subscriptions: Table
+    """Who is notified of the changes of a set; the end is in epoch seconds.
+
+    `sets` has the name of the set, and `resource` the URL of it that the client used. `owner` is
+    the subject of the client, and `version` the number of its ETag.
+    """
+
+    lanes: Table
+    """The progress of the deliveries of each subscription, now of one lane, 0.
+
+    `cursor` is the number of the last change that was delivered, and `tries` how many attempts
+    after it have failed. The next one may begin at `due_at`, on the clock of the profile. Only
+    `holder` delivers until `leased_until`, on the clock of the processes. Both are in epoch
+    seconds.
     """
 
     search_marks: Table
@@ -133,6 +153,8 @@ def build_tables(model: Model) -> Tables:
             at=text(24),
         ),
         copies=add("copies", 0, incarnation=text(32), number=number, holder=text(32)),
+        subscriptions=_subscriptions(metadata),
+        lanes=_lanes(metadata),
         search_marks=add(
             "search_marks", 1, entity_set=any_text, layout=text(32), number=number, scope=number
         ),
@@ -152,9 +174,44 @@ def build_tables(model: Model) -> Tables:
     return tables
 
 
+def _subscriptions(metadata: MetaData) -> Table:
+    any_text, number = text(), BigInteger()
+    return _service_table(
+        metadata,
+        "subscriptions",
+        1,
+        id=text(64),
+        owner=any_text,
+        url=any_text,
+        sets=any_text,
+        resource=any_text,
+        client_state=any_text,
+        version=number,
+        expires_at=number,
+        created_at=text(24),
+        modified_at=text(24),
+    )
+
+
+def _lanes(metadata: MetaData) -> Table:
+    number = BigInteger()
+    return _service_table(
+        metadata,
+        "lanes",
+        2,
+        subscription=text(64),
+        lane=number,
+        cursor=number,
+        tries=number,
+        due_at=number,
+        holder=text(32),
+        leased_until=number,
+    )
+
+
 def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
     entity_type = entity_set.type
-    columns = {each.name: _column(each) for each in entity_type.properties}
+    columns = {each.name: _column(each) for each in entity_type.properties if each.shows is None}
     version = Column(VERSION, BigInteger, nullable=False)
     if not entity_set.per_company:
         columns[entity_type.key] = Column(COMPANY_ID, company_key(), nullable=False)
@@ -175,8 +232,12 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
         metadata,
         company,
         version,
+        # SQLite finds the first columns of a row faster
+        *_json_columns(),
         *columns.values(),
         PrimaryKeyConstraint(COMPANY_ID, entity_type.key, name=f"pk_{entity_set.name}"),
+        # in the order of the key, so that a page is read without a search for each record
+        sqlite_with_rowid=False,
     )
     for number, rule in enumerate(entity_type.unique):
         condition = columns[rule.properties[0]] != "" if rule.blank_is_free else None
@@ -198,19 +259,28 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
     return Records(table, columns)
 
 
+def _json_columns() -> Iterator[Column[bytes] | Column[int]]:
+    """The columns of `JSON`, in order; null in records that an earlier release created."""
+    encoded, version, layout = JSON
+    yield Column(encoded, LargeBinary)
+    yield Column(version, BigInteger)
+    yield Column(layout, BigInteger)
+
+
 def _column(each: Property) -> Column[str | int]:
-    return Column(each.name, _column_type(each), nullable=False)
+    return Column(each.name, column_type(each), nullable=False)
 
 
-def _column_type(each: Property) -> TypeEngine[str | int]:
-    column_type: TypeEngine[str] | TypeEngine[int]
+def column_type(each: Property) -> TypeEngine[str | int]:
+    """The type of a property's values in the database."""
+    found: TypeEngine[str] | TypeEngine[int]
     if isinstance(each.type, Int32 | Boolean):
-        column_type = whole()
+        found = whole()
     elif isinstance(each.type, DecimalNumber):
-        column_type = BigInteger()
+        found = BigInteger()
     else:
-        column_type = text()
-    return column_type  # type: ignore[return-value]
+        found = text()
+    return found  # type: ignore[return-value]
 
 
 def _service_table(

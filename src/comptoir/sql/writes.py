@@ -1,14 +1,23 @@
 """Statements that write records, and that read the records on which a write depends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlalchemy import ColumnElement, asc, delete, func, select, update
 
-from comptoir.edm.model import EntitySet, Followed, KeyValues, UniqueRule
+from comptoir.edm.model import (
+    EntitySet,
+    Followed,
+    KeyValues,
+    Reference,
+    Referrer,
+    UniqueRule,
+)
+from comptoir.edm.record_json import JsonColumns
 from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.prepared import (
     BLANK,
+    ManyQueries,
     Prepared,
     Query,
     StatementCache,
@@ -18,7 +27,7 @@ from comptoir.sql.prepared import (
     prepare,
     prepare_insert,
 )
-from comptoir.sql.tables import COMPANY, COMPANY_ID, VERSION, Tables, of_company
+from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, of_company
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
 UniqueShape = tuple[EntitySet, UniqueRule]
@@ -39,11 +48,8 @@ class WriteStatements:
         self._bulk = dialect.bulk
         self._matches = StatementCache(self._build_matches)
 
-        self.insert = StatementCache(self._build_insert)
-        """Insert a record: company, version, then the properties in order."""
-
-        self.update = StatementCache(self._build_update)
-        """Update properties of a record: company, key, version, then the properties in order."""
+        self._inserts = StatementCache(self._build_insert)
+        self._updates = StatementCache(self._build_update)
 
         self.delete = StatementCache(self._build_delete)
         """Delete a record: company, key."""
@@ -54,8 +60,39 @@ class WriteStatements:
         self.followed = StatementCache(self._build_followed)
         """The value that a derivation follows: company, reference, own key, values of `only`."""
 
+        self.related = StatementCache(self._build_related)
+        """The version of the record that a reference names: company, value, value of `only`."""
+
+        self.used = StatementCache(self._build_used)
+        """The version of a record that names another one: company, key of that one."""
+
         self.highest = StatementCache(self._build_highest)
         """The highest value of a property, null without records: company."""
+
+    def insert(
+        self, company_id: str, entity_set: EntitySet, records: Iterable[tuple[Row, JsonColumns]]
+    ) -> ManyQueries:
+        """The statement that inserts records with their JSON."""
+        return self._inserts[entity_set].many(
+            [(company_id, row[0], *json, *row[1:]) for row, json in records]
+        )
+
+    def update(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        row: Row,
+        json: JsonColumns,
+    ) -> ManyQueries:
+        """The statement that sets some properties, the version and the JSON of a record.
+
+        `row` is the record after the change.
+        """
+        entity_type = entity_set.type
+        column_of = entity_type.column_of
+        values = [row[column_of[name]] for name in (entity_type.key, *names)]
+        return self._updates[entity_set, names].many([(company_id, *values, row[0], *json)])
 
     def find(
         self,
@@ -86,21 +123,22 @@ class WriteStatements:
 
     def _build_insert(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
-        names = [COMPANY_ID, VERSION, *(column.name for column in records.columns.values())]
+        properties = [column.name for column in records.columns.values()]
+        # in the order of the table, so that rows are bound as they are
+        names = [COMPANY_ID, VERSION, *JSON, *properties]
         return prepare_insert(records.table, names, self._dialect)
 
     def _build_update(self, shape: UpdateShape) -> Prepared:
         entity_set, names = shape
         records = self._tables.records[entity_set.name]
-        changes = {records.columns[name]: named(f"set_{name}") for name in names}
+        columns = [*(records.columns[name].name for name in names), VERSION, *JSON]
+        binds = [f"set_{name}" for name in columns]
         statement = (
             update(records.table)
             .where(of_company(records.table), records.columns[entity_set.type.key] == named("key"))
-            .values({records.table.c[VERSION]: named("version"), **changes})
+            .values({name: named(bind) for name, bind in zip(columns, binds, strict=True)})
         )
-        bound = [COMPANY, "key", "version", *(f"set_{name}" for name in names)]
-        row = prepare(statement, self._dialect, bound)
-        columns = [VERSION, *(records.columns[name].name for name in names)]
+        row = prepare(statement, self._dialect, [COMPANY, "key", *binds])
         key = records.columns[entity_set.type.key].name
         return self._bulk.update(records.table, key, columns, row)
 
@@ -148,6 +186,33 @@ class WriteStatements:
         )
         bound = [COMPANY, "reference", "own_key", *(f"is_{name}" for name in rule.only)]
         return prepare(statement, self._dialect, bound)
+
+    def _build_related(self, reference: Reference) -> Prepared:
+        records = self._tables.records[reference.target]
+        named_by = records.columns[reference.named_by]
+        # a partial index serves only statements that exclude the blank value
+        conditions = [named_by == named("value"), named_by != BLANK]
+        bound = [COMPANY, "value"]
+        if reference.only is not None:
+            conditions.append(records.columns[reference.only[0]] == named("only"))
+            bound.append("only")
+        statement = (
+            select(records.table.c[VERSION])
+            .where(of_company(records.table), *conditions)
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        return prepare(statement, self._dialect, bound)
+
+    def _build_used(self, referrer: Referrer) -> Prepared:
+        records = self._tables.records[referrer.entity_set]
+        statement = (
+            select(records.table.c[VERSION])
+            .where(of_company(records.table), records.columns[referrer.property] == named("value"))
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        return prepare(statement, self._dialect, [COMPANY, "value"])
 
     def _build_highest(self, shape: NumberShape) -> Prepared:
         entity_set, name = shape

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, MetaData
 
 from comptoir.edm.model import Model
 from comptoir.sql import column_types
+from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.sqlite.text_index import INDEX
 from comptoir.sql.tables import build_tables
 from comptoir.store.schema import (
@@ -62,12 +63,14 @@ def alembic_config(connection: Connection, model: Model) -> Config:
 
 
 def declared_schema(model: Model) -> MetaData:
-    """The tables of a model, with the conditions of indexes on PostgreSQL.
+    """The tables of a model and the control tables, with conditions of indexes on PostgreSQL.
 
     `build_tables` leaves these out, because SQLAlchemy would import its PostgreSQL dialect for
     them, in a service on SQLite too.
     """
     metadata = build_tables(model).metadata
+    for table in control_tables().metadata.sorted_tables:
+        table.to_metadata(metadata)
     for table in metadata.tables.values():
         for index in table.indexes:
             condition = index.dialect_options["sqlite"]["where"]

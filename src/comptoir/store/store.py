@@ -8,21 +8,26 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import KEY_EXISTS, UNAVAILABLE, Refusal
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
 from comptoir.sql.statements import Statements
+from comptoir.store.control import ControlStore
 from comptoir.store.event_loop import Slices, SliceScheduler
-from comptoir.store.ledger import Change
+from comptoir.store.fair_queue import Load
+from comptoir.store.ledger import Change, Tally
+from comptoir.store.refusals import LockedRefusal
 from comptoir.store.text_index import BackgroundIndexing, index_some
 from comptoir.store.unit import UnitOfWork, Work
 from comptoir.store.watermarks import Watermark, Watermarks
@@ -71,7 +76,7 @@ class Renewed(Refusal):
 
 
 class Reader(Protocol):
-    """Runs statements that read. All methods raise `Refusal`: 503, and 429 if too many wait."""
+    """Runs statements that read. All methods raise `Refusal` (503)."""
 
     scheduler: SliceScheduler
 
@@ -91,6 +96,10 @@ class Reader(Protocol):
 class UnitReader(Reader, Protocol):
     """A reader that also runs units of work without writes."""
 
+    @property
+    def load(self) -> Load:
+        """The long reads that run and wait now."""
+
     async def drive(self, unit: Steps[T]) -> T:
         """Run a unit to its end."""
 
@@ -108,7 +117,7 @@ class SnapshotConnection(Protocol):
 class Reads:
     """Reads the records of a model.
 
-    All methods raise `Refusal`: 503 if the database cannot serve, 429 if too many reads wait, and
+    All methods raise `Refusal`: 503 if the database cannot serve or too many reads wait, and
     `Renewed` where a replica may answer.
     """
 
@@ -119,16 +128,52 @@ class Reads:
 
     async def record(self, plan: RecordPlan) -> Row | None:
         """One record, None if it does not exist."""
+        self._reader.scheduler.note_read_by_key()
         rows = await self._reader.lookup(self._statements.reads.record(plan))
         return rows[0] if rows else None
 
+    async def record_json(self, plan: RecordPlan) -> bytes | None:
+        """The JSON of one record (see `RecordEncoder`), None if it does not exist."""
+        self._reader.scheduler.note_read_by_key()
+        rows = await self._reader.lookup(self._statements.reads.record_json(plan))
+        if not rows:
+            return None
+        (encoded,) = json_of(rows)
+        if encoded:
+            return encoded
+        row = await self.record(plan)
+        return None if row is None else record_encoder(plan.entity_set.type).encode(row)
+
     def page(self, plan: PagePlan, while_connected: WhileConnected = always_connected) -> Slices:
         """The rows of a page, in slices small enough for the event loop."""
+        if plan.pipeline.as_json:
+            return self._json(plan, while_connected)
+        return self._page(plan, while_connected)
+
+    def _page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         if plan.pipeline.is_applied:
             return self._result(plan, while_connected)
         if plan.pipeline.searches:
             return self._search(plan, while_connected)
         return self._reader.page(plan, while_connected)
+
+    async def _json(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+        """The rows of a page of JSON. From the first record that lacks it, columns are encoded."""
+        left, last = plan.limit, list[Row]()
+        async with aclosing(self._page(plan, while_connected)) as slices:
+            async for rows in slices:
+                if not all(json_of(rows)):
+                    break
+                yield rows
+                left, last = left - len(rows), rows[-1:] or last
+            else:
+                return
+        rest = plan.part(plan.keyset_after(*last), left, 0) if last else plan
+        rest = rest.read_as(json=False)
+        encode = record_encoder(plan.pipeline.entity_set.type).encode
+        async with aclosing(self._page(rest, while_connected)) as slices:
+            async for rows in slices:
+                yield cast("list[Row]", [(encode(row),) for row in rows])
 
     async def _search(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         await self._note_search(plan)
@@ -188,6 +233,15 @@ class Reads:
         rows = await self._reader.rows(query, while_connected)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
+    async def tally_of(
+        self, company: Company, entity_set: EntitySet, since: int, until: int
+    ) -> Tally:
+        """A summary of the changes of one set after the number `since` and up to `until`."""
+        prepared = self._statements.subscriptions.tally
+        query = prepared.query(company.id, entity_set.name, since, until)
+        (row,) = await self._reader.rows(query, always_connected)
+        return Tally(*row)  # type: ignore[arg-type]
+
     async def _found(
         self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected
     ) -> list[Row]:
@@ -204,6 +258,16 @@ class Reads:
         return await self._reader.lookup(prepared.query(*values))
 
 
+@dataclass(frozen=True, slots=True)
+class StoreLoad:
+    """The writes that wait, the long reads, and the connections to a server by state."""
+
+    waiting_writes: int
+    reads: Load
+    used_connections: int = 0
+    idle_connections: int = 0
+
+
 class Store(Reads, ABC):
     """Reads records, and writes them by units of work. Use it within one running event loop."""
 
@@ -214,6 +278,7 @@ class Store(Reads, ABC):
         writer: Writer,
         condition: Condition,
         watermarks: Watermarks,
+        control: ControlStore,
     ) -> None:
         documents = statements.tables.search_documents.name
         refresh = partial(self.refresh_statistics, (documents,))
@@ -226,6 +291,12 @@ class Store(Reads, ABC):
         self.condition = condition
         self.watermarks = watermarks
         """The last change of each company that this process has acknowledged."""
+        self.control = control
+
+    @property
+    def load(self) -> StoreLoad:
+        """What waits, runs and is in use now."""
+        return StoreLoad(self._writer.waiting, self._units.load)
 
     def replicated(self, company: Company, seen: int) -> Reads:
         """The reads of one company for one request, which a replica may answer.
@@ -319,15 +390,28 @@ class Store(Reads, ABC):
 
     async def write(self, plan: WritePlan) -> Written:
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""
-        return await self._writer.submit(plan.company.id, partial(write, plan), plans=(plan,))
+        try:
+            return await self._writer.submit(
+                plan.company.id,
+                partial(write, plan),
+                alone=bool(plan.related),
+                plans=(plan,),
+            )
+        except LockedRefusal as refusal:
+            raise refusal.on(plan.entity_set) from refusal
 
-    async def write_all(self, plans: Sequence[WritePlan]) -> list[Written]:
+    async def write_all(
+        self, plans: Sequence[WritePlan], refused: Refusal | None = None
+    ) -> list[Written]:
         """Do several writes of one company in order, all or none.
 
         Raises `GroupRefusal` for the first that is refused.
         """
-        work = partial(write_all, plans)
-        return await self._writer.submit(plans[0].company.id, work, alone=True, plans=plans)
+        work = partial(write_all, plans, refused)
+        try:
+            return await self._writer.submit(plans[0].company.id, work, alone=True, plans=plans)
+        except LockedRefusal as refusal:
+            raise refusal.on(plans[0].entity_set) from refusal
 
     async def transact(self, company_id: str, work: Work[T]) -> T:
         """Run one unit of work of a long operation, in a transaction of its own.
@@ -355,7 +439,7 @@ class Store(Reads, ABC):
     async def refresh_statistics(self, tables: Sequence[str]) -> None:
         """Refresh the planner's statistics of tables after many rows were written to them.
 
-        It changes no result and never raises. SQLite's planner uses no statistics here.
+        It changes no result and never raises. The statistics of SQLite do not depend on rows.
         """
 
     async def check(self) -> None:
@@ -368,8 +452,8 @@ class Store(Reads, ABC):
 
 
 def characters(rows: Iterable[Row]) -> int:
-    """The number of characters of text in rows."""
-    return sum([len(value) for row in rows for value in row if isinstance(value, str)])
+    """The number of characters of text in rows, and of bytes of JSON."""
+    return sum([len(value) for row in rows for value in row if isinstance(value, str | bytes)])
 
 
 def _check_free(unit: UnitOfWork) -> Steps[None]:

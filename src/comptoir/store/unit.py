@@ -8,16 +8,34 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
-from comptoir.edm.model import Calculated, EntitySet, Followed
+import msgspec
+
+from comptoir.edm.model import (
+    Calculated,
+    EntitySet,
+    EntityType,
+    Followed,
+    Reference,
+    Referrer,
+)
 from comptoir.edm.numbers import Int32
+from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored, ValueFault
-from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal
+from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal, Situation
+from comptoir.messages import quoted
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Ledger
 
 T = TypeVar("T")
+
+
+class Saved(msgspec.Struct, frozen=True, gc=False):
+    """A record after a write, with its JSON if that was stored by the write."""
+
+    row: Row
+    json: bytes | None = None
 
 
 class UnitOfWork:
@@ -48,7 +66,7 @@ class UnitOfWork:
             self.identity_map[identity] = rows[0] if rows else None
         return self.identity_map[identity]
 
-    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Row]:
+    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Saved]:
         """Insert a record with the given values; numbers, derives and defaults the others.
 
         `by` is the author in the change log. Raises `Refusal`: 400 without a key, 409 for values of
@@ -71,15 +89,18 @@ class UnitOfWork:
         }
         key = record[entity_type.key]
         yield from self.derive(entity_set, record, values, record.keys())
+        if entity_type.has_rules:
+            yield from self.check_rules(entity_set, record, record.keys())
         yield from self.check_unique(entity_set, key, record, record.keys())
         number, at = self.ledger.log(entity_set, key, CREATE, by)
         stamp = entity_type.modified_at
         if stamp is not None and stamp.name not in values:
             record[stamp.name] = at
         row = (number, *record.values())
-        yield self.statements.writes.insert[entity_set].many(((self.company_id, *row),))
+        json = record_encoder(entity_type).columns(row)
+        yield self.statements.writes.insert(self.company_id, entity_set, ((row, json),))
         self.identity_map.replace(entity_set, None, row)
-        return row
+        return Saved(row, json[0])
 
     def update(
         self,
@@ -89,8 +110,8 @@ class UnitOfWork:
         by: str,
         *,
         replaces: bool = False,
-    ) -> Steps[Row]:
-        """Set values of a record and derive others; returns the new row.
+    ) -> Steps[Saved]:
+        """Set values of a record and derive others.
 
         With `replaces`, properties that are not given get the values of a new record, except those
         that the service sets. A change without effect is not written or logged. Raises `Refusal`
@@ -109,12 +130,14 @@ class UnitOfWork:
         else:
             touched = {name for name, value in given.items() if record[name] != value}
             if not touched:
-                return current
+                return Saved(current)
         record.update(given)
         derived = yield from self.derive(entity_set, record, given, touched)
         changed = _differing(record, current) if replaces else {*touched, *derived}
         if not changed:
-            return current
+            return Saved(current)
+        if entity_type.has_rules:
+            yield from self.check_rules(entity_set, record, changed)
         yield from self.check_unique(entity_set, key, record, changed)
         number, at = self.ledger.log(entity_set, key, UPDATE, by)
         stamp = entity_type.modified_at
@@ -122,18 +145,40 @@ class UnitOfWork:
             record[stamp.name] = at
             changed.add(stamp.name)
         names = tuple([name for name in record if name in changed])
-        values = (self.company_id, key, number, *[record[name] for name in names])
-        yield self.statements.writes.update[entity_set, names].many((values,))
         row = (number, *record.values())
+        json = record_encoder(entity_type).columns(row)
+        yield self.statements.writes.update(self.company_id, entity_set, names, row, json)
         self.identity_map.replace(entity_set, current, row)
-        return row
+        return Saved(row, json[0])
 
     def delete(self, entity_set: EntitySet, current: Row, by: str) -> Steps[None]:
-        """Delete a record."""
+        """Delete a record; raises `Refusal` (400) for one that must not be deleted while in use."""
         key = current[entity_set.type.column_of[entity_set.type.key]]
+        for each in entity_set.type.referrers:
+            if (yield self.statements.writes.used[each].query(self.company_id, key)):
+                raise _in_use(entity_set, key, each)
         self.ledger.log(entity_set, key, DELETE, by)
         yield self.statements.writes.delete[entity_set].many(((self.company_id, key),))
         self.identity_map.replace(entity_set, current, None)
+
+    def check_rules(
+        self, entity_set: EntitySet, record: Mapping[str, Stored], changed: AbstractSet[str]
+    ) -> Steps[None]:
+        """Raise `Refusal` (400) if changed values are not in order, or reference no record."""
+        entity_type = entity_set.type
+        for first, last in entity_type.periods:
+            if not changed.isdisjoint((first, last)):
+                _check_period(entity_type, first, last, record, changed)
+        for each in entity_type.references:
+            value = record[each.property]
+            if value == "" or not each.applies(record, changed):
+                continue
+            if each.target == entity_set.name and each.is_met_by(record, value):
+                continue
+            only = () if each.only is None else (each.only[1],)
+            related = self.statements.writes.related[each]
+            if not (yield related.query(self.company_id, value, *only)):
+                raise _not_related(entity_type, each, value)
 
     def check_unique(
         self,
@@ -157,7 +202,7 @@ class UnitOfWork:
                 duplicate = self.statements.writes.duplicate[entity_set, rule]
                 is_taken = bool((yield duplicate.query(self.company_id, key, *values)))
             if is_taken:
-                raise taken(entity_set, rule.name)
+                raise taken(entity_set, rule.properties, record)
 
     def free_numbers(self, entity_set: EntitySet, name: str, count: int) -> Steps[Sequence[Stored]]:
         """The next free numbers of a numbered property; raises `Refusal` (400) past the highest."""
@@ -223,14 +268,65 @@ Work = Callable[[UnitOfWork], Steps[T]]
 """The content of a unit of work: yields statements, and returns its result."""
 
 
-def taken(entity_set: EntitySet, names: str) -> Refusal:
-    """409: another record has the same values of these properties."""
+def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stored]) -> Refusal:
+    """409: another record has the record's values of these properties."""
+    entity_type, listed = entity_set.type, ", ".join(names)
     return Refusal(
         KEY_EXISTS,
-        f"Another record of {entity_set.name} has the same {names}, which must be unique",
+        f"Another record of {entity_set.name} has the same {listed}, which must be unique",
         "Send other values, or update that record.",
-        target=names,
+        target=listed,
+    ).in_situation(
+        Situation.KEY_TAKEN,
+        table=entity_type.caption,
+        values=entity_type.captioned(names, record, "{}='{}'"),
     )
+
+
+def _check_period(
+    entity_type: EntityType,
+    first: str,
+    last: str,
+    record: Mapping[str, Stored],
+    changed: AbstractSet[str],
+) -> None:
+    """Raise `Refusal` (400) for a period that ends before it begins."""
+    by_name = entity_type.by_name
+    if record[last] == by_name[last].type.default or str(record[first]) <= str(record[last]):
+        return
+    field, other = (first, last) if first in changed else (last, first)
+    relation = "before" if field == first else "after"
+    situation = Situation.BEGINS_LATE if field == first else Situation.ENDS_EARLY
+    raise Refusal(
+        BAD_REQUEST, f"{field} must be {relation} {other}", "Send other days.", target=field
+    ).in_situation(situation, field=by_name[field].caption, other=by_name[other].caption)
+
+
+def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -> Refusal:
+    """400: a reference to a record that does not exist."""
+    name = reference.property
+    return Refusal(
+        BAD_REQUEST,
+        f"{name} must be the {reference.named_by} of a record of {reference.target}, "
+        f"not {quoted(str(value))}",
+        "Create that record first, or send another value.",
+        target=name,
+    ).in_situation(
+        Situation.NO_RELATED,
+        field=entity_type.by_name[name].caption,
+        table=entity_type.caption,
+        value=str(value),
+        related=reference.caption,
+    )
+
+
+def _in_use(entity_set: EntitySet, key: Stored, referrer: Referrer) -> Refusal:
+    """400: a record that must not be deleted yet."""
+    return Refusal(
+        BAD_REQUEST,
+        f"Records of {referrer.entity_set} name {quoted(str(key))} of {entity_set.name}",
+        f"Change their {referrer.property} first.",
+    ).in_situation(Situation.IN_USE)
 
 
 def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,9 @@ from time import monotonic, time
 from typing import TypeVar, cast
 
 from comptoir.edm.times import instant
-from comptoir.errors import DATABASE_FULL, TOO_MANY_REQUESTS, Refusal
+from comptoir.errors import DATABASE_FULL, TOO_MANY_REQUESTS, Limit, Refusal, Situation
 from comptoir.plan.write import WritePlan
+from comptoir.refusals import stopping
 from comptoir.store.ledger import Ledger
 from comptoir.store.unit import Work
 
@@ -28,6 +30,9 @@ LOG_SECONDS = 60.0
 
 RESERVE = 64 << 20
 """Free bytes of the database's file system below which `warnings` has an entry."""
+
+NO_COMPANY = ""
+"""The company of a unit of work that changes only control tables, which belong to none."""
 
 MOST_COMPANIES = 1_000
 """The most companies whose times ahead of the clock are stored in memory."""
@@ -73,8 +78,15 @@ class Writer(ABC):
 
     def __init__(self, most_waiting: int) -> None:
         self._most_waiting = most_waiting
-        self._waiting = 0
+        # of companies, and of the control tables: a full queue must not delay a revocation
+        self._waiting: Counter[bool] = Counter()
+        self._is_stopping = False
         self._loop = asyncio.get_running_loop()
+
+    @property
+    def waiting(self) -> int:
+        """The units of work without an outcome yet."""
+        return self._waiting.total()
 
     async def submit(
         self,
@@ -87,18 +99,27 @@ class Writer(ABC):
         """Run a unit of work and return its result after the commit.
 
         Only a unit that is `alone` may be refused after its first change. Raises what the unit
-        raises, and `Refusal`: 429 if too many units wait, 503 if the transaction failed. After
-        either, nothing of the unit is stored. Cancellation does not end the wait.
+        raises, and `Refusal`: 429 if too many units wait, 503 if the transaction failed or the
+        writer stops. After either, nothing of the unit is stored. Cancellation does not end the
+        wait.
         """
-        if self._waiting >= self._most_waiting:
+        if self._is_stopping:
+            raise stopping()
+        is_control = company_id == NO_COMPANY
+        if self._waiting[is_control] >= self._most_waiting:
             raise Refusal(
                 TOO_MANY_REQUESTS,
-                f"{self._waiting} writes are already waiting",
+                f"{self._waiting[is_control]} writes are already waiting",
                 "Send the request again after a second.",
                 headers={"Retry-After": "1"},
+                limit=Limit.QUEUE,
+            ).in_situation(
+                Situation.TOO_MANY_REQUESTS,
+                actual=str(self._waiting[is_control] + 1),
+                limit=str(self._most_waiting),
             )
         job = Job(company_id, work, self._loop.create_future(), alone=alone, plans=plans)
-        self._waiting += 1
+        self._waiting[is_control] += 1
         self._enqueue(job)
         try:
             await job.future
@@ -113,8 +134,8 @@ class Writer(ABC):
 
     def _finish(self, jobs: list[Job]) -> None:
         """Deliver the outcomes of jobs after their transaction has ended."""
-        self._waiting -= len(jobs)
         for job in jobs:
+            self._waiting[job.company_id == NO_COMPANY] -= 1
             job.is_done = True
             if not job.future.done():
                 job.future.set_result(None)

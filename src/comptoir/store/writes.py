@@ -1,19 +1,30 @@
 """The writes of requests as units of work: preconditions, then the change, once if repeatable."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from comptoir.edm.model import Company
+from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
-from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, GroupRefusal, Refusal
+from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, PARAM_NOT_PROVIDED, Refusal, Situation
 from comptoir.plan.read import Row
 from comptoir.plan.target import RecordPath, record_not_found
-from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
+from comptoir.plan.write import (
+    CreatePlan,
+    DeletePlan,
+    RelatedPlan,
+    Repeat,
+    Unchanged,
+    UpdatePlan,
+    WritePlan,
+)
 from comptoir.request.repeatability import REQUEST_ID, rejected
 from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Steps
-from comptoir.store.unit import UnitOfWork, taken
+from comptoir.store.unit import Saved, UnitOfWork, taken
+
+_NAMING_FORMS = {Situation.NO_VALUE: "{}={}", Situation.LETTERS_IN_PHONE: "{}='{}'"}
+"""The situations of bodies whose messages name the record, and the form of each of its values."""
 
 REPEATS_DROPPED = 10
 """The most expired repeatable writes that each new one deletes."""
@@ -23,26 +34,45 @@ class Written(msgspec.Struct, frozen=True):
     """The result of a write: the record after it, or the record that it deleted.
 
     `number` is the number of the company's last change by then, possibly of another write.
-    `company` has the incarnation that the transaction found.
+    `company` has the incarnation that the transaction found. `json` is the record's JSON (see
+    `RecordEncoder`) if the write stored it.
     """
 
     row: Row
     number: int
     company: Company
+    json: bytes | None = None
+
+
+class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
+    """The refusal of an atomic group: nothing was stored, since one request was refused.
+
+    `index` is the number of that request, from 0. `undone` has the results of those before it.
+    """
+
+    def __init__(self, index: int, refusal: Refusal, undone: Sequence[Written] = ()) -> None:
+        super().__init__(refusal.message)
+        self.index = index
+        self.refusal = refusal
+        # later changes get the numbers of these, so no tag and no token may contain them
+        self.undone = [Written((0, *each.row[1:]), 0, each.company) for each in undone]
 
 
 def write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
-    """Do a write; raises `Refusal` before its first change.
+    """Do a write; raises `Refusal` before its first change, unless related records are created.
 
     Refusals in the order of their checks: 404 for the record, 412, 400 for values, 409.
     """
     return _write(plan, unit) if plan.repeat is None else _write_once(plan, plan.repeat, unit)
 
 
-def write_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Written]]:
+def write_all(
+    plans: Sequence[WritePlan], refused: Refusal | None, unit: UnitOfWork
+) -> Steps[list[Written]]:
     """Do several writes in order; each sees the changes of those before it.
 
-    Raises `GroupRefusal` if one of them is refused, and then none may be committed.
+    `refused` is the refusal of the request after them. Raises `GroupRefusal` if that or one of them
+    is refused, and then none may be committed.
     """
     done = yield from _recall_all(plans, unit)
     if done is None:
@@ -51,11 +81,13 @@ def write_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Writte
             try:
                 written = yield from write(plan, unit)
             except Refusal as refusal:
-                raise GroupRefusal(index, refusal) from refusal
+                raise GroupRefusal(index, refusal, done) from refusal
             done.append(written)
+    if refused is not None:
+        raise GroupRefusal(len(plans), refused, done)
     # a read that sees one of these changes sees all of them
     last = max(each.number for each in done)
-    return [Written(each.row, last, each.company) for each in done]
+    return [msgspec.structs.replace(each, number=last) for each in done]
 
 
 def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
@@ -75,27 +107,67 @@ def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
     if existing is not None:
         _check_create(plan, existing, unit.ledger.company)
     if plan.body.refusal is not None:
-        raise plan.body.refusal
+        raise _naming(plan.body.refusal, entity_set, given)
     if existing is not None:
-        raise taken(entity_set, key)
-    row = yield from unit.insert(entity_set, given, plan.by)
-    return Written(row, unit.ledger.number, unit.ledger.company)
+        raise taken(entity_set, (key,), given)
+    saved = yield from unit.insert(entity_set, given, plan.by)
+    for each in plan.related:
+        yield from _create(_joined(each, entity_set, saved.row), unit)
+    return _written(saved, unit)
+
+
+def _joined(related: RelatedPlan, entity_set: EntitySet, row: Row) -> CreatePlan:
+    """The plan of a related record with the value that relates it to a new record."""
+    own, plan = related.own, related.plan
+    value = row[entity_set.type.column_of[own]]
+    if value == "":
+        # it would relate no records
+        raise Refusal(
+            PARAM_NOT_PROVIDED,
+            f"The related records need a value for {own}",
+            "Send it.",
+            target=own,
+        )
+    values = {**plan.body.values, related.other: value}
+    body = msgspec.structs.replace(plan.body, values=values)
+    return msgspec.structs.replace(plan, body=body)
 
 
 def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
     current = yield from _guarded(plan, unit)
-    if plan.body.refusal is not None:
-        raise plan.body.refusal
-    row = yield from unit.update(
-        plan.entity_set, current, plan.body.values, plan.by, replaces=plan.replaces
-    )
-    return Written(row, unit.ledger.number, unit.ledger.company)
+    entity_set, body = plan.entity_set, plan.body
+    given = body.values
+    if body.refusal is not None or body.unchanged:
+        record = dict(zip(entity_set.type.by_name, current[1:], strict=True))
+        if body.refusal is not None:
+            raise _naming(body.refusal, entity_set, record)
+        given = {**given, **_unchanged(body.unchanged, entity_set, record)}
+    saved = yield from unit.update(entity_set, current, given, plan.by, replaces=plan.replaces)
+    return _written(saved, unit)
+
+
+def _unchanged(
+    sent: Mapping[str, Unchanged], entity_set: EntitySet, record: Mapping[str, Stored]
+) -> dict[str, Stored]:
+    """The values that an update repeats, without the time of the last change, which it sets.
+
+    Raises the refusal of the first one that the record does not have.
+    """
+    for name, each in sent.items():
+        if record[name] != each.value:
+            raise _naming(each.refusal, entity_set, record)
+    by_name = entity_set.type.by_name
+    return {name: each.value for name, each in sent.items() if not by_name[name].modified_at}
 
 
 def _delete(plan: DeletePlan, unit: UnitOfWork) -> Steps[Written]:
     current = yield from _guarded(plan, unit)
     yield from unit.delete(plan.entity_set, current, plan.by)
-    return Written(current, unit.ledger.number, unit.ledger.company)
+    return _written(Saved(current), unit)
+
+
+def _written(saved: Saved, unit: UnitOfWork) -> Written:
+    return Written(saved.row, unit.ledger.number, unit.ledger.company, saved.json)
 
 
 def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
@@ -120,7 +192,7 @@ def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     if not isinstance(plan.address, RecordPath):
         current = yield from unit.read(plan.entity_set, plan.address)
         if current is None:
-            raise record_not_found(plan.entity_set, plan.address)
+            raise record_not_found(plan.entity_set, plan.address, plan.segment)
         return current
     search = plan.address.record()
     try:
@@ -132,13 +204,22 @@ def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
         return found
 
 
+def _naming(refusal: Refusal, entity_set: EntitySet, record: Mapping[str, Stored]) -> Refusal:
+    """The refusal of a body, with the values that identify the record if it needs them."""
+    if refusal.situation in _NAMING_FORMS:
+        form, entity_type = _NAMING_FORMS[refusal.situation], entity_set.type
+        values = entity_type.captioned(entity_type.identification, record, form)
+        refusal.facts = {**refusal.facts, "values": values}
+    return refusal
+
+
 def _changed(company: Company, current: Row) -> Refusal:
     return Refusal(
         ENTITY_CHANGED,
         f"The record has changed, and its ETag is now {entity_tag(company, current[0])}",
         "Read the record again, and send its current ETag in If-Match.",
         target="If-Match",
-    )
+    ).in_situation(Situation.STALE_TAG)
 
 
 def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:

@@ -2,5 +2,5 @@
 
 from collections.abc import Callable
 
-Progress = Callable[[str, int, int], None]
+ShowProgress = Callable[[str, int, int], None]
 """Called with the stage, the rows done, and the rows in all (0 while unknown)."""

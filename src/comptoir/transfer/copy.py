@@ -27,11 +27,11 @@ from comptoir.store.store import (
     Store,
     characters,
 )
-from comptoir.transfer import Progress
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.snapshot import (
     CHANGES,
     LOOKUP,
-    CopyMark,
+    CopyProgress,
     Origin,
     Snapshot,
     open_snapshot,
@@ -59,13 +59,13 @@ class CopyReport(msgspec.Struct):
 class _State(msgspec.Struct, frozen=True):
     """The state of a company in the source and in the target.
 
-    `complete` is the last change of a complete company in the target, `mark` the progress of an
+    `complete` is the last change of a complete company in the target, `progress` that of an
     unfinished copy.
     """
 
     origin: Origin
     complete: int | None
-    mark: CopyMark | None
+    progress: CopyProgress | None
 
 
 async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: bool) -> _State:
@@ -74,8 +74,8 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
     if origin is None:
         raise _gone(company_id)
     copied = await theirs.origin(company_id)
-    mark = await theirs.mark(company_id)
-    if mark is not None and mark.incarnation != origin.incarnation and not restart:
+    progress = await theirs.progress(company_id)
+    if progress is not None and progress.incarnation != origin.incarnation and not restart:
         raise OperatorError(
             f"the target has an unfinished copy of a company {company_id} from another source, or "
             "one that is being dropped",
@@ -89,7 +89,7 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
                 "the one in the source",
                 "Name another target with --to.",
             )
-    return _State(origin, copied.number if copied else None, mark)
+    return _State(origin, copied.number if copied else None, progress)
 
 
 def _gone(company_id: str) -> OperatorError:
@@ -107,16 +107,21 @@ class Copy:
     """The copy of one company from one store to another."""
 
     def __init__(
-        self, model: Model, source: Store, target: Store, company: Company, progress: Progress
+        self,
+        model: Model,
+        source: Store,
+        target: Store,
+        company: Company,
+        show_progress: ShowProgress,
     ) -> None:
         self._sets = {each.name: each for each in model.stored}
         self._source = source
         self._target = target
-        self._progress = progress
+        self._show_progress = show_progress
         self._company = company
         self._id = company.id
-        self._stored_mark: CopyMark | None = None
-        self._mark = CopyMark(company.incarnation, 0, secrets.token_hex(8))
+        self._stored_progress: CopyProgress | None = None
+        self._progress = CopyProgress(company.incarnation, 0, secrets.token_hex(8))
         self._report = CopyReport()
 
     async def check(self, *, restart: bool) -> None:
@@ -147,43 +152,43 @@ class Copy:
 
     def _in_use(self, problem: str) -> OperatorError:
         return OperatorError(
-            f"the company {self._id} in the source {problem} {self._mark.number}",
+            f"the company {self._id} in the source {problem} {self._progress.number}",
             "Stop the writers there, then run the same command again.",
         )
 
     async def _begin(self, ours: Snapshot, *, restart: bool) -> bool:
-        """Store the mark of the copy; returns false if the company is complete in the target."""
+        """Store the copy's progress; returns false if the company is complete in the target."""
         async with open_snapshot(self._target) as theirs:
             found = await _state(self._id, ours, theirs, restart=restart)
-        self._stored_mark = found.mark
+        self._stored_progress = found.progress
         self._report.number = found.origin.number
         if found.complete is not None:
             self._report.was_complete = found.complete == found.origin.number
             self._move(found.complete)
             if not self._report.was_complete:
-                await self._step(self._mark, reopens=True)
+                await self._step(self._progress, reopens=True)
                 # services still cache the company, and must not serve it between two states
                 await asyncio.sleep(COMPANY_CACHE_SECONDS)
             return not self._report.was_complete
-        if found.mark is not None and not restart:
-            self._move(found.mark.number)
+        if found.progress is not None and not restart:
+            self._move(found.progress.number)
         else:
             await self._drop()
             self._move(found.origin.number)
-        await self._step(self._mark)
+        await self._step(self._progress)
         return True
 
     async def _drop(self) -> None:
         """Drop the rows of an unfinished copy, if there is one."""
-        if self._stored_mark is not None:
-            mark = dropping(self._mark.holder)
-            await self._step(mark)
-            await drop_rows(self._target, self._id, mark, self._progress)
+        if self._stored_progress is not None:
+            progress = dropping(self._progress.holder)
+            await self._step(progress)
+            await drop_rows(self._target, self._id, progress, self._show_progress)
 
     async def _copy_all(self, ours: Snapshot) -> None:
         """Copy the rows of each table after the last one that the target has."""
         # a row that has changed since the copy began may have a unique value of a copied one
-        clears = self._report.number != self._mark.number
+        clears = self._report.number != self._progress.number
         for table in (CHANGES, *self._sets):
             total = await ours.count(table, self._id)
             async with open_snapshot(self._target) as theirs:
@@ -196,15 +201,15 @@ class Copy:
                     added = self._of_beginning(rows) if table == CHANGES else rows
                     if not added:
                         break
-                    await self._step(self._mark, TablePart(table, rows=added, clears=clears))
+                    await self._step(self._progress, TablePart(table, rows=added, clears=clears))
                     done += len(added)
-                    self._progress(f"copying {table}", done, total)
+                    self._show_progress(f"copying {table}", done, total)
             if done > before and done >= MANY_ROWS:
                 await self._target.refresh_statistics((table,))
 
     def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
-        """The changes up to the mark; `_follow` copies the later ones."""
-        return [change for change in changes if int(change[0]) <= self._mark.number]
+        """The changes up to the beginning of the copy; `_follow` copies the later ones."""
+        return [change for change in changes if int(change[0]) <= self._progress.number]
 
     async def _round(self) -> bool:
         """Catch up with the source and compare; make the company visible if nothing is left."""
@@ -217,31 +222,31 @@ class Copy:
             if await self._has_moved_on():
                 return False
             opens = await ours.company(self._id)
-            self._progress("finishing", self._report.records, self._report.records)
+            self._show_progress("finishing", self._report.records, self._report.records)
             await self._step(None, opens=opens)
         return True
 
     async def _has_moved_on(self) -> bool:
         """Whether the source has changed since the last copied change."""
-        return await self._source.position(self._company) != self._mark.number
+        return await self._source.position(self._company) != self._progress.number
 
     async def _follow(self, ours: Snapshot) -> None:
-        """Copy the changes after the mark, up to a snapshot."""
+        """Copy the changes that are not copied yet, up to a snapshot."""
         origin = await ours.origin(self._id)
         if origin is None:
             raise _gone(self._id)
         last = origin.number
         self._report.number = last
-        total, done = last - self._mark.number, 0
-        async with aclosing(ours.rows(CHANGES, self._id, (self._mark.number,))) as slices:
+        total, done = last - self._progress.number, 0
+        async with aclosing(ours.rows(CHANGES, self._id, (self._progress.number,))) as slices:
             async for changes in slices:
                 await self._follow_some(ours, changes)
                 done += len(changes)
                 self._report.followed += len(changes)
-                self._progress("following changes", done, total)
+                self._show_progress("following changes", done, total)
 
     async def _follow_some(self, ours: Snapshot, changes: Sequence[Row]) -> None:
-        """Copy the current rows of changed records, then move the mark."""
+        """Copy the current rows of changed records, then move the copy's progress."""
         parts: list[TablePart] = []
         size = volume = 0
         for name, keys in self._changed(changes):
@@ -250,10 +255,10 @@ class Copy:
             size += len(keys)
             volume += characters(rows)
             if size >= SLICE_ROWS or volume >= SLICE_CHARACTERS:
-                await self._step(self._mark, *parts)
+                await self._step(self._progress, *parts)
                 parts, size, volume = [], 0, 0
         self._move(int(changes[-1][0]))
-        await self._step(self._mark, *parts, TablePart(CHANGES, rows=changes))
+        await self._step(self._progress, *parts, TablePart(CHANGES, rows=changes))
 
     def _changed(self, changes: Sequence[Row]) -> Iterator[tuple[str, list[Stored]]]:
         """The keys of changed records, each once, up to `LOOKUP` of one set at a time."""
@@ -276,7 +281,7 @@ class Copy:
             async with open_snapshot(self._target) as theirs:
                 rows, others = ours.rows(table, self._id), theirs.rows(table, self._id)
                 async for more, less in _differences(rows, others, partial(ours.key, table)):
-                    await self._step(self._mark, TablePart(table, less, more))
+                    await self._step(self._progress, TablePart(table, less, more))
 
     async def _compare(self, ours: Snapshot) -> None:
         """Raise `OperatorError` unless both sides are equal in every row."""
@@ -303,7 +308,7 @@ class Copy:
             done += len(rows)
             self._report.records += len(rows) if table in self._sets else 0
             yield rows
-            self._progress(f"comparing {table}", done, total)
+            self._show_progress(f"comparing {table}", done, total)
 
     def _unequal(self, where: str) -> OperatorError:
         remedy = (
@@ -317,17 +322,17 @@ class Copy:
 
     async def _step(
         self,
-        mark: CopyMark | None,
+        progress: CopyProgress | None,
         *parts: TablePart,
         opens: Row | None = None,
         reopens: bool = False,
     ) -> None:
-        step = CopyStep(self._id, self._stored_mark, mark, parts, opens, reopens)
+        step = CopyStep(self._id, self._stored_progress, progress, parts, opens, reopens)
         await run_step(self._target, step)
-        self._stored_mark = mark
+        self._stored_progress = progress
 
     def _move(self, number: int) -> None:
-        self._mark = msgspec.structs.replace(self._mark, number=number)
+        self._progress = msgspec.structs.replace(self._progress, number=number)
 
 
 async def _differences(

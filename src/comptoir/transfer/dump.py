@@ -13,7 +13,7 @@ import msgspec
 from comptoir.edm.model import Company, EntitySet, Property
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
-from comptoir.transfer import Progress
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.snapshot import Snapshot
 
 WriteRow = Callable[[Row], None]
@@ -43,14 +43,14 @@ class Dumper:
         snapshot: Snapshot,
         company: Company,
         file_format: DumpFormat,
-        progress: Progress,
+        show_progress: ShowProgress,
         *,
         with_secrets: bool,
     ) -> None:
         self._snapshot = snapshot
         self._company = company
         self._format = file_format
-        self._progress = progress
+        self._show_progress = show_progress
         self._with_secrets = with_secrets
 
     async def dump(self, entity_set: EntitySet, folder: Path) -> int:
@@ -75,7 +75,7 @@ class Dumper:
                         for row in rows:
                             write(row)
                         count += len(rows)
-                        self._progress(f"writing {entity_set.name}", count, total)
+                        self._show_progress(f"writing {entity_set.name}", count, total)
                     file.flush()
                     os.fsync(file.fileno())
                 if target.exists():

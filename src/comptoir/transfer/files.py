@@ -53,8 +53,7 @@ class Chunk(msgspec.Struct, frozen=True):
     `lines` are the lines of the file on which the rows begin, from 1; in a JSON array or a Parquet
     file they number the records. `text`: cells are texts, and an empty one is a missing value;
     otherwise they are JSON values. `head` is the line that names the columns, None where each
-    record names its own. `broken` are the lines between the rows that could not be read. `length`
-    is the approximate size of the texts in bytes, 0 where they are short.
+    record names its own. `broken` are the lines between the rows that could not be read.
     """
 
     columns: tuple[str, ...]
@@ -62,7 +61,6 @@ class Chunk(msgspec.Struct, frozen=True):
     rows: Sequence[Sequence[Json]]
     text: bool
     head: int | None
-    length: int
     broken: Sequence[BrokenLine] = ()
 
     @property
@@ -105,13 +103,10 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                     continue
                 length = file.tell() - begin
                 if count >= ROWS_PER_CHUNK or length > BYTES_PER_CHUNK:
-                    yield Chunk(
-                        columns, lines, rows, text=True, head=1, length=length, broken=broken
-                    )
+                    yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
                     lines, rows, broken = [], [], []
                     begin += length
-            length = file.tell() - begin
-            yield Chunk(columns, lines, rows, text=True, head=1, length=length, broken=broken)
+            yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
         except csv.Error as fault:
             raise FileFault(line + 1, f"the line is not CSV: {fault}", "Correct it.") from None
         except UnicodeDecodeError:
@@ -153,7 +148,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
         with parquet.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
             if not file.metadata.num_rows:
-                yield Chunk(names, (), (), text=True, head=0, length=0)
+                yield Chunk(names, (), (), text=True, head=0)
             groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
             # the average row of the group with the longest ones, before compression
             sizes = [each.total_byte_size // max(1, each.num_rows) for each in groups]
@@ -164,7 +159,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
                 lines = range(read + 1, read + batch.num_rows + 1)
                 read += batch.num_rows
                 rows = list(zip(*columns, strict=True))
-                yield Chunk(names, lines, rows, text=True, head=0, length=length * batch.num_rows)
+                yield Chunk(names, lines, rows, text=True, head=0)
     except ArrowException as fault:
         reason = " ".join(str(fault).split())
         raise FileFault(0, f"the file is not Parquet: {reason[:200]}", "Write it again.") from None
@@ -256,7 +251,7 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
             names = tuple([name for name in record if "@" not in name])
         full = len(rows) + len(broken) == ROWS_PER_CHUNK or size > BYTES_PER_CHUNK
         if full or (rows and isinstance(record, dict) and names != columns):
-            yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
+            yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
             lines, rows, broken, size = [], [], [], 0
         size += length
         if isinstance(record, dict):
@@ -271,7 +266,7 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
             broken.append(BrokenLine(line, reason))
     if not found:
         raise FileFault(0, "the file is empty", "Write at least one record.")
-    yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
+    yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
 
 
 class _ArrayReader:
@@ -299,7 +294,7 @@ class _ArrayReader:
                 self._member()
             self._expect("}", 0)
         if self._peek():
-            raise FileFault(0, "there is text after the end of the array", "Remove it.")
+            raise FileFault(0, "text follows the end of the array", "Remove it.")
 
     def _open(self) -> bool:
         """Go to the first record; returns whether the array is the member `value` of an object."""
@@ -393,9 +388,6 @@ class Source(Protocol):
     def digest(self) -> str:
         """64 hexadecimal digits that identify the source for an interrupted load."""
 
-    def fits(self, size: int) -> bool:
-        """Whether the text of all rows is no longer than `size` bytes; False if unknown."""
-
     def chunks(self) -> Iterator[Chunk]:
         """The rows in chunks; raises `FileFault` if they cannot be read."""
 
@@ -412,11 +404,6 @@ class FileSource:
         with self._readable(), self._path.open("rb") as file:
             self._check_unchanged()
             return hashlib.file_digest(file, "sha256").hexdigest()
-
-    def fits(self, size: int) -> bool:
-        """Compare the file's size; the texts of a compressed Parquet file may be longer."""
-        with self._readable():
-            return self._path.suffix != ".parquet" and self._path.stat().st_size <= size
 
     def chunks(self) -> Iterator[Chunk]:
         """The file's rows, by the reader for its suffix."""
@@ -463,10 +450,6 @@ class TableSource:
         """The SHA-256 of the identity."""
         return hashlib.sha256(self._identity.encode()).hexdigest()
 
-    def fits(self, size: int) -> bool:
-        """False, since the size is unknown before the rows are generated."""
-        return False
-
     def chunks(self) -> Iterator[Chunk]:
         """The table's rows, numbered from 1."""
         rows = iter(self._rows)
@@ -474,4 +457,4 @@ class TableSource:
         while part := list(islice(rows, ROWS_PER_CHUNK)):
             lines = range(done + 1, done + len(part) + 1)
             done += len(part)
-            yield Chunk(self._columns, lines, part, text=True, head=0, length=0)
+            yield Chunk(self._columns, lines, part, text=True, head=0)

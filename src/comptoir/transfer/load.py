@@ -1,20 +1,19 @@
 """Load rows: check a source completely, then write it in units; a later run can resume."""
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing
+from hashlib import sha256
 
 import msgspec
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
-from comptoir.errors import OperatorError
 from comptoir.messages import message
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.store import MANY_ROWS, Store
-from comptoir.transfer import Progress
-from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault, Source
+from comptoir.transfer import ShowProgress
+from comptoir.transfer.files import Chunk, FileFault, Source
 from comptoir.transfer.load_rows import (
     Columns,
     HeaderFault,
@@ -26,6 +25,7 @@ from comptoir.transfer.load_rows import (
     rows_done,
     write_rows,
 )
+from comptoir.transfer.scratch import Register, Spool
 from comptoir.transfer.snapshot import CHANGES
 
 FAULTS_KEPT = 20
@@ -36,11 +36,6 @@ LONGEST_TEXT = Settings().body_bytes
 
 LOADED_BY = "comptoir load"
 """The author of loaded records in the change log."""
-
-KEPT_BYTES = 16 << 20
-"""The largest source that is kept in memory after the check; a larger one is read again."""
-
-_REGISTER_KIB = 32_768
 
 
 class LoadReport(msgspec.Struct):
@@ -63,12 +58,10 @@ class LoadReport(msgspec.Struct):
 class _Part(msgspec.Struct, frozen=True):
     """Some rows of a source: their number, the valid ones, and the faults of the others.
 
-    `length` is the approximate size of their texts in bytes. `rows` is None if the columns could
-    not be bound.
+    `rows` is None if the columns could not be bound.
     """
 
     size: int
-    length: int
     rows: LoadRows | None
     faults: list[LoadFault]
 
@@ -84,12 +77,12 @@ class Loader:
         self,
         store: Store,
         company: Company,
-        progress: Progress,
+        show_progress: ShowProgress,
         longest_text: int = LONGEST_TEXT,
     ) -> None:
         self._store = store
         self._company = company
-        self._progress = progress
+        self._show_progress = show_progress
         self._longest_text = longest_text
 
     async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
@@ -100,25 +93,22 @@ class Loader:
         passed the check, and `OperatorError` if the temporary folder is full; the same call resumes
         after the written rows.
         """
-        with closing(_Register()) as register:
-            run = _Load(self._store, self._company, entity_set, register, self._progress)
+        run = _Load(self._store, self._company, entity_set, self._show_progress)
+        with closing(Spool()) as spool:
             try:
                 digest = source.digest()
-                kept: list[_Part] | None = [] if source.fits(KEPT_BYTES) else None
-                await run.check(self._parts(source, entity_set, kept))
-                if run.report.refused == 0 or keep_good:
-                    again = self._parts(source, entity_set) if kept is None else iter(kept)
-                    await run.write(again, digest)
-                    run.report.written = True
+                with closing(Register()) as register:
+                    await run.check(self._parts(source, entity_set), register, spool)
             except FileFault as fault:
                 run.report.refused += 1
                 run.report.faults.append(LoadFault(fault.line, "", fault.reason))
+            else:
+                if run.report.refused == 0 or keep_good:
+                    await run.write(spool, digest)
+                    run.report.written = True
         return run.report
 
-    def _parts(
-        self, source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
-    ) -> Iterator[_Part]:
-        """The parts of a source, which are also appended to `kept`."""
+    def _parts(self, source: Source, entity_set: EntitySet) -> Iterator[_Part]:
         known: dict[tuple[str, ...], Columns] = {}
         for chunk in source.chunks():
             faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
@@ -132,10 +122,7 @@ class Loader:
                 else:
                     rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
                     faults += refused
-            part = _Part(chunk.size, chunk.length, rows, faults)
-            if kept is not None:
-                kept.append(part)
-            yield part
+            yield _Part(chunk.size, rows, faults)
 
 
 class _Load:
@@ -146,18 +133,20 @@ class _Load:
         store: Store,
         company: Company,
         entity_set: EntitySet,
-        register: "_Register",
-        progress: Progress,
+        show_progress: ShowProgress,
     ) -> None:
         self._store = store
         self._company = company
         self._set = entity_set
-        self._register = register
-        self._progress = progress
+        self._show_progress = show_progress
+        self._refused = sha256()
         self.report = LoadReport()
 
-    async def check(self, parts: Iterator[_Part]) -> None:
-        """Report the faults of single rows, of rows together, and of rows with stored records."""
+    async def check(self, parts: Iterator[_Part], register: Register, spool: Spool) -> None:
+        """Report the faults of single rows, of rows together, and of rows with stored records.
+
+        The other rows go to the spool.
+        """
         has_records = await self._has_records()
         numbering = _Numbering(self._set.type)
         for part in parts:
@@ -167,20 +156,24 @@ class _Load:
                 faults = faults + _lacking(part.rows, own) + numbering.mixed(part.rows)
                 for rule in part.rows.columns.rules:
                     identities = part.rows.identities(rule, own)
-                    faults += self._register.repeated(rule, part.rows.lines, identities)
+                    faults += register.repeated(rule, part.rows.lines, identities)
                     if has_records and rule is not part.rows.columns.matched_by:
                         faults += await self._conflicts(part.rows, rule, identities)
-            self._add(sorted(faults, key=lambda fault: fault.line))
+            refused = self._add(sorted(faults, key=lambda fault: fault.line))
+            if part.rows is not None:
+                spool.add(part.rows.without(refused))
             self.report.rows += part.size
-            self._progress("check", self.report.rows, 0)
+            self._show_progress("check", self.report.rows, 0)
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
 
-    def _add(self, faults: list[LoadFault]) -> None:
+    def _add(self, faults: list[LoadFault]) -> set[int]:
+        """Add faults to the report; returns the refused lines."""
         lines = {fault.line for fault in faults}
-        self._register.refuse(lines)
+        self._refused.update("".join(f"{line} " for line in sorted(lines)).encode())
         self.report.refused += len(lines)
         self.report.faults += faults[: FAULTS_KEPT - len(self.report.faults)]
+        return lines
 
     async def _has_records(self) -> bool:
         first = PagePlan(all_records(self._set), Bounds(self._company), limit=1)
@@ -201,7 +194,7 @@ class _Load:
         unit = writes.find(self._company.id, self._set, rule.properties, wanted)
         found = await self._store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
-        return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type
+        return dict(found.items())
 
     async def _conflicts(
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
@@ -223,23 +216,32 @@ class _Load:
                 faults.append(LoadFault(line, rule.name, reason))
         return faults
 
-    async def write(self, parts: Iterator[_Part], digest: str) -> None:
+    async def write(self, spool: Spool, digest: str) -> None:
         """Write the valid rows, after those that an interrupted load has written."""
         report = self.report
-        report.resumed_at = await rows_done(self._store, self._company, self._set, digest)
-        done = 0
-        for unit in _units(parts):
-            done += sum(part.size for part in unit)
-            if done <= report.resumed_at:
-                continue
-            good = [self._register.good(part.rows) for part in unit if part.rows is not None]
-            finishes = done == report.rows
-            plan = LoadPlan(self._company, self._set, good, LOADED_BY, digest, done, finishes)
+        alone_until: int | None = None
+        # the number of rows done says which they are only if the rows and their order are the same
+        order = "by key" if spool.by_key else "by line"
+        progress = sha256(f"{digest} {self._refused.hexdigest()} {order}".encode()).hexdigest()
+        done = report.resumed_at = await rows_done(self._store, self._company, self._set, progress)
+        for unit in spool.units(skipped=done):
+            done += sum(len(rows.lines) for rows in unit)
+            plan = LoadPlan(
+                self._company,
+                self._set,
+                unit,
+                LOADED_BY,
+                progress,
+                rows_done=done,
+                finishes=done == spool.size,
+                alone_until=alone_until,
+            )
             loaded = await write_rows(self._store, plan)
+            alone_until = loaded.alone_until
             report.inserted += loaded.inserted
             report.updated += loaded.updated
             report.unchanged += loaded.unchanged
-            self._progress("write", done, report.rows)
+            self._show_progress("write", done, spool.size)
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
             await self._store.refresh_statistics((self._set.name, CHANGES))
@@ -252,22 +254,6 @@ def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
         raise FileFault(chunk.head, column + fault.problem, fault.remedy) from None
     reason = message(fault.problem, fault.remedy)
     return [LoadFault(line, fault.column, reason) for line in chunk.lines]
-
-
-def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
-    """The parts that each transaction writes."""
-    unit: list[_Part] = []
-    size = length = 0
-    for part in parts:
-        fits = size + part.size <= ROWS_PER_CHUNK and length + part.length <= BYTES_PER_CHUNK
-        if unit and not fits:
-            yield unit
-            unit, size, length = [], 0, 0
-        unit.append(part)
-        size += part.size
-        length += part.length
-    if unit:
-        yield unit
 
 
 def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
@@ -305,92 +291,3 @@ class _Numbering:
                 reason = message(problem, "Give it in every line, or in none.")
                 faults += [LoadFault(line, name, reason) for line in rows.lines]
         return faults
-
-
-@contextmanager
-def _needing_room() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as fault:
-        raise OperatorError(
-            f"the data of the check cannot be written to the temporary folder: {fault}",
-            "Free some space there, or name another folder with TMPDIR.",
-        ) from fault
-
-
-class _Register:
-    """The key values and the refused lines of a source, on disk.
-
-    Raises `OperatorError` if the disk is full.
-    """
-
-    @_needing_room()
-    def __init__(self) -> None:
-        # a database without a name is a temporary file; a bounded part of it is in memory
-        self._database = sqlite3.connect("", isolation_level=None)
-        self._tables: dict[tuple[str, ...], str] = {}
-        with ExitStack() as opened:
-            opened.callback(self.close)
-            self._database.execute("PRAGMA synchronous=OFF")
-            self._database.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
-            self._database.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
-            self._database.execute("BEGIN")
-            opened.pop_all()
-
-    @_needing_room()
-    def repeated(
-        self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
-    ) -> list[LoadFault]:
-        """The faults of rows that repeat the key or a unique value of an earlier row."""
-        table = self._table(rule)
-        # texts have no NUL, so different lists of values give different texts
-        entries = [
-            (values[0] if len(values) == 1 else "\0".join(map(str, values)), line)
-            for values, line in zip(identities, lines, strict=True)
-            if values is not None
-        ]
-        before = self._database.total_changes
-        self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608 - ours
-        if self._database.total_changes - before == len(entries):
-            return []
-        find = f"SELECT line FROM {table} WHERE identity = ?"  # noqa: S608 - the name is ours
-        faults: list[LoadFault] = []
-        for identity, line in entries:
-            first = self._database.execute(find, (identity,)).fetchone()[0]
-            if first != line:
-                reason = message(f"repeats line {first}", "Remove one of the lines.")
-                faults.append(LoadFault(line, rule.name, reason))
-        return faults
-
-    def _table(self, rule: UniqueRule) -> str:
-        table = self._tables.get(rule.properties)
-        if table is None:
-            table = self._tables[rule.properties] = f"seen_{len(self._tables)}"
-            self._database.execute(
-                f"CREATE TABLE {table} (identity PRIMARY KEY, line) WITHOUT ROWID"
-            )
-        return table
-
-    @_needing_room()
-    def refuse(self, lines: Iterable[int]) -> None:
-        """Remember refused lines."""
-        self._database.executemany("INSERT INTO refused VALUES (?)", [(line,) for line in lines])
-
-    @_needing_room()
-    def good(self, rows: LoadRows) -> LoadRows:
-        """The rows that are not refused."""
-        if not rows.lines:
-            return rows
-        refused = {
-            line
-            for (line,) in self._database.execute(
-                "SELECT line FROM refused WHERE line BETWEEN ? AND ?",
-                (rows.lines[0], rows.lines[-1]),
-            )
-        }
-        return rows.only([line not in refused for line in rows.lines]) if refused else rows
-
-    def close(self) -> None:
-        """Delete the temporary file."""
-        with suppress(sqlite3.Error):
-            self._database.close()

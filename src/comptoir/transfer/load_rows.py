@@ -3,18 +3,28 @@
 Values are stored by column, since they are checked and written by column.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property, partial
 from itertools import compress, repeat
+from time import time_ns
 from typing import TypeVar, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
 
-from comptoir.edm.model import Company, EntitySet, Followed, KeyValues, Property, UniqueRule
+from comptoir.edm.model import (
+    Company,
+    Derivation,
+    EntitySet,
+    Followed,
+    KeyValues,
+    Property,
+    UniqueRule,
+)
+from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Guid, Stored, Text, ValueFault, empty_fault, length_fault
 from comptoir.jsonvalue import Json
-from comptoir.plan.read import Row
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.sql.prepared import ManyQueries, Steps, Value
 from comptoir.store.ledger import CREATE
 from comptoir.store.prefetch import Prefetch
@@ -23,6 +33,9 @@ from comptoir.store.unit import UnitOfWork
 from comptoir.transfer.files import Chunk
 
 T = TypeVar("T")
+
+_BELOW_VERSION = (1 << 76) - 1
+"""The bits of a UUID after its version."""
 
 
 class LoadFault(msgspec.Struct, frozen=True):
@@ -60,6 +73,27 @@ class Columns(msgspec.Struct, frozen=True):
     incomplete: tuple[UniqueRule, ...]
     lacking: tuple[str, ...]
 
+    @property
+    def derivations(self) -> list[Derivation]:
+        """The derivations of properties without a column."""
+        derivations = self.entity_set.type.derivations
+        return [each for each in derivations if each.target not in self.position]
+
+    @property
+    def reads_others(self) -> bool:
+        """Whether a derivation reads other records, which may be those of earlier rows."""
+        return any(isinstance(each, Followed) for each in self.derivations)
+
+    @property
+    def by_key(self) -> bool:
+        """Whether rows may be written in the order of their keys instead of that of the file.
+
+        They have keys, get no numbers, and do not depend on earlier rows.
+        """
+        entity_type = self.entity_set.type
+        numbered = {each.name for each in entity_type.properties if each.numbered}
+        return self.position.keys() >= {entity_type.key, *numbered} and not self.reads_others
+
 
 class LoadRows(msgspec.Struct, frozen=True):
     """Checked rows: their lines in the file, and the values of each column."""
@@ -81,6 +115,10 @@ class LoadRows(msgspec.Struct, frozen=True):
         """A single row."""
         by_column = [(column[number],) for column in self.by_column]
         return LoadRows(self.columns, (self.lines[number],), by_column)
+
+    def without(self, lines: Set[int]) -> "LoadRows":
+        """The rows that do not begin on one of these lines."""
+        return self.only([line not in lines for line in self.lines]) if lines else self
 
     def only(self, wanted: Sequence[bool]) -> "LoadRows":
         """The rows that `wanted` selects."""
@@ -244,7 +282,8 @@ class LoadPlan(msgspec.Struct, frozen=True):
     """Rows to write in one unit of work; the rows of a part have the same columns.
 
     `digest` and `rows_done` are the progress from which an interrupted load resumes. `finishes`:
-    these are the last rows of the file. `by` is the author in the change log.
+    these are the last rows of the file. `by` is the author in the change log. `alone_until` is that
+    of the rows before them, see `Loaded`.
     """
 
     company: Company
@@ -254,14 +293,20 @@ class LoadPlan(msgspec.Struct, frozen=True):
     digest: str
     rows_done: int
     finishes: bool
+    alone_until: int | None = None
 
 
 class Loaded(msgspec.Struct):
-    """The result of a unit of work, in rows."""
+    """The result of a unit of work, in rows.
+
+    `alone_until`: up to this change of the company, only the load has written to the entity set. So
+    the set has no record that a later row matches.
+    """
 
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
+    alone_until: int | None = None
 
 
 async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
@@ -294,10 +339,22 @@ def _load(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
     # rows that change nothing would store progress in a company that is being deleted
     unit.ledger.check_exists()
     loaded = Loaded()
+    is_alone = yield from _is_alone(plan, unit)
     for rows in plan.parts:
-        yield from _Part(plan, rows, unit, loaded).write()
-    yield from _move_mark(plan, unit)
+        yield from _Part(plan, rows, unit, loaded).write(all_new=is_alone)
+    yield from _move_progress(plan, unit)
+    if is_alone:
+        loaded.alone_until = unit.ledger.number
     return loaded
+
+
+def _is_alone(plan: LoadPlan, unit: UnitOfWork) -> Steps[bool]:
+    """Whether the set has no records but those of earlier rows."""
+    if plan.alone_until == unit.ledger.number:
+        return True
+    first = PagePlan(all_records(plan.entity_set), Bounds(plan.company), limit=1)
+    rows = yield unit.statements.reads.page(first)
+    return not rows
 
 
 class _Part:
@@ -310,14 +367,10 @@ class _Part:
         self._type = plan.entity_set.type
         self._unit = unit
         self._loaded = loaded
-        self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
         self._columns = [self._type.column_of[name] for name in self._names]
-        self._values = list(zip(*rows.by_column, strict=True))
-        missing = [each for each in self._type.derivations if each.target not in self._names]
-        self._derives = bool(missing)
-        # a derivation that reads other records must see those of earlier rows
-        self._reads_others = any(isinstance(each, Followed) for each in missing)
+        self._derives = bool(rows.columns.derivations)
+        self._reads_others = rows.columns.reads_others
         self._checked = [
             each
             for each in self._type.unique
@@ -325,17 +378,20 @@ class _Part:
             and not rows.columns.position.keys().isdisjoint(each.properties)
         ]
 
-    def write(self) -> Steps[None]:
-        wanted = [each for each in self._matches if each is not None]
-        names = self._rows.columns.matched_by.properties
-        writes = self._unit.statements.writes
-        existing = yield from writes.find(self._plan.company.id, self._set, names, wanted)
-        records = [None if each is None else existing.get(each) for each in self._matches]
+    def write(self, *, all_new: bool) -> Steps[None]:
+        """Insert, update or leave the records; with `all_new` no row matches a record."""
+        existing: Mapping[KeyValues | None, Row] = {}
+        if not all_new:
+            existing = yield from self._existing()
+        if not (existing or self._reads_others):
+            yield from self._insert(self._rows)
+            return
+        records = [existing.get(each) for each in self._matches]
         is_new = [record is None for record in records]
         numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
         self._loaded.unchanged += len(records) - len(numbers)
         if any(is_new) and not self._reads_others:
-            yield from self._insert(self._rows if all(is_new) else self._rows.only(is_new))
+            yield from self._insert(self._rows.only(is_new))
             numbers = [at for at in numbers if not is_new[at]]
         yield from self._prefetch(numbers, records)
         for number in numbers:
@@ -346,6 +402,24 @@ class _Part:
                 given = self._given(number)
                 yield from self._unit.update(self._set, record, given, self._plan.by)
                 self._loaded.updated += 1
+
+    def _existing(self) -> Steps[Mapping[KeyValues | None, Row]]:
+        """The records that the rows match."""
+        names = self._rows.columns.matched_by.properties
+        wanted = [each for each in self._matches if each is not None]
+        writes = self._unit.statements.writes
+        found = yield from writes.find(self._plan.company.id, self._set, names, wanted)
+        # rows without an identity are looked up too, and have none
+        return dict(found.items())
+
+    @cached_property
+    def _matches(self) -> Sequence[KeyValues | None]:
+        return self._rows.matches()
+
+    @cached_property
+    def _values(self) -> Sequence[tuple[Stored, ...]]:
+        """The values of each row."""
+        return list(zip(*self._rows.by_column, strict=True))
 
     def _differs(self, number: int, record: Row | None) -> bool:
         """Whether a row differs from its record."""
@@ -386,7 +460,7 @@ class _Part:
             if given is not None:
                 columns[each.name] = given
             elif each.name == entity_type.key:
-                columns[each.name] = [str(uuid4()) for _ in range(count)]
+                columns[each.name] = _new_guids(count)
             elif each.numbered:
                 columns[each.name] = yield from self._unit.free_numbers(self._set, each.name, count)
             else:
@@ -399,11 +473,12 @@ class _Part:
         stamp = entity_type.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
-        insert = self._unit.statements.writes.insert[self._set]
-        company = repeat(self._plan.company.id, count)
-        yield insert.many_columns([company, numbers, *columns.values()])
+        records = list(zip(numbers, *columns.values(), strict=True))
+        json = map(record_encoder(entity_type).columns, records)
+        with_json = zip(records, json, strict=True)
+        yield self._unit.statements.writes.insert(self._plan.company.id, self._set, with_json)
         if self._reads_others:
-            for row in zip(numbers, *columns.values(), strict=True):
+            for row in records:
                 self._unit.identity_map.replace(self._set, None, row)
         else:
             self._unit.identity_map.clear()
@@ -421,16 +496,24 @@ class _Part:
                 changing[name][number] = record[name]
 
 
-def _move_mark(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
-    marks = unit.statements.service
-    of_file = (plan.company.id, plan.entity_set.name, plan.digest)
-    existing = yield marks.load_progress.query(*of_file)
+def _new_guids(count: int) -> list[str]:
+    """Ascending Guids after those of earlier milliseconds: UUIDs of version 7 (RFC 9562)."""
+    start = time_ns() // 1_000_000 << 80 | 7 << 76
+    return sorted(str(UUID(int=start | uuid4().int & _BELOW_VERSION)) for _ in range(count))
+
+
+def _move_progress(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
+    service = unit.statements.service
+    of_set = (plan.company.id, plan.entity_set.name)
     if plan.finishes:
-        yield marks.drop_load_progress.query(*of_file)
-    elif existing:
-        yield marks.move_load_progress.query(*of_file, plan.rows_done)
+        # other interrupted loads begin again: what they wrote may have been replaced by this one
+        yield service.drop_load_progress.query(*of_set)
+        return
+    of_file = (*of_set, plan.digest)
+    if (yield service.load_progress.query(*of_file)):
+        yield service.move_load_progress.query(*of_file, plan.rows_done)
     else:
-        yield marks.add_load_progress.query(*of_file, plan.rows_done)
+        yield service.add_load_progress.query(*of_file, plan.rows_done)
 
 
 def _merged(unit: Steps[T]) -> Steps[T]:

@@ -1,4 +1,4 @@
-"""The rows of a company in a fixed view of the database, and the marks of copies."""
+"""The rows of a company in a fixed view of the database, and the progress of copies."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ class Origin(msgspec.Struct, frozen=True):
     number: int
 
 
-class CopyMark(msgspec.Struct, frozen=True):
+class CopyProgress(msgspec.Struct, frozen=True):
     """The progress of an unfinished copy.
 
     `incarnation` is that of the source, blank while a copy or a company is being dropped. Changes
@@ -72,6 +72,16 @@ class Snapshot:
             return self._connection.stream(whole.rows.query(company_id))
         return self._connection.stream(whole.rest.query(company_id, *after))
 
+    def records_with_json(
+        self, company_id: str, entity_set: EntitySet, after: Stored | None
+    ) -> AsyncGenerator[list[Row], None]:
+        """The records of a set in the order of their keys, or those after a key, in slices.
+
+        The row of a record is followed by its `JsonColumns`.
+        """
+        checks = self._statements.json_checks
+        return self._connection.stream(checks.records(company_id, entity_set, after))
+
     async def count(self, table: str, company_id: str) -> int:
         """The number of rows of a company in one of the tables of `removals`."""
         query = self._copying.removals[table].count.query(company_id)
@@ -105,10 +115,10 @@ class Snapshot:
         """The entry of the change log with a number, None if it does not exist."""
         return await self._first(self._statements.service.changes.query(company_id, number - 1, 1))
 
-    async def mark(self, company_id: str) -> CopyMark | None:
+    async def progress(self, company_id: str) -> CopyProgress | None:
         """The progress of an unfinished copy of a company to this database, None without one."""
         row = await self._first(self._copying.progress.query(company_id))
-        return CopyMark(str(row[0]), int(row[1]), str(row[2])) if row else None
+        return CopyProgress(str(row[0]), int(row[1]), str(row[2])) if row else None
 
     async def _first(self, query: Query) -> Row | None:
         rows = await self._connection.fetch(query)

@@ -1,8 +1,7 @@
-"""The steps that copy or delete a company: units of work, each from one mark to the next.
+"""The steps that copy or delete a company: units of work that store how far they have come.
 
-The mark of an unfinished copy reserves the company's id. A deletion consists of the same steps,
-with a mark without an incarnation, from which no copy resumes. The mark shows an interrupted
-deletion, and the same command resumes it.
+The stored progress of an unfinished copy reserves the company's id. A deletion consists of the same
+steps. Its progress has no incarnation, so no copy resumes it, but the same command does.
 """
 
 import asyncio
@@ -18,8 +17,8 @@ from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
-from comptoir.transfer import Progress
-from comptoir.transfer.snapshot import CopyMark, open_snapshot
+from comptoir.transfer import ShowProgress
+from comptoir.transfer.snapshot import CopyProgress, open_snapshot
 
 DROPPED_ROWS = 2_000
 """The most rows that a step drops from a table."""
@@ -41,15 +40,15 @@ class TablePart(msgspec.Struct, frozen=True):
 
 
 class CopyStep(msgspec.Struct, frozen=True):
-    """A step of a copy or a deletion, from one mark to the next; None is no mark.
+    """A step of a copy or a deletion, from one progress to the next; None is none.
 
     `opens` is the company's own row, which makes it visible; `reopens` drops that row again.
     `empties` is a table whose first rows are dropped.
     """
 
     company_id: str
-    was: CopyMark | None
-    then: CopyMark | None
+    was: CopyProgress | None
+    then: CopyProgress | None
     parts: Sequence[TablePart] = ()
     opens: Row | None = None
     reopens: bool = False
@@ -101,7 +100,7 @@ def _change(company_id: str, part: TablePart, table: TableStatements) -> Steps[N
                 (company_id, *[row[column] for column in conflicts.columns]) for row in part.rows
             )
     if part.rows:
-        yield table.add.many((company_id, *row) for row in part.rows)
+        yield table.add(company_id, part.rows)
 
 
 def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
@@ -122,7 +121,7 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
 
 
 def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
-    """The error for a step whose mark another command has changed."""
+    """The error for a step whose progress another command has changed."""
     deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
     work = "deletes" if deletes else "copies"
     return OperatorError(
@@ -131,52 +130,56 @@ def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
 
 
 async def deletable(store: Store, company_id: str) -> bool:
-    """Whether there is a company, or the mark of an unfinished copy or deletion."""
+    """Whether there is a company, or the progress of an unfinished copy or deletion."""
     async with open_snapshot(store) as snapshot:
         return (
             await snapshot.origin(company_id) is not None
-            or await snapshot.mark(company_id) is not None
+            or await snapshot.progress(company_id) is not None
         )
 
 
 async def is_unfinished(store: Store, company_id: str) -> bool:
     """Whether the deletion of a company, or of its unfinished copy, was interrupted."""
     async with open_snapshot(store) as snapshot:
-        mark = await snapshot.mark(company_id)
-    return mark is not None and not mark.incarnation
+        progress = await snapshot.progress(company_id)
+    return progress is not None and not progress.incarnation
 
 
-async def delete_companies(store: Store, company_ids: Sequence[str], progress: Progress) -> None:
+async def delete_companies(
+    store: Store, company_ids: Sequence[str], show_progress: ShowProgress
+) -> None:
     """Delete companies with all their rows, or resume a deletion; services may be running.
 
     Raises `OperatorError` if another command copies or deletes one of them.
     """
-    mark = dropping(secrets.token_hex(8))
+    progress = dropping(secrets.token_hex(8))
     for company_id in company_ids:
         async with open_snapshot(store) as snapshot:
-            held = await snapshot.mark(company_id)
-        await run_step(store, CopyStep(company_id, held, mark, reopens=True))
+            found = await snapshot.progress(company_id)
+        await run_step(store, CopyStep(company_id, found, progress, reopens=True))
     # services still cache the companies, and must not read some of their rows
     await asyncio.sleep(COMPANY_CACHE_SECONDS)
     for company_id in company_ids:
-        await drop_rows(store, company_id, mark, progress)
-    # all marks stay until the end, so that the same command resumes
+        await drop_rows(store, company_id, progress, show_progress)
+    # the progress of each stays until the end, so that the same command resumes
     for company_id in company_ids:
-        await run_step(store, CopyStep(company_id, mark, None))
+        await run_step(store, CopyStep(company_id, progress, None))
 
 
-async def drop_rows(store: Store, company_id: str, mark: CopyMark, progress: Progress) -> None:
-    """Drop all rows of a company whose own row is deleted; `mark` reserves its id."""
+async def drop_rows(
+    store: Store, company_id: str, progress: CopyProgress, show_progress: ShowProgress
+) -> None:
+    """Drop all rows of a company whose own row is deleted; `progress` reserves its id."""
     async with open_snapshot(store) as snapshot:
         totals = {each: await snapshot.count(each, company_id) for each in snapshot.removals}
     for table, total in totals.items():
         done = 0
-        step = CopyStep(company_id, mark, mark, empties=table)
+        step = CopyStep(company_id, progress, progress, empties=table)
         while dropped := await run_step(store, step):
             done += dropped
-            progress(f"dropping {table}", done, total)
+            show_progress(f"dropping {table}", done, total)
 
 
-def dropping(holder: str) -> CopyMark:
-    """A mark that no copy resumes from."""
-    return CopyMark("", 0, holder)
+def dropping(holder: str) -> CopyProgress:
+    """The progress of a deletion, from which no copy resumes."""
+    return CopyProgress("", 0, holder)

@@ -233,7 +233,7 @@ TESTED_APART: set[FunctionName] = {
 }
 """Functions that have their own tests, since the dialects may differ."""
 
-drawn = settings(max_examples=examples(40), deadline=None)
+drawn = settings(max_examples=examples(40))
 
 
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:
@@ -275,7 +275,7 @@ def test_functions_return_the_same_in_both_dialects(
 def test_a_function_of_null_is_null(
     name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
 ) -> None:
-    @settings(max_examples=3, deadline=None)
+    @settings(max_examples=3)
     @given(st.tuples(*ARGUMENTS[name]))
     def check(row: tuple[Value, ...]) -> None:
         for place in range(NULLABLE.get(name, len(row))):

@@ -1,13 +1,18 @@
-"""Snapshot connections: they are closed however their block ends."""
+"""Snapshot connections: they do not map the file, and are closed however their block ends."""
 
 import asyncio
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.store.sqlite.connection import Connection, connect
 from comptoir.store.sqlite.store import sqlite_snapshot
+from support.databases import FreshDatabase
 
 ENDLESS = Query(
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", ()
@@ -41,3 +46,18 @@ def test_a_cancelled_snapshot_stops_its_statement_and_is_closed(tmp_path: Path) 
     asyncio.run(cancelled())
 
     assert is_closed(connection)
+
+
+def test_a_snapshot_does_not_map_the_file(fresh_sqlite: FreshDatabase, tmp_path: Path) -> None:
+    """A dump or a check would keep the whole file in the memory of its process."""
+    settings = Settings(database=fresh_sqlite(tmp_path, MODEL))
+
+    async def mapped() -> list[Row]:
+        store = open_store(settings)
+        try:
+            async with store.snapshot() as snapshot:
+                return await snapshot.fetch(Query("PRAGMA mmap_size", ()))
+        finally:
+            await store.close()
+
+    assert asyncio.run(mapped()) == [(0,)]

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.calls import bind_call, bind_cast, bind_isof, check_name
 from comptoir.plan.expressions.comparisons import (
     COMPARISONS,
@@ -53,25 +53,20 @@ class Binder:
     """Binds the expressions of one query option, and adds their values to `slots`.
 
     `computed` are names besides the properties of the set; `alone`: there are no other names.
-    `nested` is as in `BindingContext`.
     """
 
     def __init__(
         self,
-        model: Model,
-        entity_set: EntitySet,
+        binding: BindingContext,
         option: str,
         computed: Mapping[str, TypedValue] = _NONE,
         *,
-        nested: bool = False,
         alone: bool = False,
         slots: Slots | None = None,
     ) -> None:
         self.slots = Slots() if slots is None else slots
-        self._option = BoundOption(option, self.slots)
-        self._paths = PathBinder(
-            self._option, model, entity_set, computed, nested=nested, alone=alone
-        )
+        self._option = BoundOption(option, self.slots, binding)
+        self._paths = PathBinder(self._option, binding, computed, alone=alone)
         self._nested = 0
 
     def condition(self, node: Node) -> TypedValue:
@@ -172,13 +167,13 @@ class Binder:
                 f"Write for example {node.name}(number,Edm.String).",
             )
         wanted = node.arguments[-1]
-        if isinstance(wanted, Path) and wanted.segments[0].startswith(f"{NAMESPACE}."):
+        if isinstance(wanted, Path) and wanted.segments[0].startswith(f"{self._option.namespace}."):
             return self._of_entity_type(node, wanted)
         if len(node.arguments) == 1:
             raise self._option.misused(
                 node,
                 f"The function {node.name} with one argument requires an entity type",
-                f"Write {NAMESPACE}. and its name, or a value before the type.",
+                f"Write {self._option.namespace}. and its name, or a value before the type.",
             )
         operand = self._operand(node.arguments[0])
         if node.name == "isof":
@@ -201,7 +196,7 @@ class Binder:
                 self.value(first)
                 return TypedValue(Constant(value=False), types.BOOLEAN)
             exists = self.value(first) if records.steps else None
-        if wanted.segments[0] != f"{NAMESPACE}.{records.entity_set.type.name}":
+        if wanted.segments[0] != records.entity_set.type.qualified_name:
             return TypedValue(Constant(value=False), types.BOOLEAN)
         if exists is None:
             return TypedValue(Constant(value=True), types.BOOLEAN)

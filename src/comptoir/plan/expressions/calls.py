@@ -8,7 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from comptoir.edm.model import NAMESPACE
+import msgspec
+
+from comptoir.edm.derived import CodeText
 from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
 from comptoir.edm.types import BOOLEAN, GUID, TEXT, PrimitiveType
@@ -25,7 +27,7 @@ from comptoir.plan.expressions.operands import (
     name_of,
 )
 from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
-from comptoir.refusals import unknown_name
+from comptoir.refusals import misused, unknown_name, unsupported
 from comptoir.request.expression.tree import Call, Literal, Node, Path
 from comptoir.request.pattern import PatternFault, parse_pattern
 
@@ -38,6 +40,7 @@ MAXIMUM = "9999-12-31T23:59:59.999Z"
 _INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
 _TYPE_REMEDY = "Write a type such as Edm.String, without quotes."
 _ROUNDING: Mapping[str, FunctionName] = {"round": "round", "floor": "floor", "ceiling": "ceiling"}
+_SEARCHES: frozenset[FunctionName] = frozenset({"contains", "startswith", "endswith"})
 _WITH_TYPES = frozenset({"cast", "isof", "case"})
 _UNSUPPORTED = frozenset(
     {"geo.distance", "geo.intersects", "geo.length", "hassubsequence", "hassubset", "isdefined"}
@@ -115,6 +118,10 @@ def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> 
     else:
         if signature.utc:
             _check_utc(option, node, arguments[0])
+        if function in _SEARCHES and isinstance(values[0].own_type, CodeText):
+            # codes are stored in upper case
+            part = Function("toupper", (values[1].value,))
+            values[1] = msgspec.structs.replace(values[1], value=part)
         function = _variant(option, function, arguments, values)
         value = Function(function, tuple([each.value for each in values]))
     return TypedValue(
@@ -245,13 +252,14 @@ def _check_pattern(option: BoundOption, pattern: Node) -> None:
         try:
             parse_pattern(pattern.text)
         except PatternFault as fault:
+            # after the opening quote; a quote within the literal is doubled
+            quotes = 1 + pattern.text.count("'", 0, fault.position)
+            position = pattern.position + quotes + fault.position
             if fault.unsupported:
-                raise option.unsupported(
-                    pattern, f"In the pattern of matchesPattern, {fault.construct}"
-                ) from None
-            raise option.misused(
-                pattern, f"The pattern {str(fault).removesuffix('.')}", "Correct the pattern."
-            ) from None
+                construct = f"In the pattern of matchesPattern, {fault.construct}"
+                raise unsupported(construct, option.name, position) from None
+            problem = f"The pattern has {fault.construct}"
+            raise misused(option.name, position, problem, "Correct the pattern.") from None
 
 
 def bind_cast(option: BoundOption, node: Call, operand: Operand) -> TypedValue:
@@ -298,7 +306,7 @@ def _primitive_type(option: BoundOption, node: Node) -> PrimitiveType:
             return found
         if _UNSUPPORTED_TYPES.fullmatch(name):
             raise option.unsupported(node, f"The type {name}")
-        if name.startswith(f"{NAMESPACE}."):
+        if name.startswith(f"{option.namespace}."):
             raise option.misused(
                 node, f"{name[:100]} is an entity type, not a primitive type", _TYPE_REMEDY
             )

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
+from comptoir.edm.derived import CodeText, EnumText
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal, as_wide, within_decimals
 from comptoir.plan.expressions.nodes import (
     Comparison,
     Constant,
+    Function,
     IsNull,
     Junction,
     Not,
@@ -15,7 +19,7 @@ from comptoir.plan.expressions.nodes import (
     Value,
 )
 from comptoir.plan.expressions.operands import BoundOption, Operand, TypedValue, described, name_of
-from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node
+from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node, Path
 
 COMPARISONS: frozenset[BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
@@ -50,17 +54,42 @@ def bind_comparison(option: BoundOption, node: Binary, left: Operand, right: Ope
             f"The operator {node.operator} does not apply to records",
             "Compare a property of the record.",
         )
-    return compared(operator, first, second)
+    return _compared(option, operator, first, second)
 
 
-def compared(operator: str, first: TypedValue, second: TypedValue) -> TypedValue:
-    """Return the comparison of two values of one type; it is never null."""
+def _compared(
+    option: BoundOption, operator: str, first: TypedValue, second: TypedValue
+) -> TypedValue:
+    """The comparison of two values of one type; it is never null."""
+    if operator in ("eq", "ne"):
+        first, second = _folded(option, first), _folded(option, second)
     nullable = first.nullable or second.nullable
     comparison = Comparison(operator, first.value, second.value, nullable)
     if operator in ("le", "ge") and first.nullable and second.nullable:
         both = Junction("and", (IsNull(first.value), IsNull(second.value)))
         return TypedValue(Junction("or", (comparison, both)), types.BOOLEAN)
     return TypedValue(comparison, types.BOOLEAN)
+
+
+def _folded(option: BoundOption, typed: TypedValue) -> TypedValue:
+    """A value as it is compared with others for equality.
+
+    The database folds literals too: the binding of a filter must not depend on their content.
+    """
+    if not option.dialect.ignores_case or typed.type is not types.TEXT:
+        return typed
+    return msgspec.structs.replace(typed, value=Function("tolower", (typed.value,)))
+
+
+def _as_code(operator: str, typed: TypedValue, literal: Value) -> Value:
+    """A literal as a code, if it is compared with one: without blanks around it, in upper case.
+
+    The database does this too; equality of codes ignores case in any case.
+    """
+    if not isinstance(typed.own_type, CodeText):
+        return literal
+    trimmed = Function("trim", (literal,))
+    return trimmed if operator in ("eq", "ne") else Function("toupper", (trimmed,))
 
 
 def bind_list(
@@ -81,18 +110,24 @@ def bind_list(
             elif value.type is types.NULL:
                 option.value(each)
             else:
-                literal = option.literal(each.node, value.type)
+                literal = option.literal(each.node, value.type, value.own_type)
                 if literal.stored is not None and literal.exact:
-                    literals[literal.stored] = None
-    values: list[Value] = list(option.slots.add_list(list(literals))) if literals else []
+                    literals |= dict.fromkeys(_spellings(value, literal.stored))
+    slots = option.slots.add_list(list(literals)) if literals else ()
+    values: list[Value] = [_as_code("eq", value, each) for each in slots]
     nullable = value.nullable
     for each in computed:
         _, item = common_type(option, node, left, each, computes=False)
         nullable = nullable or item.nullable
         values.append(item.value)
-    conditions: list[Value] = [OneOf(value.value, tuple(values), nullable)] if values else []
-    if has_null and value.nullable:
-        conditions.append(IsNull(value.value))
+    folded = _folded(option, value)
+    if folded is not value:
+        values = [Function("tolower", (each,)) for each in values]
+    conditions: list[Value] = [OneOf(folded.value, tuple(values), nullable)] if values else []
+    if has_null:
+        is_null = _with_null(option, "eq", left).value
+        if is_null != Constant(value=False):
+            conditions.append(is_null)
     if not conditions:
         return TypedValue(Constant(value=False), types.BOOLEAN)
     condition = conditions[0] if len(conditions) == 1 else Junction("or", tuple(conditions))
@@ -165,6 +200,8 @@ def _is_null(node: Node) -> bool:
 
 def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedValue:
     typed = option.value(operand)
+    if option.dialect.null_is_blank and operator in ("eq", "ne") and _has_blank(operand):
+        return _with_blank(option, operator, typed)
     if typed.type is types.NULL or not typed.nullable or operator in ("lt", "gt"):
         is_true = operator in _EQUAL if typed.type is types.NULL else operator == "ne"
         return TypedValue(Constant(is_true), types.BOOLEAN)
@@ -172,14 +209,47 @@ def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedVal
     return TypedValue(Not(is_null) if operator == "ne" else is_null, types.BOOLEAN)
 
 
+def _has_blank(operand: Operand) -> bool:
+    """Whether an operand is a property, which has a blank value."""
+    typed = operand.typed
+    if typed is None or typed.own_type is None or typed.type is types.RECORD:
+        return False
+    return isinstance(operand.node, Path)
+
+
+def _with_blank(option: BoundOption, operator: str, typed: TypedValue) -> TypedValue:
+    is_blank = _equality(option, typed, typed.edm_type.default)
+    if typed.nullable:
+        is_blank = Junction("or", (IsNull(typed.value), is_blank))
+    return TypedValue(negated(is_blank) if operator == "ne" else is_blank, types.BOOLEAN)
+
+
+def _equality(option: BoundOption, typed: TypedValue, stored: Stored) -> Value:
+    """The condition that a value equals a stored one, in any of its spellings."""
+    if typed.type is types.BOOLEAN:
+        return typed.value if stored else negated(typed.value)
+    slots = [option.slots.add(each) for each in _spellings(typed, stored)]
+    if len(slots) == 1:
+        return _compared(option, "eq", typed, TypedValue(slots[0], typed.type)).value
+    folded = [_folded(option, TypedValue(slot, typed.type)).value for slot in slots]
+    return OneOf(_folded(option, typed).value, tuple(folded), typed.nullable)
+
+
+def _spellings(typed: TypedValue, stored: Stored) -> tuple[Stored, ...]:
+    """The values that mean the same: the empty option of an enumeration may be stored as empty."""
+    own_type = typed.own_type
+    is_empty = isinstance(own_type, EnumText) and stored == own_type.default
+    return (stored, "") if is_empty and stored else (stored,)
+
+
 def _with_literal(
     option: BoundOption, operator: str, value: TypedValue, node: Literal
 ) -> TypedValue:
-    literal = option.literal(node, value.type)
+    literal = option.literal(node, value.type, value.own_type)
     if value.type is types.BOOLEAN:
         is_true = node.text == "true"
         if value.nullable or operator not in ("eq", "ne"):
-            return compared(operator, value, TypedValue(Constant(is_true), types.BOOLEAN))
+            return _compared(option, operator, value, TypedValue(Constant(is_true), types.BOOLEAN))
         if is_true == (operator == "eq"):
             return value
         return TypedValue(negated(value.value), types.BOOLEAN)
@@ -189,7 +259,11 @@ def _with_literal(
         if operator in ("eq", "ne"):
             return TypedValue(Constant(operator == "ne"), types.BOOLEAN)
         operator = "le" if operator in ("lt", "le") else "gt"
-    return compared(operator, value, TypedValue(option.slots.add(literal.stored), value.type))
+    if operator in ("eq", "ne") and len(_spellings(value, literal.stored)) > 1:
+        is_equal = _equality(option, value, literal.stored)
+        return TypedValue(is_equal if operator == "eq" else negated(is_equal), types.BOOLEAN)
+    sent = _as_code(operator, value, option.slots.add(literal.stored))
+    return _compared(option, operator, value, TypedValue(sent, value.type))
 
 
 def negated(condition: Value) -> Value:

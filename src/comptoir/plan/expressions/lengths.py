@@ -132,6 +132,6 @@ def _lengths(model: Model) -> Mapping[str, float]:
     for entity_set in model.sets:
         for each in entity_set.type.properties:
             if isinstance(each.type, Text):
-                length = each.type.max_length or math.inf
+                length = each.type.stored_length or math.inf
                 lengths[each.name] = max(length, lengths.get(each.name, 0.0))
     return lengths

@@ -5,6 +5,7 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
+from comptoir.edm.derived import EnumText
 from comptoir.edm.numbers import (
     MOST_DECIMAL,
     MOST_WHOLE,
@@ -17,6 +18,7 @@ from comptoir.edm.types import PrimitiveType, Stored, ValueFault, nul_fault
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
 from comptoir.refusals import misused, unsupported
@@ -107,9 +109,11 @@ class Operand:
 class BoundOption:
     """The query option that is being bound: its name, the slots of its values, its refusals."""
 
-    def __init__(self, name: str, slots: Slots) -> None:
+    def __init__(self, name: str, slots: Slots, binding: BindingContext) -> None:
         self.name = name
         self.slots = slots
+        self.dialect = binding.dialect
+        self.namespace = binding.model.namespace
 
     def misused(self, node: Node, problem: str, remedy: str) -> Refusal:
         """400: a node that does not fit the entity type or its operands."""
@@ -119,13 +123,25 @@ class BoundOption:
         """501: valid OData that the service does not support."""
         return unsupported(construct, self.name, node.position)
 
-    def literal(self, node: Literal, wanted: types.ExpressionType) -> LiteralValue:
-        """Return a literal as a value of a type; raises `Refusal` (400, 501)."""
+    def literal(
+        self,
+        node: Literal,
+        wanted: types.ExpressionType,
+        own_type: PrimitiveType | None = None,
+    ) -> LiteralValue:
+        """Return a literal as a value of a type; raises `Refusal` (400, 501).
+
+        `own_type` is that of the property with which it is compared.
+        """
         try:
             value = _literal_value(node, wanted)
+            if value is not None and isinstance(own_type, EnumText):
+                value = LiteralValue(own_type.from_text(node.text))
         except ValueFault as fault:
             problem = f"{described(node)} {fault.problem}"
-            raise self.misused(node, problem, fault.remedy) from None
+            refusal = self.misused(node, problem, fault.remedy)
+            refusal.situation, refusal.facts = fault.situation, fault.facts
+            raise refusal from None
         if value is None:
             raise self.misused(
                 node,

@@ -16,7 +16,9 @@ from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
 from comptoir.plan.expressions.operands import TypedValue, described, name_of, typed_property
 from comptoir.plan.expressions.templates import cached, templated
+from comptoir.plan.expressions.verdicts import is_evaluated
 from comptoir.plan.read import (
+    EVERYTHING,
     Computed,
     ComputedProperty,
     NamedValue,
@@ -57,9 +59,12 @@ def bind_filter(binding: BindingContext, text: str) -> Where:
     """
     node = binding.resolve_aliases(parse_expression(text, binding.limits, FILTER), text)
     names = computed_names(binding.computed)
-    binder = Binder(binding.model, binding.entity_set, FILTER, names, nested=binding.nested)
+    binder = Binder(binding, FILTER, names)
     condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
     Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
+    # faults come first, also those of a filter that is ignored
+    if not is_evaluated(node, binding.dialect, FILTER):
+        return EVERYTHING
     return Where(condition, tuple(binder.slots.values))
 
 
@@ -87,9 +92,10 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
     keys: dict[object, OrderKey] = {}
     expressions: list[NamedValue] = []
     slots: tuple[Stored, ...] = ()
-    for item in parse_orderby(text, binding.limits, ORDERBY):
+    lower_case = binding.dialect.lower_case
+    for item in parse_orderby(text, binding.limits, ORDERBY, lower_case=lower_case):
         node = binding.resolve_aliases(item.expression, text)
-        binder = Binder(model, entity_set, ORDERBY, names, nested=binding.nested)
+        binder = Binder(binding, ORDERBY, names)
         typed = binder.value(node)
         if typed.type is types.RECORD:
             raise misused(
@@ -143,7 +149,7 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
         if item.alias in names:
             raise alias_taken(binding.entity_set.type.name, item.alias, COMPUTE, item.position)
         node = binding.resolve_aliases(item.expression, text)
-        binder = Binder(binding.model, binding.entity_set, COMPUTE)
+        binder = Binder(binding, COMPUTE)
         typed = computed_value(binder, node, COMPUTE)
         lengths = Lengths(binding.model, COMPUTE, binder.slots.values)
         longest = lengths.longest(typed.value, node.position)

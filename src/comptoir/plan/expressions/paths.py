@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, EntitySet, Model
-from comptoir.errors import Refusal
+from comptoir.edm.model import EntitySet
+from comptoir.errors import Refusal, Situation
 from comptoir.plan.expressions import types
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
+from comptoir.plan.rights import check_readable
 from comptoir.refusals import past_value, unknown_name
 from comptoir.request.expression.tree import Path
 
@@ -43,20 +45,18 @@ class PathBinder:
     def __init__(
         self,
         option: BoundOption,
-        model: Model,
-        root: EntitySet,
+        binding: BindingContext,
         computed: Mapping[str, TypedValue],
         *,
-        nested: bool,
         alone: bool,
     ) -> None:
         self._option = option
-        self._model = model
+        self._binding = binding
+        self._model = binding.model
         self._computed = computed
-        self._nested = nested
         self._alone = alone
         self._steps = 0
-        self.root = PathRecords(root)
+        self.root = PathRecords(binding.entity_set)
         self.variables: dict[str, PathRecords] = {}
 
     def value(self, path: Path) -> TypedValue:
@@ -76,8 +76,9 @@ class PathBinder:
             raise self._unknown(path, records, name)
         if records.many:
             raise self._several_records(path)
-        if found.secret:
-            raise self._option.misused(path, f"{name} is secret", "Use another property.")
+        if not found.is_queried:
+            what = "a stream" if found.is_stream else "secret"
+            raise self._option.misused(path, f"{name} is {what}", "Use another property.")
         if beyond == ["$count"]:
             raise self._unknown(path, records, "$count")
         if beyond:
@@ -107,7 +108,7 @@ class PathBinder:
         elif segments[0] in ("$this", "$root"):
             raise self._option.unsupported(path, segments[0])
         elif segments[0] == "$it":
-            if self._nested:
+            if self._binding.nested:
                 # $it is the record that is expanded, not the related record of the expression
                 raise self._option.unsupported(path, "$it within $expand")
             segments = segments[1:]
@@ -135,11 +136,12 @@ class PathBinder:
             )
         self._steps += 1
         target = self._model.by_name[navigation.target]
+        check_readable(target, self._binding.readable, self._option.name, path.position)
         step = Step(records.number, self._steps, navigation, target)
         return PathRecords(target, records.base, (*records.steps, step), navigation.collection)
 
     def _check_type(self, path: Path, records: PathRecords, name: str) -> None:
-        own = f"{NAMESPACE}.{records.entity_set.type.name}"
+        own = records.entity_set.type.qualified_name
         if name != own:
             self.check_entity_type(path, name)
             raise self._option.misused(
@@ -148,7 +150,7 @@ class PathBinder:
 
     def check_entity_type(self, path: Path, name: str) -> None:
         """Raise `Refusal` (400) unless an entity type has this name."""
-        known = [f"{NAMESPACE}.{each.type.name}" for each in self._model.sets]
+        known = [each.type.qualified_name for each in self._model.sets]
         if name not in known:
             raise unknown_name("The model", "type", name, known, self._option.name, path.position)
 
@@ -183,11 +185,10 @@ class PathBinder:
             return self._option.unsupported(path, f"{name} across companies")
         if name.startswith("$"):
             return self._not_a_collection(path)
-        own = [each.name for each in entity_type.properties if not each.secret]
-        known = [*own, *entity_type.related, *self._computed]
+        known = [*entity_type.queried, *entity_type.related, *self._computed]
         return unknown_name(
             entity_type.name, "property", name, known, self._option.name, path.position
-        )
+        ).in_situation(Situation.UNKNOWN_FIELD, name=name, type=entity_type.qualified_name)
 
     def _not_a_collection(self, path: Path) -> Refusal:
         return self._option.misused(

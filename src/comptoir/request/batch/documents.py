@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
+from msgspec.json import Decoder
 
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.messages import quoted
@@ -41,13 +42,16 @@ from comptoir.request.batch.tree import (
     unsupported,
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
-from comptoir.request.payload import json_fault
+from comptoir.request.payload import MEMBERS, UNCOUNTED_BYTES, check_values, json_fault, repeated
 
 DEEPEST_CONDITION = 20
 """Levels of parentheses and `not` in an `if`."""
 
 LONGEST_CONDITION = 2_500
 """Characters of an `if`."""
+
+MOST_VALUES = 1_000_000
+"""The most values in a long batch, all its requests together."""
 
 _CONDITION_TOKEN = re.compile(r"\s*(?:(\()|(\))|\$([\w.~-]+)/\$succeeded\b|(\w+)\b)", re.ASCII)
 
@@ -59,14 +63,20 @@ _OTHER_ID = "Choose another one."
 
 T = TypeVar("T")
 
+_TEXT = Decoder(str)
+_TEXTS = Decoder(list[str])
+_ARRAY = Decoder(list[msgspec.Raw])
+
 
 def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
     """The batch in a JSON object with `requests`; raises `Refusal` with the place of a fault."""
-    document = _decoded(body, dict[str, msgspec.Raw], BODY, 'an object such as {"requests": []}')
+    if len(body) > UNCOUNTED_BYTES:
+        check_values(body, MOST_VALUES)
+    document = _members(body, BODY, 'an object such as {"requests": []}')
     _check_names(document, frozenset({"requests"}), BODY)
     if "requests" not in document:
         raise Refusal(BAD_REQUEST, "The batch has no requests", "Send an array of them.")
-    listed = _decoded(document["requests"], list[msgspec.Raw], "requests", "an array of objects")
+    listed = _decoded(_ARRAY, document["requests"], "requests", "an array of objects")
     if len(listed) > limits.requests:
         raise too_many_requests(limits.requests)
     parts: list[tuple[str | None, Part]] = []
@@ -75,9 +85,10 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
         reader = _RequestReader(raw, number, limits, roots)
         part = reader.part()
         if part.id in ids:
-            problem = f"The id {quoted(str(part.id))} is given twice"
+            problem = f"The id {quoted(part.id)} is given twice"
             raise malformed(part.place, problem, _OTHER_ID)
-        ids.add(str(part.id))
+        if part.id is not None:
+            ids.add(part.id)
         parts.append((reader.group(), part))
     return checked(_grouped(parts, ids))
 
@@ -90,7 +101,7 @@ class _RequestReader:
         self._place = f"requests[{number - 1}]"
         self._limits = limits
         self._roots = roots
-        self._members = _decoded(raw, dict[str, msgspec.Raw], self._place, "an object")
+        self._members = _members(raw, self._place, "an object")
         _check_names(self._members, _MEMBERS, self._place)
 
     def group(self) -> str | None:
@@ -101,23 +112,27 @@ class _RequestReader:
     def part(self) -> Part:
         place = self._place
         given = {name: self._text(name) for name in ("id", "method", "url", "if")}
-        for name in ("id", "method", "url"):
+        for name in ("id", "method", "url") if self._limits.ids else ("method", "url"):
             if given[name] is None:
                 raise malformed(place, f"{name} is missing", "Add it.")
-        method = read_method(given["method"] or "", place)
+        method = read_method(given["method"] or "", self._limits, place)
         check_url_size(len(given["url"] or ""), self._limits, place)
         headers = self._headers()
         body = check_body(method, self._body(headers), place)
         if body and b"content-type" not in headers:
             headers = {**headers, b"content-type": b"application/json"}
-        depends_on = self._member("dependsOn", list[str], "an array of ids") or []
+        depends_on = self._member("dependsOn", _TEXTS, "an array of ids") or []
         if len(depends_on) > self._limits.requests:
-            raise malformed(f"{place}.dependsOn", "There are too many ids", "Send each id once.")
-        condition = given["if"]
+            raise malformed(
+                f"{place}.dependsOn",
+                f"More than {self._limits.requests} ids are named",
+                "Send each id once.",
+            )
+        part_id, condition = given["id"], given["if"]
         return Part(
             self._number,
             place,
-            read_id(given["id"] or "", place),
+            None if part_id is None else read_id(part_id, place),
             method,
             parse_address(given["url"] or "", self._roots, place),
             headers,
@@ -129,8 +144,11 @@ class _RequestReader:
     def _headers(self) -> Headers:
         place = f"{self._place}.headers"
         headers: dict[bytes, bytes] = {}
-        given = self._member("headers", dict[str, str], "an object of strings") or {}
-        for name, text in given.items():
+        if not self._is_given("headers"):
+            return headers
+        wanted = "an object of strings"
+        for name, raw in _members(self._members["headers"], place, wanted).items():
+            text = _decoded(_TEXT, raw, place, wanted)
             key, value = lowered(name).encode(), text.strip(BLANKS).encode()
             check_header(key, value, place)
             if key in headers:
@@ -149,7 +167,7 @@ class _RequestReader:
         media = declared.partition(";")[0].strip().lower()
         if media == "application/json" or media.endswith("+json"):
             return bytes(self._members["body"]) if self._is_given("body") else None
-        text = self._member("body", str, f"a string, since its media type is {quoted(media)}")
+        text = self._member("body", _TEXT, f"a string, since its media type is {quoted(media)}")
         if text is None or media.startswith("text/"):
             return None if text is None else text.encode()
         try:
@@ -159,13 +177,13 @@ class _RequestReader:
             raise malformed(f"{self._place}.body", problem, "Encode it.") from None
 
     def _text(self, name: str) -> str | None:
-        return self._member(name, str, 'a string, such as "1"')
+        return self._member(name, _TEXT, 'a string, such as "1"')
 
-    def _member(self, name: str, type_: type[T], wanted: str) -> T | None:
+    def _member(self, name: str, decoder: Decoder[T], wanted: str) -> T | None:
         """The value of a member; None if it is missing or null."""
         if not self._is_given(name):
             return None
-        return _decoded(self._members[name], type_, f"{self._place}.{name}", wanted)
+        return _decoded(decoder, self._members[name], f"{self._place}.{name}", wanted)
 
     def _is_given(self, name: str) -> bool:
         return name in self._members and bytes(self._members[name]) != b"null"
@@ -202,9 +220,19 @@ def _check_names(members: Mapping[str, msgspec.Raw], known: frozenset[str], plac
             raise malformed(place, f"Unknown member {quoted(name)}", remedy)
 
 
-def _decoded(raw: bytes | msgspec.Raw, type_: type[T], place: str, wanted: str) -> T:
+def _members(raw: bytes | msgspec.Raw, place: str, wanted: str) -> dict[str, msgspec.Raw]:
+    """The members of an object; raises `Refusal` (400) if one is given twice."""
+    named = _decoded(MEMBERS, raw, place, wanted)
+    members = {name.text: value for name, value in named.items()}
+    if len(members) < len(named):
+        problem = f"{quoted(str(repeated(named)))} is given twice"
+        raise malformed(place, problem, "Send it once.")
+    return members
+
+
+def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: str) -> T:
     try:
-        return msgspec.json.decode(raw, type=type_)
+        return decoder.decode(raw)
     except msgspec.ValidationError:
         raise malformed(place, "Invalid JSON value", f"Send {wanted}.") from None
     except UnicodeDecodeError:

@@ -20,6 +20,7 @@ from comptoir.request.batch.tree import (
     Item,
     Part,
     Roots,
+    change_set_too_long,
     check_body,
     check_header,
     check_url_size,
@@ -102,6 +103,8 @@ class _Reader:
                 remedy = "Send it before or after the change set."
                 raise malformed(inner_place, "A change set contains a GET", remedy)
             parts.append(part)
+            if len(parts) > self._limits.change_set:
+                raise change_set_too_long(place)
         return Group(None, tuple(parts))
 
     def _part(self, content: bytes, mime: Headers, start: int, place: str, ids: set[str]) -> Part:
@@ -118,7 +121,7 @@ class _Reader:
         blank = _BLANK_LINES.match(content, start)
         line, start = _line(content, start if blank is None else blank.end())
         check_url_size(len(line), self._limits, place)
-        method, url = _request_line(line, place)
+        method, url = _request_line(line, self._limits, place)
         headers, start = self._fields(content, start, place)
         if b"transfer-encoding" in headers:
             raise unsupported(place, "Transfer-Encoding in a batch")
@@ -192,7 +195,7 @@ def _line(content: bytes, start: int) -> tuple[bytes, int]:
     return content[start:end].removesuffix(b"\r"), end + 1
 
 
-def _request_line(line: bytes, place: str) -> tuple[str, str]:
+def _request_line(line: bytes, limits: BatchLimits, place: str) -> tuple[str, str]:
     method, _, rest = line.strip().partition(b" ")
     url, _, version = rest.strip().rpartition(b" ")
     if _VERSION.fullmatch(version) is None:
@@ -202,7 +205,7 @@ def _request_line(line: bytes, place: str) -> tuple[str, str]:
         remedy = "Begin with a line such as GET contactsExt HTTP/1.1."
         raise malformed(place, "The request line is malformed", remedy)
     try:
-        return read_method(method.decode("latin-1"), place), url.strip().decode()
+        return read_method(method.decode("latin-1"), limits, place), url.strip().decode()
     except UnicodeDecodeError:
         raise malformed(place, "The URL is not UTF-8", "Encode it as UTF-8.") from None
 

@@ -6,16 +6,24 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, HEADERS_TOO_LARGE, NOT_IMPLEMENTED, Refusal
+from comptoir.errors import (
+    BAD_REQUEST,
+    BODY_TOO_LARGE,
+    HEADERS_TOO_LARGE,
+    NOT_IMPLEMENTED,
+    Refusal,
+    Situation,
+)
 from comptoir.messages import quoted
 from comptoir.refusals import limit_exceeded
 from comptoir.request.headers import Headers
+from comptoir.request.methods import WRITE_METHODS
 
 BATCH = "$batch"
 BODY = "The body"
 """The place of a fault that is not in a single request."""
 
-METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
+METHODS = WRITE_METHODS | {"GET"}
 MOST_FIELDS = 100
 """Headers of a part."""
 
@@ -71,25 +79,25 @@ def origin(url: str) -> str:
     return lowered
 
 
-class Succeeded(msgspec.Struct, frozen=True):
+class Succeeded(msgspec.Struct, frozen=True, tag=True):
     """`$<id>/$succeeded`: whether an earlier request succeeded."""
 
     id: str
 
 
-class Constant(msgspec.Struct, frozen=True):
+class Constant(msgspec.Struct, frozen=True, tag=True):
     """`true` or `false`."""
 
     value: bool
 
 
-class Not(msgspec.Struct, frozen=True):
+class Not(msgspec.Struct, frozen=True, tag=True):
     """The negation of a condition."""
 
     operand: "Condition"
 
 
-class Junction(msgspec.Struct, frozen=True):
+class Junction(msgspec.Struct, frozen=True, tag=True):
     """Operands joined by `and` (`all`) or `or`."""
 
     all: bool
@@ -100,10 +108,18 @@ Condition = Succeeded | Constant | Not | Junction
 
 
 class BatchLimits(msgspec.Struct, frozen=True):
-    """Requests of a batch; bytes of the headers of each, and of its URL."""
+    """The limits of a batch.
+
+    `requests` is their number, `header_bytes` the size of the headers of each, and of its URL.
+    `change_set` is the number of requests in each change set. `ids`: each request in JSON has one.
+    `merge`: a request may have the method MERGE, and is refused when it is executed.
+    """
 
     requests: int
     header_bytes: int
+    change_set: int
+    ids: bool
+    merge: bool
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -160,7 +176,14 @@ def unsupported(place: str, construct: str) -> Refusal:
 def too_many_requests(limit: int) -> Refusal:
     """413: more requests than a batch may contain."""
     remedy = _undone("Send several batches.")
-    return limit_exceeded("The batch", limit, "requests", remedy, error=BODY_TOO_LARGE)
+    refusal = limit_exceeded("The batch", limit, "requests", remedy, error=BODY_TOO_LARGE)
+    return refusal.in_situation(Situation.TOO_MANY_PARTS, limit=str(limit))
+
+
+def change_set_too_long(place: str) -> Refusal:
+    """501: a change set with more requests than the profile allows."""
+    refusal = unsupported(place, "A change set of several requests")
+    return refusal.in_situation(Situation.LONG_CHANGE_SET)
 
 
 def head_too_large(place: str, limit: int) -> Refusal:
@@ -184,10 +207,10 @@ def referenced_tag(headers: Headers, name: bytes) -> str | None:
     return None if match is None else match[1].decode()
 
 
-def read_method(text: str, place: str) -> str:
+def read_method(text: str, limits: BatchLimits, place: str) -> str:
     """The method of a request, in upper case."""
     method = text.upper()
-    if method not in METHODS:
+    if method not in METHODS and not (limits.merge and method == "MERGE"):
         remedy = f"Use one of {', '.join(sorted(METHODS))}."
         raise malformed(place, f"Invalid method {quoted(text)}", remedy)
     return method

@@ -144,14 +144,19 @@ def parse_expression(
 
 
 def parse_orderby(
-    text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = "$orderby"
+    text: str,
+    limits: ExpressionLimits = DEFAULT_LIMITS,
+    option: str = "$orderby",
+    *,
+    lower_case: bool = False,
 ) -> tuple[OrderItem, ...]:
     """The items of a percent-decoded `$orderby` (OData 4.01, part 2, 5.1.5), at least one.
 
-    `limits` apply to all items together. Raises as `parse_expression` does.
+    `limits` apply to all items together. `lower_case`: so are `asc` and `desc`. Raises as
+    `parse_expression` does.
     """
     parser = ExpressionParser(text, limits, option)
-    items = parser.order_items()
+    items = parser.order_items(lower_case=lower_case)
     if not parser.at_end():
         raise parser.no_order(parser.position)
     return items
@@ -204,14 +209,19 @@ class ExpressionParser(OptionReader):
                     )
         return node
 
-    def order_items(self) -> tuple[OrderItem, ...]:
-        """The items of `$orderby` at `position`, read as far as they go."""
+    def order_items(self, *, lower_case: bool = False) -> tuple[OrderItem, ...]:
+        """The items of `$orderby` at `position`, read as far as they go.
+
+        `lower_case` as in `parse_orderby`.
+        """
         items: list[OrderItem] = []
         while True:
             start = self.position
             expression = self.expression()
             direction = DIRECTION.match(self.text, self.position)
             if direction is not None:
+                if lower_case and not direction[1].islower():
+                    raise self.no_order(self.position)
                 self.position = direction.end()
                 if not self.at_end() and DELIMITER.match(self.text, self.position) is None:
                     raise self.no_order(self.position, directed=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import INVALID_URL, Refusal, Situation
 from comptoir.messages import SHOWN, quoted
 from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
@@ -115,7 +115,10 @@ class OptionReader:
 
     def misused(self, position: int, problem: str, remedy: str) -> Refusal:
         """400: what is at `position` is not valid there."""
-        return misused(self.option, position, problem, remedy)
+        end = position + len(self._found(position))
+        return misused(self.option, position, problem, remedy).in_situation(
+            Situation.SYNTAX, position=f"{end}", text=self.text
+        )
 
     def unsupported(self, construct: str, position: int) -> Refusal:
         """501: valid OData at `position` that the service does not support."""
@@ -135,19 +138,21 @@ class OptionReader:
     def no_value(self, position: int) -> Refusal:
         """400: a value is expected at `position`."""
         text, start = self.text, after_blanks(self.text, position)
-        example = _EXAMPLE_ORDER if self.option == "$orderby" else _EXAMPLE
+        remedy = _EXAMPLE_ORDER if self.option == "$orderby" else _EXAMPLE
         if not text.strip(" \t"):
-            return self.empty(example)
-        if start == len(text):
-            return self._unexpected(start, "a value", "", example)
-        found = _WORD.match(text, start)
-        shown = found[0] if found else text[start]
-        remedy = "A value is a property, a literal, a function or an expression in parentheses."
-        for pattern, each in _VALUE_REMEDIES:
-            if pattern.match(text, start):
-                remedy = each
-                break
-        return self._unexpected(start, "a value", shown, remedy)
+            return self.empty(remedy)
+        shown = ""
+        if start < len(text):
+            found = _WORD.match(text, start)
+            shown = found[0] if found else text[start]
+            remedy = "A value is a property, a literal, a function or an expression in parentheses."
+            for pattern, each in _VALUE_REMEDIES:
+                if pattern.match(text, start):
+                    remedy = each
+                    break
+        return self._unexpected(start, "a value", shown, remedy).in_situation(
+            Situation.NO_EXPRESSION, position=f"{start}", text=text
+        )
 
     def no_operator(self, position: int, delimiters: str, opened: int) -> Refusal:
         """400: what follows a value at `position` neither joins it to another nor ends it.

@@ -21,6 +21,7 @@ import asyncpg
 
 from comptoir.config import Settings
 from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
+from comptoir.store.fair_queue import Turns
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
 from comptoir.store.urls import POSTGRES, redacted
@@ -184,18 +185,32 @@ async def connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
 class Pool:
     """Up to `size` connections, which are opened when needed and then reused.
 
-    A caller waits up to `seconds` for one. The semaphore has a permit for each connection that may
-    be checked out.
+    A caller waits up to `seconds` for one. One party checks out at most `most_of_one` at once.
     """
 
     def __init__(
-        self, connect: Callable[[], Awaitable[Connection]], size: int, seconds: float
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        size: int,
+        seconds: float,
+        *,
+        most_of_one: int | None = None,
     ) -> None:
         self._connect = connect
-        self._size = size
         self._seconds = seconds
-        self._permits = asyncio.Semaphore(size)
+        self._turns = Turns(size, most_of_one or size)
+        self._parties: dict[Connection, str] = {}
         self._idle: list[Connection] = []
+
+    @property
+    def in_use(self) -> int:
+        """The connections that are checked out."""
+        return len(self._parties)
+
+    @property
+    def idle(self) -> int:
+        """The open connections that are not checked out."""
+        return len(self._idle)
 
     @asynccontextmanager
     async def acquired(self) -> AsyncIterator[Connection]:
@@ -215,13 +230,11 @@ class Pool:
 
     async def acquire(self) -> Connection:
         """Check out a connection, which the caller releases; raises as `acquired` does."""
-        if self._permits.locked():
-            await self._wait()
-        else:
-            await self._permits.acquire()
+        party = await (self._turns.acquire() if self._turns.is_free else self._wait())
         while self._idle:
             connection = self._idle.pop()
             if not connection.is_closed():
+                self._parties[connection] = party
                 return connection
         is_open = False
         try:
@@ -231,14 +244,15 @@ class Pool:
             raise refusal_of(fault) from fault
         finally:
             if not is_open:
-                self._permits.release()
+                self._turns.release(party)
+        self._parties[connection] = party
         return connection
 
     def release(self, connection: Connection) -> None:
         """Return a connection to the pool."""
         if not connection.is_closed():
             self._idle.append(connection)
-        self._permits.release()
+        self._turns.release(self._parties.pop(connection))
 
     def drop(self, connection: Connection) -> None:
         """Terminate a lost connection, and the idle ones, which were probably lost too."""
@@ -250,21 +264,21 @@ class Pool:
         idle, self._idle = self._idle, []
         await asyncio.gather(*map(close, idle))
 
-    async def _wait(self) -> None:
-        """Acquire a permit; raises `Refusal` (503) after the pool's seconds."""
+    async def _wait(self) -> str:
+        """Acquire a permit for the party; raises `Refusal` (503) after the pool's seconds."""
         try:
             async with asyncio.timeout(self._seconds):
-                await self._permits.acquire()
+                return await self._turns.acquire()
         except TimeoutError:
             # the timeout has released a permit that arrived in the same iteration of the loop
-            if self._permits.locked():
+            if not self._turns.is_free:
                 raise Refusal(
                     DATABASE_BUSY,
-                    f"All {self._size} connections to the database are in use",
+                    f"No connection to the database became free within {self._seconds:g} s",
                     "Send the request again after a second.",
                     headers={"Retry-After": "1"},
                 ) from None
-            await self._permits.acquire()
+            return await self._turns.acquire()
 
 
 async def close(connection: Connection) -> None:

@@ -1,6 +1,5 @@
 """Errors of PostgreSQL and of connections to it, as messages for clients and for operators."""
 
-import logging
 import re
 import ssl
 from collections.abc import Mapping
@@ -20,13 +19,12 @@ from comptoir.errors import (
     ErrorType,
     OperatorError,
     Refusal,
+    Situation,
     UnreachableError,
 )
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
 from comptoir.store.urls import redacted
-
-_log = logging.getLogger(__name__)
 
 Fault = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
 """An exception of connecting or of a statement; `TimeoutError` is an `OSError`."""
@@ -58,6 +56,9 @@ class _Meaning:
     seconds: int = 5
     temporary: bool = False
 
+
+_LOCK_TIMEOUT = "55P03"
+_CANCELED = "57014"
 
 _UNREACHABLE = _Meaning(
     DATABASE_UNREACHABLE,
@@ -176,7 +177,7 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             _RETRY,
             "Name the primary, or all hosts with target_session_attrs=primary.",
         ),
-        "55P03": _Meaning(
+        _LOCK_TIMEOUT: _Meaning(
             DATABASE_BUSY,
             "Another transaction has held a lock for too long",
             _RETRY,
@@ -190,7 +191,7 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             "Try again.",
             seconds=1,
         ),
-        "57014": _Meaning(
+        _CANCELED: _Meaning(
             UNAVAILABLE,
             "The query took too long",
             "Narrow the filter, or sort by the key.",
@@ -220,10 +221,14 @@ def refusal_of(fault: Fault) -> Refusal:
     # the driver's message about data of the wrong type contains the value
     text = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
     state = _state(fault)
-    _log.error("database error: %s", f"{text} ({state})" if state else text)
+    refusals.log_database_error(f"{text} ({state})" if state else text)
     meaning = _meaning(fault)
-    headers = {"Retry-After": str(meaning.seconds)}
-    return Refusal(meaning.error, meaning.problem, meaning.remedy, headers=headers)
+    if state == _LOCK_TIMEOUT:
+        return refusals.locked(meaning.problem, meaning.remedy)
+    refusal = refusals.database_failed(
+        meaning.error, meaning.problem, meaning.remedy, meaning.seconds
+    )
+    return refusal.in_situation(Situation.LONG_WORK) if state == _CANCELED else refusal
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:

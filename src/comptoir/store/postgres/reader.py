@@ -1,12 +1,14 @@
 """Reads on a pool: each statement runs on any free connection, which never waits for a client.
 
-At most half of a pool's connections run slow statements, so the others remain free for quick ones.
+At most half of a pool's connections run slow statements, and one more attempts those that a busy
+server may have made slow, so the others remain free for quick ones.
 A page is read by several statements, and the rest of it by one if they are slow.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import partial
 from time import monotonic
 from typing import TypeVar
 
@@ -16,37 +18,40 @@ from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import SLICE, Slices, SliceScheduler, cancel_and_wait
+from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler, cancel_and_wait
+from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
 from comptoir.store.postgres.session import Session, run_portion, run_query
-from comptoir.store.refusals import too_many_reads, too_slow
+from comptoir.store.refusals import too_slow
 from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
-PART_RECORDS = 8 * SLICE
-"""Records of a page that one statement reads."""
+PART_SLICES = 8
+"""Slices of a page that one statement reads."""
 
 SLOW_SECONDS = 0.05
 """A statement that takes longer is slow."""
 
+ATTEMPT_SECONDS = 1.0
+"""Seconds for an attempt to run a slow statement while long reads hold all permits."""
+
 QUICK_RUNS = 3
 """Consecutive quick runs after which a statement is no longer slow."""
+
+_FAILED = -1
+"""The number of quick runs after an attempt that was slow."""
 
 T = TypeVar("T")
 
 
 class SlowReads:
-    """Records which statements of a server are slow, and limits how many of them run at once.
+    """Records which statements of a server are slow, and limits how many of them run at once."""
 
-    `permits` may run at once; `most_waiting` may run or wait.
-    """
-
-    def __init__(self, permits: int, most_waiting: int) -> None:
-        self._permits = asyncio.Semaphore(permits)
-        self._most_waiting = most_waiting
-        self._waiting = 0
+    def __init__(self, queue: FairQueue) -> None:
+        self._queue = queue
         # the slow statements by the hash of their text, with the quick runs since the last slow one
         self._quick_runs: dict[int, int] = {}
+        self._attempts = asyncio.Lock()
 
     def has(self, query: Query) -> bool:
         """Whether a statement is expected to be slow."""
@@ -56,30 +61,57 @@ class SlowReads:
         """Record the seconds that a run took."""
         shape = hash(query.text)
         if seconds > SLOW_SECONDS:
-            if len(self._quick_runs) == SHAPES_CACHED:
+            if len(self._quick_runs) >= SHAPES_CACHED:
                 self._quick_runs.clear()
-            self._quick_runs[shape] = 0
+            self._quick_runs[shape] = min(self._quick_runs.get(shape, 0), 0)
         elif shape in self._quick_runs:
             # the server was busy, or the values were different
             self._quick_runs[shape] += 1
             if self._quick_runs[shape] == QUICK_RUNS:
                 del self._quick_runs[shape]
 
+    @property
+    def load(self) -> Load:
+        """The slow reads that run and wait now."""
+        return self._queue.load
+
+    async def attempt(self, query: Query, run: Callable[[], Awaitable[T]]) -> T | None:
+        """Run a slow statement without a permit; None if it must wait for one.
+
+        A busy server makes quick statements slow, and a permit may be free only minutes later. One
+        attempt runs at a time, and a statement that fails has no other before its next quick run.
+        """
+        if not self._may_attempt(query):
+            return None
+        async with self._attempts:
+            if not self._may_attempt(query):
+                return None
+            try:
+                return await run()
+            except (*FAULTS, Refusal):
+                # its next run succeeds, or has the error that the client receives
+                self._quick_runs[hash(query.text)] = _FAILED
+                return None
+
+    def _may_attempt(self, query: Query) -> bool:
+        failed = self._quick_runs.get(hash(query.text)) == _FAILED
+        return not (failed or query.costly or self._queue.is_free)
+
     @asynccontextmanager
     async def permit(self) -> AsyncIterator[None]:
-        """Hold a permit for the block; raises `Refusal` (429) if too many reads wait."""
-        if self._waiting >= self._most_waiting:
-            raise too_many_reads(self._waiting)
-        self._waiting += 1
+        """Hold a permit for the block; raises `Refusal` (503) if too many reads wait or run."""
+        permit = await self._queue.enter()
         try:
-            async with self._permits:
-                yield
+            yield
         finally:
-            self._waiting -= 1
+            self._queue.leave(permit)
 
 
 class ReadPool(Pool):
-    """A pool for reads; at most half of its connections run slow ones at once."""
+    """A pool for reads; at most half of its connections run slow ones at once.
+
+    One party gets at most half of the connections, and half of those for slow reads.
+    """
 
     def __init__(
         self,
@@ -87,10 +119,11 @@ class ReadPool(Pool):
         size: int,
         seconds: float,
         *,
-        most_waiting: int,
+        most_slow: int,
+        slow_seconds: float,
     ) -> None:
-        super().__init__(connect, size, seconds)
-        self.slow = SlowReads(max(size // 2, 1), most_waiting)
+        super().__init__(connect, size, seconds, most_of_one=half(size))
+        self.slow = SlowReads(FairQueue(max(size // 2, 1), most_slow, slow_seconds))
 
 
 class Reader:
@@ -104,6 +137,11 @@ class Reader:
         self.statements = statements
         self.scheduler = scheduler
         self.seconds = seconds
+
+    @property
+    def load(self) -> Load:
+        """The slow reads that run and wait now."""
+        return self._slow.load
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
         """All rows of a statement that finds them by a key.
@@ -124,11 +162,12 @@ class Reader:
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few.
 
-        Raises `Refusal`: 429 if too many slow reads wait, 503 after the reader's seconds. If the
-        caller is cancelled, so is the read.
+        Raises `Refusal` (503) if too many slow reads wait or run, or after the reader's seconds.
+        If the caller is cancelled, so is the read.
         """
         if self._slow.has(query):
-            return await self.long_rows(query, while_connected)
+            found = await self._attempt(query)
+            return found if found is not None else await self.long_rows(query, while_connected)
         work = asyncio.ensure_future(self.lookup(query, self.seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
@@ -139,8 +178,12 @@ class Reader:
 
     async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that may be slow; raises as `rows` does."""
-        async with self._slow.permit():
-            return await while_connected(self.lookup(query, self.seconds))
+
+        async def run() -> list[Row]:
+            async with self._slow.permit():
+                return await self.lookup(query, self.seconds)
+
+        return await while_connected(run())
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads, to its end."""
@@ -152,15 +195,21 @@ class Reader:
 
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices; the reader yields to the event loop between them."""
-        is_slow, fetched = plan.pipeline.searches, PART_RECORDS
+        most = JSON_SLICE if plan.pipeline.as_json else SLICE
+        is_slow, fetched = plan.pipeline.searches, PART_SLICES * most
         while plan.limit > 0:
             part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)
             query = self.statements.page(part)
+            found: list[Row] | None = None
             if not is_slow and self._slow.has(query):
-                is_slow = True
-                continue
+                found = await self._attempt(query)
+                if found is None:
+                    is_slow = True
+                    continue
             try:
-                if is_slow:
+                if found is not None:
+                    rows, is_last = found, len(found) < part.limit
+                elif is_slow:
                     rows, is_last = await self._portion(query, while_connected)
                 else:
                     rows = await self.rows(query, while_connected)
@@ -171,13 +220,14 @@ class Reader:
                 # return the records before the one that cannot be computed
                 fetched = SLICE
                 continue
-            if rows:
-                plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
-            async with aclosing(self.scheduler.sliced(rows)) as slices:
+            left, last = plan.limit - len(rows), rows[-1:]
+            async with aclosing(self.scheduler.sliced(rows, most)) as slices:
                 async for some in slices:
                     yield some
             if is_last:
                 return
+            if last:
+                plan = plan.part(plan.keyset_after(*last), left, 0)
 
     async def _run(self, query: Query, seconds: float | None) -> list[Row]:
         connection = await self._pool.acquire()
@@ -193,6 +243,10 @@ class Reader:
             if seconds is not None:
                 self._slow.record(query, monotonic() - began)
 
+    async def _attempt(self, query: Query) -> list[Row] | None:
+        """All rows of a slow statement, without a permit; None if it must wait for one."""
+        return await self._slow.attempt(query, partial(self._run, query, ATTEMPT_SECONDS))
+
     async def _portion(
         self, query: Query, while_connected: WhileConnected
     ) -> tuple[list[Row], bool]:
@@ -202,7 +256,7 @@ class Reader:
         async def run() -> list[Row]:
             nonlocal is_whole
             try:
-                async with self._connection() as connection:
+                async with self._slow.permit(), self._connection() as connection:
                     began = monotonic()
                     try:
                         rows, is_whole = await run_portion(
@@ -214,8 +268,7 @@ class Reader:
                 raise self._refusal(fault) from fault
             return rows
 
-        async with self._slow.permit():
-            return await while_connected(run()), is_whole
+        return await while_connected(run()), is_whole
 
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
         return self._pool.acquired()

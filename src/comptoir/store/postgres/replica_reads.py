@@ -144,7 +144,8 @@ class Replica:
             self._connect,
             settings.database_connections,
             REACH_SECONDS,
-            most_waiting=settings.queued_scans,
+            most_slow=settings.queued_scans,
+            slow_seconds=settings.scan_seconds,
         )
         self._settings = settings
         # PgBouncer may run each transaction on another server
@@ -331,8 +332,9 @@ class FallbackReader:
                 async with aclosing(self._replica.page(plan, while_connected)) as slices:
                     async for rows in slices:
                         self._note_served()
-                        plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
+                        left, last = plan.limit - len(rows), rows[-1]
                         yield rows
+                        plan = plan.part(plan.keyset_after(last), left, 0)
                 self._note_served()
                 return
             except Unserved as fault:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from functools import partial
 
 import asyncpg
@@ -13,9 +14,11 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import DATABASE_NOT_READY, OperatorError, Refusal
+from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
+from comptoir.store.control import READ_SECONDS, ControlStore
 from comptoir.store.event_loop import SliceScheduler
 from comptoir.store.postgres.connection import (
     CLOSING_SECONDS,
@@ -37,8 +40,16 @@ from comptoir.store.postgres.replica_reads import (
 )
 from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter, Transactions
+from comptoir.store.refusals import database_failed
 from comptoir.store.schema import SchemaState, check_state
-from comptoir.store.store import NoteOutcome, Reads, Renewed, SnapshotConnection, Store
+from comptoir.store.store import (
+    NoteOutcome,
+    Reads,
+    Renewed,
+    SnapshotConnection,
+    Store,
+    StoreLoad,
+)
 from comptoir.store.urls import redacted
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
@@ -84,7 +95,11 @@ class PostgresStore(Store):
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         self._reads = ReadPool(
-            checked, reading, settings.connect_seconds, most_waiting=settings.queued_scans
+            checked,
+            reading,
+            settings.connect_seconds,
+            most_slow=settings.queued_scans,
+            slow_seconds=settings.scan_seconds,
         )
         self._writes = Pool(checked, writing, settings.connect_seconds)
         self._pool_reader = Reader(
@@ -104,7 +119,36 @@ class PostgresStore(Store):
         self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
         self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
         self._statistics = Statistics(self._connect_for_long)
-        super().__init__(statements, self._pool_reader, self._pool_writer, condition, watermarks)
+        # a connection of its own, so that reads never delay what is known of clients
+        self._control = ReadPool(
+            checked, 1, settings.connect_seconds, most_slow=1, slow_seconds=READ_SECONDS
+        )
+        control_reader = Reader(
+            self._control, statements.reads, SliceScheduler(), settings.scan_seconds
+        )
+        control = ControlStore(
+            control_statements(POSTGRESQL.compiler),
+            partial(control_reader.lookup, seconds=READ_SECONDS),
+            self._pool_writer,
+            [each.name for each in model.per_company],
+        )
+        super().__init__(
+            statements, self._pool_reader, self._pool_writer, condition, watermarks, control
+        )
+
+    @property
+    @override
+    def load(self) -> StoreLoad:
+        return replace(
+            super().load,
+            used_connections=sum(each.in_use for each in self._pools),
+            idle_connections=sum(each.idle for each in self._pools),
+        )
+
+    @property
+    def _pools(self) -> Sequence[Pool]:
+        pools = [self._reads, self._writes, self._control]
+        return pools if self._replica is None else [*pools, self._replica.pool]
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
@@ -157,10 +201,7 @@ class PostgresStore(Store):
         await asyncio.gather(
             self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS)
         )
-        pools = [self._reads, self._writes]
-        if self._replica is not None:
-            pools.append(self._replica.pool)
-        await asyncio.gather(*[each.close() for each in pools])
+        await asyncio.gather(*[each.close() for each in self._pools])
 
 
 class _CheckedConnect:
@@ -248,11 +289,11 @@ class Statistics:
 def _not_ready(fault: OperatorError) -> Refusal:
     """503 for a fault that the operator must fix; logs it."""
     _log.error("%s", fault)
-    return Refusal(
+    return database_failed(
         DATABASE_NOT_READY,
         "The database does not meet the requirements of the service",
         "Ask the operator to fix this.",
-        headers={"Retry-After": "5"},
+        5,
     )
 
 

@@ -31,7 +31,7 @@ from comptoir.store.prefetch import prefetch
 from comptoir.store.refusals import duplicate
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
-from comptoir.store.writer import Condition, Job, Writer
+from comptoir.store.writer import NO_COMPANY, Condition, Job, Writer
 
 ATTEMPTS = 5
 """Attempts at a transaction that conflicts with others."""
@@ -74,6 +74,7 @@ class PostgresWriter(Writer):
 
     async def stop(self, seconds: float) -> None:
         """Commit the waiting units; after `seconds`, fail the rest with 503."""
+        self._is_stopping = True
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
@@ -233,7 +234,8 @@ class Transactions:
         return None
 
     async def _open_ledger(self, session: Session, company_id: str) -> Ledger:
-        rows = await session.run(self._statements.service.ledger.query(company_id))
+        query = self._statements.service.ledger.query(company_id)
+        rows = [] if company_id == NO_COMPANY else await session.run(query)
         return Ledger(company_id, rows, self._watermarks)
 
     async def _resolve(self, doubt: _InDoubt) -> None:

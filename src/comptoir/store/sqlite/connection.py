@@ -1,17 +1,15 @@
 """Connections to the file: their settings and functions, and how they run statements and units."""
 
-import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
 from pathlib import Path
-from time import monotonic, thread_time
+from time import monotonic, sleep, thread_time
 from typing import TypeVar, cast
 
 from comptoir.edm.types import Stored
 from comptoir.errors import (
-    DATABASE_BUSY,
     DATABASE_FULL,
     DATABASE_READ_ONLY,
     UNAVAILABLE,
@@ -22,24 +20,38 @@ from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, WideTotal
 from comptoir.sql.prepared import ManyQueries, Statement, Steps
-from comptoir.store.refusals import not_computable, too_complex
+from comptoir.store.refusals import (
+    database_failed,
+    locked,
+    log_database_error,
+    not_computable,
+    too_complex,
+)
 from comptoir.store.store import characters
 from comptoir.store.urls import SQLITE, is_postgres, redacted
 
 MINIMUM_VERSION = (3, 37, 0)
 
-DURABILITY = {"journal_mode": "wal", "synchronous": 2}
+PAGE_BYTES = 16_384
+"""The bytes of a page of the file. A record with its JSON fits into a quarter of it; what does not
+fit would take further pages."""
+
+DURABILITY: Mapping[str, str | int] = {"journal_mode": "wal", "synchronous": 2}
 """Write-ahead log, and FULL: every commit is on the disk before it is acknowledged."""
 
 FETCHED = 10
 """The rows that a portion fetches at once."""
 
-_CACHE_KIB = 16_384
-_MAPPED_BYTES = 1 << 30
-_NO_ROOM = (sqlite3.SQLITE_FULL,)
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_LOCK_SLEEP = 0.01
+"""Seconds between two attempts to get the lock of the file."""
 
-_log = logging.getLogger(__name__)
+_CACHE_KIB = 16_384
+_MAPPED_BYTES = 0x7FFF0000
+"""The most that SQLite maps by default: a page that is not mapped is copied at each read."""
+
+_NO_ROOM = (sqlite3.SQLITE_FULL,)
+_OF_STATEMENT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 T = TypeVar("T")
 
@@ -245,8 +257,8 @@ def database_path(url: str) -> Path:
     return Path(url.removeprefix(SQLITE))
 
 
-def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
-    """Open the file; it must exist unless `writes`.
+def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True) -> Connection:
+    """Open the file; it must exist unless `writes`. With `maps`, reads map it into memory.
 
     The connection begins no transactions by itself. Raises `OperatorError` if the file cannot be
     opened or is not a database.
@@ -271,10 +283,12 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
         )
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         # readers share the operating system's pages instead of copying them one by one
-        connection.execute(f"PRAGMA mmap_size={_MAPPED_BYTES}")
+        if maps:
+            connection.execute(f"PRAGMA mmap_size={_MAPPED_BYTES}")
         if writes:
+            connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
             for name, value in DURABILITY.items():
-                connection.execute(f"PRAGMA {name}={value}").fetchall()
+                _set(connection, name, value, lock_seconds)
         else:
             connection.execute("PRAGMA query_only=1")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
@@ -282,21 +296,34 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
     except sqlite3.Error as fault:
         if connection is not None:
             connection.close()
-        raise _cannot_open(path, fault) from fault
+        raise cannot_open(path, fault) from fault
     return connection
+
+
+def _set(connection: Connection, name: str, value: str | int, lock_seconds: float) -> None:
+    """Set a pragma; waits for the file's lock, which SQLite does not do for the journal mode."""
+    ends_at = monotonic() + lock_seconds
+    while True:
+        try:
+            connection.execute(f"PRAGMA {name}={value}").fetchall()
+        except sqlite3.OperationalError as fault:
+            if not is_busy(fault) or monotonic() > ends_at:
+                raise
+            sleep(_LOCK_SLEEP)
+        else:
+            return
 
 
 def refusal_of(fault: sqlite3.Error) -> Refusal:
     """The client's response to a failed statement; logs the fault."""
-    _log.error("database error: %s", fault)
-    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    log_database_error(str(fault))
+    code = _code(fault)
     if code == sqlite3.SQLITE_TOOBIG:
         return too_complex()
-    if code in _BUSY:
-        error = DATABASE_BUSY
+    if is_busy(fault):
         problem = "Another process holds the database's lock"
-        remedy = "Send the request again after a second."
-    elif code in _NO_ROOM:
+        return locked(problem, "Send the request again after a second.")
+    if code in _NO_ROOM:
         error = DATABASE_FULL
         problem = "The disk of the database is full"
         remedy = "Ask the operator to free some space."
@@ -310,11 +337,26 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
         remedy = (
             "Send the request again; if it fails again, ask the operator for the error in the log."
         )
-    return Refusal(error, problem, remedy, headers={"Retry-After": "1"})
+    return database_failed(error, problem, remedy, 1)
 
 
-def _cannot_open(path: Path, fault: sqlite3.Error) -> OperatorError:
-    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+def is_statement_fault(fault: sqlite3.Error) -> bool:
+    """Whether a statement failed by itself, which leaves its transaction as it was before."""
+    return _code(fault) in _OF_STATEMENT
+
+
+def is_busy(fault: sqlite3.Error) -> bool:
+    """Whether a statement failed because of another connection's lock."""
+    return _code(fault) in _BUSY
+
+
+def _code(fault: sqlite3.Error) -> int:
+    return getattr(fault, "sqlite_errorcode", 0) & 0xFF
+
+
+def cannot_open(path: Path, fault: sqlite3.Error) -> OperatorError:
+    """The error for a file that SQLite cannot open or rewrite."""
+    code = _code(fault)
     if code == sqlite3.SQLITE_NOTADB:
         return OperatorError(
             f"{path} is not an SQLite database", "Name another file with --database."
@@ -325,7 +367,7 @@ def _cannot_open(path: Path, fault: sqlite3.Error) -> OperatorError:
         )
     if code in _NO_ROOM:
         return OperatorError(f"the disk of {path} is full", "Free some space.")
-    if code in _BUSY:
+    if is_busy(fault):
         return OperatorError(
             f"{path} is locked by another process", "Stop that process, or wait for it."
         )

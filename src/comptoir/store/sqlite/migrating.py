@@ -4,14 +4,26 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from random import uniform
+from time import monotonic, sleep
 
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.store.schema import revisions
-from comptoir.store.sqlite.connection import connect
+from comptoir.store.sqlite.connection import (
+    DURABILITY,
+    PAGE_BYTES,
+    Connection,
+    cannot_open,
+    connect,
+    is_busy,
+)
 
 LOCK_SECONDS = 30.0
-"""Seconds that a process waits for another one that migrates the same file."""
+"""Seconds that a process waits for others that migrate or use the same file."""
+
+_MOST_PAUSE = 0.2
+"""The most seconds between two attempts to rewrite a file."""
 
 _STATE = (
     "SELECT version_num, (SELECT value FROM schema_state WHERE name = 'revision'),"
@@ -27,10 +39,20 @@ def migrate_file(path: Path, model: Model) -> str:
     is too new.
     """
     _create_file(path)
-    # this connection sets the journal mode, and its errors have one line
-    with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
-        if _is_current(connection):
-            return revisions().head
+    ends_at = monotonic() + LOCK_SECONDS
+    while True:
+        # this connection sets the journal mode, and its errors have one line
+        with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
+            if _is_current(connection):
+                return revisions().head
+            try:
+                _enlarge_pages(connection)
+                break
+            except sqlite3.Error as fault:
+                if not is_busy(fault) or monotonic() > ends_at:
+                    raise cannot_open(path, fault) from fault
+        # closed meanwhile, because a process rewrites the file only if no other one has it open
+        sleep(uniform(0, _MOST_PAUSE))  # noqa: S311 - only spreads the attempts
     from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
 
     return upgrade_file(path, model, LOCK_SECONDS)
@@ -45,6 +67,22 @@ def _is_current(connection: sqlite3.Connection) -> bool:
         return False
     known = revisions()
     return state == (known.head, known.head, known.serves[known.head])
+
+
+def _enlarge_pages(connection: Connection) -> None:
+    """Rewrite a file of an earlier release with pages of `PAGE_BYTES`.
+
+    Its records are unchanged if that fails, because the file is in use or the disk is full.
+    """
+    ((size,),) = connection.execute("PRAGMA page_size").fetchall()
+    if size >= PAGE_BYTES:
+        return
+    # the size of pages is fixed in a file with a write-ahead log; the lock is held, because another
+    # process would begin such a log
+    for step in ("locking_mode=EXCLUSIVE", "journal_mode=DELETE"):
+        connection.execute(f"PRAGMA {step}").fetchall()
+    connection.execute("VACUUM")
+    connection.execute(f"PRAGMA journal_mode={DURABILITY['journal_mode']}").fetchall()
 
 
 def _create_file(path: Path) -> None:

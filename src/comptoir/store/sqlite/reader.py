@@ -12,19 +12,26 @@ from contextlib import aclosing
 from functools import partial
 from typing import TypeVar
 
+from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Steps
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import SLICE, Slices, SliceScheduler
-from comptoir.store.refusals import too_many_reads, too_slow
+from comptoir.store.event_loop import (
+    JSON_SLICE,
+    SLICE,
+    Slices,
+    SliceScheduler,
+)
+from comptoir.store.fair_queue import PARTY, FairQueue, Load, Permit
+from comptoir.store.refusals import too_slow
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
-from comptoir.store.store import WhileConnected, always_connected
+from comptoir.store.store import WhileConnected
 
-STEPS = 500
-"""Steps of the database's machine between two callbacks: about ten microseconds."""
+STEPS = 1_000
+"""Steps of the database's machine between two callbacks: about twenty microseconds."""
 
-BUDGET = 40
+BUDGET = 20
 """Callbacks after which a statement must leave the event loop: one or two milliseconds."""
 
 SECONDS = 0.002
@@ -39,7 +46,7 @@ MOST_TEXT = 2_000
 CHARACTERS = 4_000_000
 """Characters of a page that a scanning thread fetches at once, into memory."""
 
-SLOW = 10
+SLOW = 5
 """Callbacks in one slice after which the rest of the page leaves the event loop."""
 
 INTERRUPT_SECONDS = 0.02
@@ -51,34 +58,30 @@ T = TypeVar("T")
 class Scans:
     """Runs long reads on a few threads with their own connections, limited in number and time."""
 
-    def __init__(self, connections: list[Connection], *, most_waiting: int, seconds: float) -> None:
+    def __init__(self, connections: list[Connection], *, most_reads: int, seconds: float) -> None:
         self._connections = connections
         self._idle = connections.copy()
-        self._free = asyncio.Semaphore(len(connections))
-        self._most_waiting = most_waiting
-        self._waiting = 0
+        self._queue = FairQueue(len(connections), most_reads, seconds)
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="comptoir-scan")
+
+    @property
+    def load(self) -> Load:
+        """The reads that run and wait now."""
+        return self._queue.load
 
     async def run(self, query: Query, portion: Portion | None = None) -> list[Row]:
         """Run a read on a thread and return its rows, or a portion of them.
 
-        Raises `Refusal`: 429 if too many wait, 503 if it takes too long. Cancelling the caller
-        cancels the read.
+        Raises `Refusal` (503) if too many wait or run, or if it takes too long. Cancelling the
+        caller cancels the read.
         """
-        if self._waiting >= self._most_waiting:
-            raise too_many_reads(self._waiting)
-        self._waiting += 1
-        try:
-            await self._free.acquire()
-        except asyncio.CancelledError:
-            self._waiting -= 1
-            raise
+        permit = await self._queue.enter()
         connection = self._idle.pop()
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, _run_without_limit, connection, query, portion)
         # the connection is free when the thread has ended, even if the caller is cancelled twice
-        work.add_done_callback(partial(self._release, connection))
+        work.add_done_callback(partial(self._release, connection, permit))
         try:
             await asyncio.wait([work], timeout=self._seconds)
         finally:
@@ -95,12 +98,13 @@ class Scans:
             raise fault
         raise too_slow(self._seconds) from fault
 
-    def _release(self, connection: Connection, work: asyncio.Future[list[Row]]) -> None:
+    def _release(
+        self, connection: Connection, permit: Permit, work: asyncio.Future[list[Row]]
+    ) -> None:
         # asyncio reports an exception that nobody retrieves
         work.exception()
         self._idle.append(connection)
-        self._free.release()
-        self._waiting -= 1
+        self._queue.leave(permit)
 
     async def stop(self) -> None:
         """Wait for the current reads, then close the connections."""
@@ -115,35 +119,105 @@ def _run_without_limit(connection: Connection, query: Query, portion: Portion | 
     return connection.run(query, portion)
 
 
-class SqliteReader:
-    """Reads on a connection in the event loop, and on scanning threads.
+class LoopReads:
+    """Reads in the event loop on a connection, each within the budget.
 
-    The connection `unhurried` is for units of commands, which run without concurrent requests.
+    The reads of one iteration of the event loop share a transaction and its locks, which cost
+    system calls. It ends before the next iteration reads, so a read never misses a change that was
+    acknowledged before its request came, and no reader delays the checkpoint of the write-ahead
+    log.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._in_transaction = False
+        self._reading = False
+        self._stopped: set[str] = set()
+        self.callbacks = 0
+        """How often the database has called back during the last statement."""
+        connection.set_progress_handler(self._on_progress, STEPS)
+
+    async def yield_after_stopped(self) -> None:
+        """Let others run if a statement of the party was stopped in this iteration.
+
+        So the budgets of many concurrent statements of one party do not add up.
+        """
+        while self._stopped and PARTY.get() in self._stopped:  # noqa: ASYNC110 - awaits iterations
+            await asyncio.sleep(0)
+
+    def run(self, query: Query) -> list[Row]:
+        """All rows; raises `StatementStopped` over the budget, and `Refusal` (503)."""
+        self.callbacks = 0
+        try:
+            if not self._in_transaction:
+                self._connection.execute("BEGIN")
+                self._in_transaction = True
+                self._loop.call_soon(self._end)
+            self._connection.limit.begin(SECONDS)
+            self._reading = True
+            return self._connection.run(query)
+        except sqlite3.Error as fault:
+            raise refusal_of(fault) from fault
+        except StatementStopped:
+            self._stopped.add(PARTY.get())
+            raise
+        finally:
+            self._reading = False
+
+    def _end(self) -> None:
+        self._stopped.clear()
+        if self._in_transaction:
+            self._in_transaction = False
+            self._connection.commit()
+
+    def _on_progress(self) -> bool:
+        if not self._reading:
+            # BEGIN and COMMIT must not be interrupted
+            return False
+        self.callbacks += 1
+        return self.callbacks > BUDGET or self._connection.limit.is_over()
+
+    def stop(self) -> None:
+        """Close the connection."""
+        self._end()
+        self._connection.close()
+
+
+class SqliteReader:
+    """Reads in the event loop, and on scanning threads.
+
+    The connection `walking` is for pages in the order of the keys. It does not map the file: all
+    that a walk reads would remain in memory, and little of it is read again. `unhurried` is for
+    units of commands, which run without concurrent requests.
     """
 
     def __init__(
         self,
         connection: Connection,
+        walking: Connection,
         unhurried: Connection,
         statements: ReadStatements,
         scans: Scans,
     ) -> None:
-        self._connection = connection
+        self._reads = LoopReads(connection)
+        self._walks = LoopReads(walking)
         self._unhurried = unhurried
         self._statements = statements
         self._scans = scans
         self.scheduler = SliceScheduler()
         # hashes of statements, whose texts may be long; a collision only costs a thread
         self._slow: set[int] = set()
-        self._loop = asyncio.get_running_loop()
-        self._in_transaction = False
-        self._callbacks = 0
-        self._reading = False
-        connection.set_progress_handler(self._on_progress, STEPS)
 
-    async def lookup(self, query: Query) -> list[Row]:
-        """All rows of a statement that finds them by a key."""
-        return await self.rows(query, always_connected)
+    @property
+    def load(self) -> Load:
+        """The long reads that run and wait now."""
+        return self._scans.load
+
+    async def lookup(self, query: Query, scans: Scans | None = None) -> list[Row]:
+        """All rows of a statement that finds them by a key; a long one runs among `scans`."""
+        rows = self._in_event_loop(query, self._reads)
+        return rows if rows is not None else await (scans or self._scans).run(query)
 
     async def drive(self, unit: Steps[T]) -> T:
         """Run a unit to its end without yielding to the event loop."""
@@ -154,7 +228,8 @@ class SqliteReader:
 
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""
-        rows = self._within_budget(query)
+        await self._reads.yield_after_stopped()
+        rows = self._within_budget(query, self._reads)
         return rows if rows is not None else await while_connected(self._scans.run(query))
 
     async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
@@ -168,52 +243,61 @@ class SqliteReader:
         so no cursor stays open while a client reads.
         """
         keyset, left, skip = plan.keyset, plan.limit, plan.skip
-        slow = plan.pipeline.searches
+        most = JSON_SLICE if plan.pipeline.as_json else SLICE
+        slow, fetched, reads = plan.pipeline.searches, SLICE, self._reads
+        if plan.pipeline.is_plain:
+            fetched, reads = most, self._walks
         while left > 0 and not slow:
-            size = min(SLICE, left)
-            rows = self._within_budget(self._statements.page(plan.part(keyset, size, skip)))
-            slow = rows is None or self._callbacks > SLOW
+            size = self.scheduler.records_of_slice(min(fetched, left))
+            query = self._statements.page(plan.part(keyset, size, skip))
+            await reads.yield_after_stopped()
+            try:
+                rows = self._within_budget(query, reads)
+            except Refusal as refusal:
+                if refusal.error is not INVALID_URL or size <= SLICE:
+                    raise
+                # return the records before the one that cannot be computed
+                fetched = most = SLICE
+                continue
+            slow = rows is None or reads.callbacks > SLOW
+            if 2 * reads.callbacks <= SLOW:
+                fetched = min(2 * fetched, most)
             if rows is not None:
+                left = left - size if len(rows) == size else 0
                 yield rows
-                if len(rows) < size:
-                    return
-                left -= size
-                skip = 0
-                keyset = plan.keyset_after(rows[-1])
-                await self.scheduler.yield_to_loop()
+                # the end of a page does not wait for other requests
+                if left > 0:
+                    keyset, skip = plan.keyset_after(rows[-1]), 0
+                    await self.scheduler.yield_to_loop()
         while left > 0:
             rest = self._statements.page(plan.part(keyset, left, skip))
             portion = Portion(CHARACTERS)
             rows = await while_connected(self._scans.run(rest, portion))
-            if rows:
-                left -= len(rows)
-                skip = 0
-                keyset = plan.keyset_after(rows[-1])
-            if portion.is_whole:
-                left = 0
-            async with aclosing(self.scheduler.sliced(rows)) as slices:
+            left = 0 if portion.is_whole else left - len(rows)
+            last = rows[-1:]
+            async with aclosing(self.scheduler.sliced(rows, most)) as slices:
                 async for some in slices:
                     yield some
+            if left > 0 and last:
+                skip = 0
+                keyset = plan.keyset_after(*last)
 
-    def _within_budget(self, query: Query) -> list[Row] | None:
+    def _within_budget(self, query: Query, reads: LoopReads) -> list[Row] | None:
         """The rows of a statement, None if it must run on a scanning thread."""
-        if query.costly or hash(query.text) in self._slow or _has_long_texts(query):
+        if query.costly or _has_long_texts(query):
             return None
-        self._callbacks = 0
-        if not self._in_transaction:
-            self._begin()
-        self._connection.limit.begin(SECONDS)
-        self._reading = True
+        return self._in_event_loop(query, reads)
+
+    def _in_event_loop(self, query: Query, reads: LoopReads) -> list[Row] | None:
+        """The rows of a statement without long texts, None if it must run on a scanning thread."""
+        if hash(query.text) in self._slow:
+            return None
         try:
-            return self._connection.run(query)
+            return reads.run(query)
         except StatementStopped:
             # after fewer callbacks, the next statement of this shape may have shorter texts
-            if self._callbacks > BUDGET:
+            if reads.callbacks > BUDGET:
                 self._remember(query)
-        except sqlite3.Error as fault:
-            raise refusal_of(fault) from fault
-        finally:
-            self._reading = False
         return None
 
     def _remember(self, query: Query) -> None:
@@ -221,33 +305,10 @@ class SqliteReader:
             self._slow.clear()
         self._slow.add(hash(query.text))
 
-    def _begin(self) -> None:
-        """Begin a transaction for the reads of one iteration of the event loop.
-
-        They share its locks, which cost system calls. It ends before the next iteration reads, so a
-        read never misses a change that was acknowledged before its request came, and no reader
-        delays the checkpoint of the write-ahead log.
-        """
-        self._connection.execute("BEGIN")
-        self._in_transaction = True
-        self._loop.call_soon(self._end)
-
-    def _end(self) -> None:
-        if self._in_transaction:
-            self._in_transaction = False
-            self._connection.commit()
-
-    def _on_progress(self) -> bool:
-        if not self._reading:
-            # BEGIN and COMMIT must not be interrupted
-            return False
-        self._callbacks += 1
-        return self._callbacks > BUDGET or self._connection.limit.is_over()
-
     def stop(self) -> None:
         """Close the connections."""
-        self._end()
-        self._connection.close()
+        self._reads.stop()
+        self._walks.stop()
         self._unhurried.close()
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing
 from functools import partial
@@ -13,9 +13,11 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.plan.read import Row
+from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
+from comptoir.store.control import READ_SECONDS, ControlStore
 from comptoir.store.sqlite.connection import (
     FETCHED,
     Connection,
@@ -35,43 +37,66 @@ from comptoir.store.store import (
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
 
+MANY_WRITES: Mapping[str, int] = {"cache_size": -65_536, "wal_autocheckpoint": 4_000}
+"""The writer's settings for long operations: the pages that 2,000 records change fit into the cache
+(in KiB), and fewer checkpoints (in pages) copy the same page again."""
+
+MOST_CONTROL_READS = 20
+"""The most long reads of the control tables that wait or run."""
+
 T = TypeVar("T")
 
 
 class SqliteStore(Store):
     """Implements `Store` on one file. Raises `OperatorError` if the file cannot be opened."""
 
-    def __init__(self, settings: Settings, model: Model) -> None:
+    def __init__(self, settings: Settings, model: Model, *, writes_many: bool = False) -> None:
         path = database_path(settings.database)
         statements = statements_of(model, SQLITE)
         connecting = partial(connect, path, lock_seconds=settings.lock_seconds)
-        self._open_reading = partial(connecting, writes=False)
+        self._open_walking = partial(connecting, writes=False, maps=False)
         with ExitStack() as opened:
             writing = opened.enter_context(closing(connecting(writes=True)))
-            first, second, *others = (
-                opened.enter_context(closing(self._open_reading()))
-                for _ in range(2 + settings.scan_threads)
+            for name, value in MANY_WRITES.items() if writes_many else ():
+                writing.execute(f"PRAGMA {name}={value}")
+            walking = opened.enter_context(closing(self._open_walking()))
+            first, second, third, *others = (
+                opened.enter_context(closing(connecting(writes=False)))
+                for _ in range(3 + settings.scan_threads)
             )
             self._scans = Scans(
-                others, most_waiting=settings.queued_scans, seconds=settings.scan_seconds
+                others, most_reads=settings.queued_scans, seconds=settings.scan_seconds
             )
-            self._file_reader = SqliteReader(first, second, statements.reads, self._scans)
+            self._file_reader = SqliteReader(first, walking, second, statements.reads, self._scans)
+            # a thread of their own, so that scans never delay what is known of clients
+            self._control_scans = Scans(
+                [third], most_reads=MOST_CONTROL_READS, seconds=READ_SECONDS
+            )
             condition, watermarks = Condition(path.absolute().parent), Watermarks()
             self._file_writer = SqliteWriter(
                 writing, statements, condition, watermarks, settings.queued_writes
             )
             opened.pop_all()
-        super().__init__(statements, self._file_reader, self._file_writer, condition, watermarks)
+        control = ControlStore(
+            control_statements(SQLITE.compiler),
+            partial(self._file_reader.lookup, scans=self._control_scans),
+            self._file_writer,
+            [each.name for each in model.per_company],
+        )
+        super().__init__(
+            statements, self._file_reader, self._file_writer, condition, watermarks, control
+        )
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return sqlite_snapshot(self._open_reading)
+        return sqlite_snapshot(self._open_walking)
 
     @override
     async def close(self) -> None:
         await self._indexing.stop()
         await self._file_writer.stop()
         await self._scans.stop()
+        await self._control_scans.stop()
         self._file_reader.stop()
 
 

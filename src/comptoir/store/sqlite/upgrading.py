@@ -12,16 +12,20 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.store.revisions import upgrade
+from comptoir.store.sqlite.statistics import store_statistics
 
 
 def upgrade_file(path: Path, model: Model, lock_seconds: float) -> str:
     """Run the revisions that a file lacks while it is locked; returns the revision of its schema.
 
-    Raises `OperatorError` if the file cannot be written, or if its schema is too new.
+    Stores the planner's statistics too. Raises `OperatorError` if the file cannot be written, or if
+    its schema is too new.
     """
     try:
         with locked(path, lock_seconds) as connection:
-            return upgrade(connection, model, str(path)).revision or ""
+            state = upgrade(connection, model, str(path))
+            store_statistics(connection, [each.name for each in model.stored])
+            return state.revision or ""
     except DBAPIError as fault:
         raise OperatorError(
             f"cannot migrate {path}: {fault.orig}",

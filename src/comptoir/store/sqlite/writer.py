@@ -1,6 +1,7 @@
 """The writer of SQLite: one thread that commits the queued units of work as one transaction.
 
-Each unit has a savepoint. A refused unit is rolled back to it, and the others still commit.
+Units that share a transaction have savepoints. A unit that is refused, or whose statement fails by
+itself, is rolled back to its own, and the others still commit.
 """
 
 import asyncio
@@ -15,10 +16,10 @@ from comptoir.errors import Refusal
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Ledger
 from comptoir.store.refusals import duplicate
-from comptoir.store.sqlite.connection import Connection, refusal_of
+from comptoir.store.sqlite.connection import Connection, is_statement_fault, refusal_of
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
-from comptoir.store.writer import Condition, Job, Writer
+from comptoir.store.writer import NO_COMPANY, Condition, Job, Writer
 
 PAUSE = 1 / 8
 """The seconds that others get to write for each second of a long operation's unit."""
@@ -55,6 +56,7 @@ class SqliteWriter(Writer):
 
     async def stop(self) -> None:
         """Commit the queued units, then end the thread, which closes the connection."""
+        self._is_stopping = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -83,11 +85,12 @@ class SqliteWriter(Writer):
             connection.execute("BEGIN IMMEDIATE")
             ledgers: dict[str, Ledger] = {}
             for job in jobs:
-                self._run(job, ledgers)
+                self._run(job, ledgers, shares=len(jobs) > 1)
             for ledger in ledgers.values():
                 for statement in ledger.closing(self._statements.service):
                     connection.run(statement)
-            connection.execute("COMMIT")
+            # none is left if a unit that does not share it was rolled back
+            connection.commit()
             for ledger in ledgers.values():
                 self._condition.committed(ledger)
                 ledger.acknowledge()
@@ -101,26 +104,36 @@ class SqliteWriter(Writer):
             for job in jobs:
                 job.fault = outcome
 
-    def _run(self, job: Job, ledgers: dict[str, Ledger]) -> None:
+    def _run(self, job: Job, ledgers: dict[str, Ledger], *, shares: bool) -> None:
         connection = self._connection
         ledger = ledgers.get(job.company_id)
         if ledger is None:
-            rows = connection.run(self._statements.service.ledger.query(job.company_id))
+            query = self._statements.service.ledger.query(job.company_id)
+            rows = [] if job.company_id == NO_COMPANY else connection.run(query)
             ledger = ledgers[job.company_id] = Ledger(job.company_id, rows, self._watermarks)
         unit = UnitOfWork(self._statements, ledger)
-        connection.execute("SAVEPOINT unit")
+        # a savepoint copies each page before its first change, which a unit with many rows notices
+        if shares:
+            connection.execute("SAVEPOINT unit")
         try:
             job.result = connection.drive(job.work(unit))
         except sqlite3.IntegrityError as fault:
             job.fault = duplicate(_columns(fault))
-        except sqlite3.Error:
-            raise
+        except sqlite3.Error as fault:
+            # on a full disk, or without the lock, the other units would fail too
+            if not is_statement_fault(fault):
+                raise
+            job.fault = refusal_of(fault)
         except Exception as fault:  # noqa: BLE001 - it goes to the caller of this unit
             job.fault = fault
         if job.fault is not None:
-            connection.execute("ROLLBACK TO unit")
+            if shares:
+                connection.execute("ROLLBACK TO unit")
+            else:
+                connection.rollback()
             unit.roll_back()
-        connection.execute("RELEASE unit")
+        if shares:
+            connection.execute("RELEASE unit")
 
 
 def _columns(fault: sqlite3.IntegrityError) -> list[str]:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Integer,
+    LargeBinary,
     Table,
     TableValuedAlias,
     Text,
@@ -89,7 +90,7 @@ class PostgresBulkStatements(BulkStatements):
             yield 1, list(zip(*wanted, strict=True))
 
 
-def _rows(name: str, columns: Mapping[str, Column[str | int]]) -> TableValuedAlias:
+def _rows(name: str, columns: Mapping[str, Column[str | int] | Column[bytes]]) -> TableValuedAlias:
     """The rows of values that are bound as an array for each column."""
     arrays = [
         # in a subquery, so that the plan does not depend on the number of values
@@ -99,22 +100,40 @@ def _rows(name: str, columns: Mapping[str, Column[str | int]]) -> TableValuedAli
     return func.unnest(*arrays).table_valued(*columns).render_derived(name=name)
 
 
-def _array(name: str, column: Column[str | int]) -> ColumnElement[Sequence[str | int]]:
-    """A bind parameter for the values of a column: an array of texts, or of numbers as one text.
+def _array(
+    name: str, column: Column[str | int] | Column[bytes]
+) -> ColumnElement[Sequence[str | int | bytes]]:
+    """A bind parameter for the values of a column: an array of texts, or an array as one text.
 
     asyncpg knows arrays of texts. It looks up any other array type by a recursive query of the
     catalog, which takes many seconds on a node of Citus with shards.
     """
     if isinstance(column.type, Integer):
         return cast(converted(name, _numbers), ARRAY(BigInteger))
+    if isinstance(column.type, LargeBinary):
+        return cast(converted(name, _binaries), ARRAY(LargeBinary))
     return bindparam(name, type_=ARRAY(Text), required=True)
 
 
 def _numbers(values: Value) -> str:
     """Numbers in the text form of an array (PostgreSQL, "Array Value Input")."""
-    if values is None or isinstance(values, str | int):
+    return (
+        "{" + ",".join("NULL" if each is None else f"{each!s}" for each in _of_rows(values)) + "}"
+    )
+
+
+def _binaries(values: Value) -> str:
+    """Binary values in the text form of an array, each in hexadecimal digits."""
+    listed = [
+        f'"\\\\x{each.hex()}"' if isinstance(each, bytes) else "NULL" for each in _of_rows(values)
+    ]
+    return "{" + ",".join(listed) + "}"
+
+
+def _of_rows(values: Value) -> Sequence[str | int | bytes | None]:
+    if values is None or isinstance(values, str | int | bytes):
         raise TypeError("an array requires the values of many rows")
-    return "{" + ",".join("NULL" if each is None else f"{each:d}" for each in values) + "}"
+    return values
 
 
 _compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]

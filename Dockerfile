@@ -1,0 +1,58 @@
+# An image of Python, its libraries and the service, and nothing else: no shell, no installer.
+# docs/how-to/container.md explains how to build and run it.
+
+FROM python:3.13-trixie AS build
+
+WORKDIR /build
+COPY requirements/build.txt requirements/run.txt requirements/
+# The copied interpreter does not refer to the one of this stage.
+RUN python3 -m venv tools \
+    && tools/bin/pip install --require-hashes -r requirements/build.txt \
+    && python3 -m venv --copies --without-pip /opt/comptoir \
+    && rm /opt/comptoir/bin/python3* \
+    && tools/bin/pip --python /opt/comptoir/bin/python install --no-compile --require-hashes -r requirements/run.txt
+# Parts of the standard library that a service does not use.
+RUN cd "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
+    && find . -name __pycache__ -prune -exec rm -r {} + \
+    && rm -rf config-* ensurepip idlelib lib-dynload/_tkinter* lib2to3 pydoc_data site-packages test tkinter turtledemo
+
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+# The imports compile the modules of a service, which cannot keep bytecode in a read-only image.
+RUN tools/bin/pip wheel --no-build-isolation --no-deps --wheel-dir dist . \
+    && tools/bin/pip --python /opt/comptoir/bin/python install --no-compile --no-deps dist/*.whl \
+    && /opt/comptoir/bin/python -c \
+        'import comptoir.cli.main, comptoir.cli.quickstart, comptoir.cli.serve, comptoir.store.revisions'
+
+# What runs: the environment, the standard library, and the libraries with which the modules of both are linked.
+# Debug symbols would be a third of the image.
+RUN mkdir -m 0700 data \
+    && mkdir -p /image/etc \
+    && mkdir -m 1777 /image/tmp \
+    && echo 'comptoir:x:10001:10001::/var/lib/comptoir:' > /image/etc/passwd \
+    && stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))') \
+    && cd / \
+    && find /opt/comptoir "$stdlib" -type f \( -name python -o -name '*.so*' \) -exec ldd {} + \
+    | sed -n 's/^\t\(.* => \)\{0,1\}\(\/[^ ]*\) (.*/\2/p' | sort -u | xargs cp --dereference --parents -t /image \
+    && cp --archive --parents -t /image /opt/comptoir "$stdlib" \
+    && find /image -type f \( -name python -o -name '*.so*' \) -exec strip --strip-unneeded {} + \
+    && cp --archive --parents -t /image /etc/ld.so.cache /etc/nsswitch.conf /etc/ssl/certs/ca-certificates.crt
+
+FROM scratch
+
+COPY --from=build /image /
+COPY --from=build --chown=10001:10001 /build/data /var/lib/comptoir/data
+ENV PATH=/opt/comptoir/bin \
+    LANG=C.UTF-8 \
+    SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
+    COMPTOIR_HOST=0.0.0.0 \
+    COMPTOIR_PORT=8080
+USER 10001:10001
+WORKDIR /var/lib/comptoir
+# The SQLite file and the keys. The service writes nowhere else but in /tmp.
+VOLUME /var/lib/comptoir/data
+EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["python", "-c", \
+    "import os, urllib.request as http; http.urlopen('http://127.0.0.1:' + os.environ['COMPTOIR_PORT'] + '/healthz')"]
+ENTRYPOINT ["comptoir"]
+CMD ["serve"]

@@ -1,0 +1,208 @@
+"""Assertions: tokens that clients sign to authenticate themselves (RFC 7523, 2.2)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from comptoir.auth.client_keys import MOST_KEYS, RSA_BITS, imported
+from comptoir.auth.compact import extracted
+from comptoir.auth.keys import VerificationKey
+from comptoir.auth.records import Client, ClientKey
+from comptoir.auth.tokens import NumericDate
+from comptoir.auth.verification import CLOCK_SKEW
+from comptoir.errors import INVALID_CLIENT, OAuthRefusal
+
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+LONGEST_LIFETIME = 3_600
+"""The most seconds from now to the end of an assertion, besides the difference of clocks."""
+
+LARGEST_HEADER = 12 << 10
+"""The most bytes of a header as base64: Microsoft's clients send a chain of certificates in it."""
+
+_KEY_KINDS: Mapping[str, str] = {
+    "RS256": "RSA",
+    "PS256": "RSA",
+    "ES256": "P-256",
+    "Ed25519": "Ed25519",
+    # the name before RFC 9864, which Ed448 shares
+    "EdDSA": "Ed25519",
+}
+"""The accepted algorithms, and the kind of key that each needs."""
+
+ASSERTION_ALGORITHMS = tuple(_KEY_KINDS)
+
+# a token of another type must not serve as an assertion (RFC 8725, 3.11)
+_TYPES = frozenset({"jwt", "client-authentication+jwt", "application/client-authentication+jwt"})
+
+_registry = jws.JWSRegistry(algorithms=ASSERTION_ALGORITHMS, strict_check_header=False)
+_registry.max_header_length = LARGEST_HEADER
+# joserfc would accept Ed448 and emit a warning
+_registry.algorithms = {**_registry.algorithms, "EdDSA": _registry.algorithms["Ed25519"]}
+
+
+class _Header(Struct, frozen=True):
+    """The members of a header that are used.
+
+    `jwk`, `jku`, `x5c` and `x5u` are not among them: an assertion never brings its own key.
+    """
+
+    alg: str
+    typ: str = "JWT"
+    kid: str = ""
+    x5t: str = ""
+    x5t_s256: str = field(default="", name="x5t#S256")
+    crit: list[str] | UnsetType = UNSET
+
+    def names(self, key: ClientKey) -> bool:
+        """Whether the header names a key, by one of three names that may be padded."""
+        named = ((self.kid, key.kid), (self.x5t, key.x5t), (self.x5t_s256, key.x5t_s256))
+        return any(sent and sent.rstrip("=") == known for sent, known in named)
+
+
+class _Claims(Struct, frozen=True):
+    """The claims of an assertion (RFC 7523, 3); times may have fractions."""
+
+    iss: str
+    sub: str
+    aud: str | list[str]
+    exp: NumericDate
+    jti: Annotated[str, Meta(min_length=1, max_length=255)]
+    nbf: NumericDate | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        # PostgreSQL cannot store U+0000
+        if not self.jti.isprintable():
+            raise ValueError("`jti` contains characters that are not printable")
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """An assertion that was sent, of which nothing is known to be true."""
+
+    client_id: str
+    _signed: jws.CompactSignature
+    _header: _Header
+    _claims: _Claims
+
+    @property
+    def jti(self) -> str:
+        """The id of the assertion."""
+        return self._claims.jti
+
+    @property
+    def expires_at(self) -> int:
+        """The end of the assertion in seconds since 1970, rounded up."""
+        return math.ceil(self._claims.exp)
+
+    def check(self, audiences: Sequence[str], now: float) -> None:
+        """Check what does not depend on a client; raises `OAuthRefusal` (`invalid_client`)."""
+        header, claims = self._header, self._claims
+        if header.alg not in _KEY_KINDS:
+            raise _refused(
+                "The assertion's algorithm (alg) is not accepted",
+                f"Use {', '.join(ASSERTION_ALGORITHMS[:-1])}.",
+            )
+        if header.typ.lower() not in _TYPES:
+            raise _refused("The assertion's type (typ) is not that of an assertion", "Use JWT.")
+        # critical extensions must be supported (RFC 7515, 4.1.11), and none is
+        if header.crit is not UNSET:
+            raise _refused("The assertion requires extensions (crit)", "Leave them out.")
+        if not self.client_id == claims.iss == claims.sub:
+            raise _refused(
+                "The assertion's iss and sub are not the id of the same client",
+                "Use the id that `comptoir client add` printed for both, and for client_id.",
+            )
+        audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
+        if not set(audience) & set(audiences):
+            raise _refused("The assertion is for another audience (aud)", f"Use {audiences[0]}.")
+        if claims.exp <= now:
+            raise _refused("The assertion has expired (exp)", "Sign another one.")
+        if claims.exp > now + LONGEST_LIFETIME + CLOCK_SKEW:
+            raise _refused(
+                "The assertion ends more than an hour from now (exp)", "Set an earlier end."
+            )
+        if claims.nbf is not UNSET and claims.nbf > now + CLOCK_SKEW:
+            raise _refused("The assertion is not valid yet (nbf)", "Compare the clocks.")
+
+    def is_signed_by(self, client: Client | None, now: float) -> bool:
+        """Whether one of a client's keys signed the assertion, whose algorithm was checked.
+
+        The verifications are as many and as costly for an unknown client and for any key.
+        """
+        own = () if client is None else [each for each in client.keys if now < each.expires_at]
+        named = [each for each in own if self._header.names(each)]
+        header = self._header
+        is_named = bool(header.kid or header.x5t or header.x5t_s256)
+        most = 1 if is_named else MOST_KEYS
+        kind = self._key_kind()
+        keys = [imported(each.jwk) for each in (named if is_named else own)[:most]]
+        usable = [each for each in keys if _kind(each) == kind]
+        unused = [_unused_key(*kind)] * (most - len(usable))
+        genuine = [self._is_genuine(each) for each in (*usable, *unused)]
+        return any(genuine[: len(usable)])
+
+    def _key_kind(self) -> tuple[str, int]:
+        """The kind of key that can have signed it; for RSA, the signature is as long as the key."""
+        kind = _KEY_KINDS[self._header.alg]
+        return kind, len(self._signed.segments["signature"]) * 3 // 4 if kind == "RSA" else 0
+
+    def _is_genuine(self, key: VerificationKey) -> bool:
+        try:
+            return jws.validate_compact(self._signed, key, registry=_registry)
+        except JoseError:
+            return False
+
+
+def parse_assertion(text: str, client_id: str | None) -> Assertion:
+    """The parts of an assertion; without a client id, that which it names.
+
+    Raises `OAuthRefusal` (`invalid_client`) unless its header and claims have the right form.
+    """
+    try:
+        signed = extracted(text, _registry)
+        header = msgspec.convert(signed.headers(), _Header)
+        claims = msgspec.json.decode(signed.payload, type=_Claims)
+    except JoseError as error:
+        raise _malformed(error.description) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(str(error)) from error
+    return Assertion(claims.sub if client_id is None else client_id, signed, header, claims)
+
+
+def _kind(key: VerificationKey) -> tuple[str, int]:
+    """The kind of a key, and for RSA its bytes."""
+    if isinstance(key, RSAKey):
+        return "RSA", (key.public_key.key_size + 7) // 8
+    return key.curve_name, 0
+
+
+@lru_cache(300)
+def _unused_key(kind: str, size: int) -> VerificationKey:
+    """A key that takes as long to verify with as a client's; what it finds is not used."""
+    if kind == "RSA":
+        bits = min(max(size * 8, RSA_BITS[0]), RSA_BITS[-1])
+        # any odd modulus will do, and a real one would take long to find
+        return RSAKey.import_key(RSAPublicNumbers(65_537, (1 << bits) - 1).public_key())
+    if kind == "P-256":
+        return ECKey.generate_key(kind, private=False)
+    return OKPKey.generate_key("Ed25519", private=False)
+
+
+def _refused(problem: str, remedy: str) -> OAuthRefusal:
+    return OAuthRefusal(INVALID_CLIENT, problem, remedy)
+
+
+def _malformed(reason: str) -> OAuthRefusal:
+    return _refused(
+        f"The client_assertion is malformed: {reason.removesuffix('.')}",
+        "Send a signed JWT that follows RFC 7523.",
+    )

@@ -1,0 +1,235 @@
+"""The authentication of clients, by a secret or by an assertion."""
+
+import base64
+import binascii
+import hmac
+import secrets
+import time
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TypeGuard
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from comptoir.auth.assertions import ASSERTION_TYPE, Assertion, parse_assertion
+from comptoir.auth.failures import Failures, sent_as_id
+from comptoir.auth.guesses import Guesses
+from comptoir.auth.origins import audiences_at
+from comptoir.auth.records import Client, ClientState, Known, Secret, WritableRegistry
+from comptoir.auth.secret_uses import SecretUses
+from comptoir.config import Settings
+from comptoir.edm.times import Clock
+from comptoir.errors import INVALID_CLIENT, INVALID_REQUEST, OAuthRefusal
+
+MOST_SECRETS = 2
+"""The most secrets of a client: one in use, and its successor."""
+
+_HINT = 4
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="comptoir"'}
+_UNUSABLE = "0" * 64
+"""The digest in place of an absent secret; no text is known that has it."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request of a client: its form, its `Authorization`, and where it was sent.
+
+    `address` is that of the client, `request` the id of the request in the log. `by_name`: the name
+    of a client, which no other has, may take the place of its id.
+    """
+
+    form: Mapping[str, str]
+    authorization: str | None
+    origin: str
+    tenant: str
+    address: str
+    request: str
+    by_name: bool = False
+
+
+class SentSecret(msgspec.Struct, frozen=True):
+    """A secret that a client sent. `is_basic`: in the header, not in the form."""
+
+    client_id: str
+    text: str
+    is_basic: bool
+
+
+class ClientCheck:
+    """Authenticates the clients of a registry."""
+
+    def __init__(
+        self,
+        registry: WritableRegistry,
+        settings: Settings,
+        failures: Failures,
+        uses: SecretUses,
+        clock: Clock = time.time,
+    ) -> None:
+        self._registry = registry
+        self._settings = settings
+        self._clock = clock
+        self._failures = failures
+        self._uses = uses
+        self._guesses = Guesses()
+        self._named: Mapping[str, Client] = {}
+        self._named_by: Known | None = None
+
+    async def client(self, asked: Asked) -> tuple[Client, Known]:
+        """The client of a request, and what is known.
+
+        Raises `OAuthRefusal`: 401 `invalid_client` without usable credentials, alike for clients
+        that are unknown or disabled and for wrong credentials; 429 after too many of these.
+        """
+        sent = _credentials(asked.form, asked.authorization)
+        # a client that was added a moment ago is known, and one that was disabled is refused
+        known = await self._registry.refresh()
+        client = known.clients.get(sent.client_id)
+        if client is None and asked.by_name:
+            client = self._by_name(known).get(sent.client_id)
+        # a client has as many guesses by its name and by its id together
+        claimed = sent.client_id if client is None else client.id
+        # nothing is awaited from here to a verdict, so that no guess overtakes another
+        self._guesses.check(claimed, asked.address)
+        try:
+            if isinstance(sent, SentSecret):
+                return self._by_secret(client, sent), known
+            return await self._by_assertion(client, sent, asked), known
+        except OAuthRefusal as refusal:
+            self._guesses.note(claimed, asked.address)
+            reason = _why_refused(client, refusal)
+            target = sent_as_id(claimed)
+            self._failures.note(target, asked.address, reason, asked.request)
+            raise
+
+    def _by_name(self, known: Known) -> Mapping[str, Client]:
+        """The clients by name, which is unique."""
+        if known is not self._named_by:
+            self._named = {each.name: each for each in known.clients.values()}
+            self._named_by = known
+        return self._named
+
+    def _by_secret(self, client: Client | None, sent: SentSecret) -> Client:
+        secret = _secret_of(client, sent.text, self._clock())
+        if secret is None or not _is_active(client):
+            raise OAuthRefusal(
+                INVALID_CLIENT,
+                "The client is unknown or disabled, or its secret is wrong or has ended",
+                "Compare both with what `comptoir client add` printed.",
+                headers=_CHALLENGE if sent.is_basic else {},
+                reason="The secret is wrong or has ended",
+            )
+        self._uses.note(client.id, secret.id)
+        return client
+
+    async def _by_assertion(self, client: Client | None, sent: Assertion, asked: Asked) -> Client:
+        now = self._clock()
+        sent.check(audiences_at(asked.origin, asked.tenant, self._settings), now)
+        is_genuine = sent.is_signed_by(client, now)
+        if not is_genuine or not _is_active(client):
+            raise OAuthRefusal(
+                INVALID_CLIENT,
+                "The client is unknown or disabled, or none of its keys signed the assertion",
+                "Compare both with what `comptoir client list` prints.",
+                reason="None of the client's keys signed the assertion",
+            )
+        if not await self._registry.use_assertion(client.id, sent.jti, sent.expires_at):
+            raise OAuthRefusal(
+                INVALID_CLIENT, "The assertion was used before (jti)", "Sign one for each request."
+            )
+        return client
+
+
+def new_secret(expires_at: int) -> tuple[Secret, str]:
+    """A secret of 256 random bits until a time in seconds since 1970, and its text."""
+    text = secrets.token_urlsafe(32)
+    return Secret(secrets.token_hex(8), _digest(text), text[:_HINT], expires_at), text
+
+
+def _credentials(form: Mapping[str, str], authorization: str | None) -> SentSecret | Assertion:
+    """The credentials of a request: a secret, in its form or as Basic, or an assertion.
+
+    Raises `OAuthRefusal`: `invalid_client` without credentials of a form that is known, and
+    `invalid_request` with more than one kind (RFC 6749, 2.3 and 5.2).
+    """
+    client_id, secret = form.get("client_id"), form.get("client_secret")
+    assertion = form.get("client_assertion")
+    if (authorization, secret, assertion).count(None) < 2:
+        raise _refused("The request has credentials of more than one kind", "Send one kind.")
+    if assertion is not None:
+        if form.get("client_assertion_type") != ASSERTION_TYPE:
+            raise OAuthRefusal(
+                INVALID_CLIENT,
+                "The client_assertion_type is missing or not supported",
+                f"Send client_assertion_type={ASSERTION_TYPE}.",
+            )
+        return parse_assertion(assertion, client_id)
+    if authorization is not None:
+        sent = _basic(authorization)
+        if client_id not in (None, sent.client_id):
+            raise _refused("The request has the ids of two clients", "Send one id.")
+        return sent
+    if client_id is None or secret is None:
+        raise OAuthRefusal(
+            INVALID_CLIENT,
+            "The request has no client credentials",
+            "Send client_id and client_secret in the body, or both as Basic, or client_assertion.",
+        )
+    return SentSecret(client_id, secret, is_basic=False)
+
+
+def _basic(authorization: str) -> SentSecret:
+    scheme, _, encoded = authorization.partition(" ")
+    try:
+        if scheme.lower() != "basic":
+            raise ValueError
+        text = base64.b64decode(encoded.strip(), validate=True).decode()
+        client_id, colon, secret = text.partition(":")
+        if not colon:
+            raise ValueError
+        return SentSecret(
+            unquote_plus(client_id, errors="strict"),
+            unquote_plus(secret, errors="strict"),
+            is_basic=True,
+        )
+    except (ValueError, binascii.Error):
+        raise OAuthRefusal(
+            INVALID_CLIENT,
+            "The Authorization header does not contain Basic credentials",
+            "Send `Basic` and the base64 of CLIENT_ID:CLIENT_SECRET.",
+            headers=_CHALLENGE,
+        ) from None
+
+
+def _is_active(client: Client | None) -> TypeGuard[Client]:
+    return client is not None and client.state is ClientState.ACTIVE
+
+
+def _secret_of(client: Client | None, text: str, now: float) -> Secret | None:
+    """The secret of a client that a text is, None if it has no such secret.
+
+    The comparisons are as many and as long for an unknown client and for any secret.
+    """
+    digest = _digest(text)
+    known = () if client is None else client.secrets[:MOST_SECRETS]
+    usable = [each.digest if now < each.expires_at else _UNUSABLE for each in known]
+    usable += [_UNUSABLE] * (MOST_SECRETS - len(usable))
+    equal = [hmac.compare_digest(digest, each) for each in usable]
+    return next((each for each, is_equal in zip(known, equal, strict=False) if is_equal), None)
+
+
+def _why_refused(client: Client | None, refusal: OAuthRefusal) -> str:
+    """Why a client has not been authenticated, which only the operator learns."""
+    if client is None:
+        return "The client is unknown"
+    if client.state is not ClientState.ACTIVE:
+        return "The client is disabled"
+    return refusal.reason
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _refused(problem: str, remedy: str) -> OAuthRefusal:
+    return OAuthRefusal(INVALID_REQUEST, problem, remedy)

@@ -1,0 +1,143 @@
+"""The public keys with which clients sign assertions."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.types import (
+    CertificatePublicKeyTypes,
+    PublicKeyTypes,
+)
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_public_key
+from cryptography.x509 import Certificate, load_pem_x509_certificate
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from comptoir.auth.keys import VerificationKey
+from comptoir.auth.records import ClientKey
+from comptoir.errors import OperatorError
+
+MOST_KEYS = 5
+"""The most keys of a client; an assertion that names none of them may be verified with each."""
+
+RSA_BITS = range(2_048, 4_096 + 1)
+"""The sizes of RSA keys that clients may have."""
+
+LARGEST_FILE = 64 << 10
+"""The most bytes of a file with a key or a certificate."""
+
+_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
+_PRIVATE_KEY = b"PRIVATE KEY-----"
+_IMPORTED = 1_000
+
+
+def read_client_key(path: Path, now: float, expires_at: int) -> ClientKey:
+    """The key of a PEM file, as `parse_client_key` returns it; raises `OperatorError`."""
+    return parse_client_key(_content(path), str(path), now, expires_at)
+
+
+def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> ClientKey:
+    """The public key, or that of the first certificate, in PEM from a file or another place.
+
+    A certificate's key ends with the certificate, even before `expires_at`. Raises `OperatorError`
+    for a private key, a certificate that is not valid now, and a key that clients cannot use.
+    """
+    if _PRIVATE_KEY in content:
+        raise OperatorError(
+            f"{path} contains a private key, which only the client may have",
+            "Name a file with the public key alone, as `openssl pkey -pubout` writes it, or with "
+            "the certificate alone.",
+        )
+    try:
+        certificate = load_pem_x509_certificate(content) if _CERTIFICATE in content else None
+        key = _usable(
+            load_pem_public_key(content) if certificate is None else certificate.public_key()
+        )
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise OperatorError(
+            f"{path} does not contain a public key or a certificate in PEM",
+            "Name a file that `openssl pkey -pubout` or `openssl x509` wrote.",
+        ) from error
+    if key is None:
+        raise OperatorError(
+            f"the key in {path} is not supported",
+            f"Use an RSA key of {RSA_BITS[0]} to {RSA_BITS[-1]} bits, a P-256 key, or an "
+            "Ed25519 key.",
+        )
+    kid, jwk = key.thumbprint(), msgspec.json.encode(key.as_dict(private=False)).decode()
+    if certificate is None:
+        return ClientKey(kid, jwk, "", "", expires_at)
+    end = _end(path, certificate, now)
+    encoded = certificate.public_bytes(Encoding.DER)
+    # not a signature: clients name their certificate by it (RFC 7515, 4.1.7)
+    x5t = hashlib.sha1(encoded, usedforsecurity=False).digest()
+    x5t_s256 = hashlib.sha256(encoded).digest()
+    return ClientKey(kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(end, expires_at))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise OperatorError(
+            f"{path} cannot be read: {error.strerror}",
+            "Name a file with a public key or a certificate.",
+        ) from error
+    if len(content) > LARGEST_FILE:
+        raise OperatorError(
+            f"{path} has more than {LARGEST_FILE >> 10} KiB",
+            "Name a file with a single public key or certificate.",
+        )
+    return content
+
+
+def _usable(key: PublicKeyTypes | CertificatePublicKeyTypes) -> VerificationKey | None:
+    """A key as the verification needs it; None unless it suits an accepted algorithm."""
+    match key:
+        case RSAPublicKey(key_size=size) if size in RSA_BITS:
+            return RSAKey.import_key(key)
+        case EllipticCurvePublicKey(curve=SECP256R1()):
+            return ECKey.import_key(key)
+        case Ed25519PublicKey():
+            return OKPKey.import_key(key)
+    return None
+
+
+def _end(path: str, certificate: Certificate, now: float) -> int:
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not begin.timestamp() <= now < end.timestamp():
+        raise OperatorError(
+            f"the certificate in {path} is valid from {_day(begin)} to {_day(end)} only",
+            "Use one that is valid now.",
+        )
+    return int(end.timestamp())
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"
+
+
+def _base64url(digest: bytes) -> str:
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+@lru_cache(_IMPORTED)
+def imported(jwk: str) -> VerificationKey:
+    """The key of a JWK as `parse_client_key` stores it."""
+    members = msgspec.json.decode(jwk, type=dict[str, str | list[str]])
+    return _TYPES[str(members["kty"])].import_key(members)
+
+
+_TYPES: Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]] = {
+    "RSA": RSAKey,
+    "EC": ECKey,
+    "OKP": OKPKey,
+}

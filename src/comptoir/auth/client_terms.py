@@ -1,0 +1,82 @@
+"""What an operator decides about clients, by the command or in the console."""
+
+import re
+import time
+from collections.abc import Collection, Mapping
+from uuid import uuid4
+
+from comptoir.auth.client_check import new_secret
+from comptoir.auth.limits import DAY, Rate
+from comptoir.auth.records import Client, ClientState, Secret
+from comptoir.auth.tokens import MOST_ROLES
+from comptoir.errors import OperatorError
+from comptoir.messages import quoted
+
+LONGEST_DAYS = 3_650
+"""The most days for which a secret or a key is valid."""
+
+USUAL_DAYS = 180
+"""The days for which a secret or a key is valid by default."""
+
+LARGEST_QUOTA = 10**15
+"""The most records of a quota."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+def checked_name(text: str, of: str) -> str:
+    """A name for use in subjects and logs; raises `OperatorError` if it is not valid."""
+    if _NAME.fullmatch(text) is None:
+        raise OperatorError(
+            f"invalid name {quoted(text)} of {of}",
+            "Use up to 64 letters, digits, - . and _, with a letter or a digit first.",
+        )
+    return text
+
+
+def checked_roles(names: Collection[str]) -> frozenset[str]:
+    """The names of a client's roles; raises `OperatorError` for too many."""
+    roles = frozenset(names)
+    if len(roles) > MOST_ROLES:
+        raise OperatorError(
+            f"a client cannot have {len(roles)} roles",
+            f"Name up to {MOST_ROLES}, or add a role that has what several of them have.",
+        )
+    return roles
+
+
+def new_client(
+    name: str,
+    scopes: Collection[str],
+    roles: frozenset[str] | None,
+    companies: frozenset[str] | None,
+    rate: Rate | None,
+    quota: int | None,
+    secrets: Collection[Secret],
+) -> Client:
+    """An active client with an id of its own."""
+    return Client(
+        id=str(uuid4()),
+        name=name,
+        scopes=frozenset(scopes),
+        roles=roles,
+        companies=companies,
+        state=ClientState.ACTIVE,
+        secrets=tuple(secrets),
+        rate=rate,
+        quota=quota,
+    )
+
+
+def secret_for(days: int) -> tuple[Secret, str]:
+    """A secret that is valid for some days from now, and its text."""
+    return new_secret(int(time.time()) + days * DAY)
+
+
+def changes_listed(changes: Mapping[str, object]) -> str:
+    """The changed parts of a client in the audit log."""
+    return " ".join([f"{field}={_shown(value)}" for field, value in changes.items()])
+
+
+def _shown(value: object) -> str:
+    return ",".join(sorted(value)) if isinstance(value, frozenset) else str(value or "any")

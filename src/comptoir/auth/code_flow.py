@@ -1,0 +1,316 @@
+"""Logins of people through an outside issuer: the code flow of OpenID Connect, with PKCE."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from comptoir.auth.issuer_keys import FETCH_SECONDS, RETRY_SECONDS, Discovery, discovered
+from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
+from comptoir.auth.records import ConsoleTerms, Issuer, Registry
+from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
+from comptoir.edm.times import Clock
+from comptoir.messages import quoted
+from comptoir.outgoing import Fetch, OutgoingError, PostForm, Sent
+
+LONGEST_CODE = 2_048
+"""The most characters of a code that an issuer gives."""
+
+_FRESH_SECONDS = 600.0
+"""Seconds for which the discovery document of an issuer is not fetched again."""
+
+_LONGEST_SECRET = 4_096
+_OK = 200
+_BASIC, _POST = "client_secret_basic", "client_secret_post"
+_ERROR = re.compile(r"[a-z_]{1,40}")
+_PENDING = re.compile(r"([0-9]{1,12})\.([\w-]{22})", re.ASCII)
+
+
+class PendingLogin(Struct, frozen=True):
+    """A login that waits for its user to come back from the issuer with a name.
+
+    Only the browser has the secret, from which all that the issuer sees of the login is derived. So
+    any process can finish the login, and no other browser and no other issuer can.
+    """
+
+    issuer: str
+    begun_at: int
+    secret: str
+
+    @classmethod
+    def begin(cls, issuer: str, now: int) -> Self:
+        """A new one."""
+        return cls(issuer, now, new_secret())
+
+    @classmethod
+    def parsed(cls, issuer: str, text: str, now: int) -> Self | None:
+        """The one in a cookie; None if it is malformed or has ended."""
+        found = _PENDING.fullmatch(text)
+        # another host, whose clock is ahead, may have begun it
+        if found is None or not -CLOCK_SKEW <= now - int(found[1]) < CODE_SECONDS:
+            return None
+        return cls(issuer, int(found[1]), found[2])
+
+    @property
+    def text(self) -> str:
+        """The value of the cookie."""
+        return f"{self.begun_at}.{self.secret}"
+
+    @property
+    def state(self) -> str:
+        """What the user brings back (RFC 6749, 4.1.1)."""
+        return self._derived("state")
+
+    @property
+    def nonce(self) -> str:
+        """What the ID token contains."""
+        return self._derived("nonce")
+
+    @property
+    def verifier(self) -> str:
+        """What proves to the issuer that this login has asked for a code (RFC 7636, 4.1)."""
+        return self._derived("verifier")
+
+    @property
+    def challenge(self) -> str:
+        """The SHA-256 of the verifier."""
+        return _base64url(hashlib.sha256(self.verifier.encode()).digest())
+
+    def _derived(self, purpose: str) -> str:
+        text = f"{purpose} {self.begun_at} {self.issuer}"
+        return _base64url(hmac.digest(self.secret.encode(), text.encode(), "sha256"))
+
+
+class IssuerAnswer(Struct, frozen=True):
+    """What a user brings back from an issuer: a code, and the `iss` of RFC 9207, blank without."""
+
+    code: str
+    iss: str
+
+
+class LoginDiscovery(Discovery, frozen=True):
+    """The members of a discovery document that concern logins."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    # the default of OpenID Connect Discovery, 3
+    token_endpoint_auth_methods_supported: tuple[str, ...] = (_BASIC,)
+    authorization_response_iss_parameter_supported: bool = False
+
+
+class _Tokens(Struct, frozen=True):
+    id_token: str
+
+
+class _Fault(Struct, frozen=True):
+    error: str = ""
+
+
+class _Kept(Struct, frozen=True):
+    """The document of an issuer, or why there is none, until a time of the steady clock.
+
+    `refreshed` is how often the operator had asked for new keys.
+    """
+
+    found: LoginDiscovery | str
+    until: float
+    refreshed: int
+
+
+async def login_discovery(issuer: str, fetch: Fetch) -> LoginDiscovery:
+    """What the console needs of an issuer; raises `OutgoingError` with what is wrong."""
+    try:
+        async with asyncio.timeout(FETCH_SECONDS):
+            document = await discovered(issuer, fetch, LoginDiscovery)
+    except TimeoutError:
+        raise OutgoingError(
+            f"{quoted(issuer)} did not send its discovery document within {FETCH_SECONDS:g} seconds"
+        ) from None
+    for url in (document.authorization_endpoint, document.token_endpoint):
+        if not _is_endpoint(url):
+            raise OutgoingError(
+                f"the endpoint {quoted(url)} of {quoted(issuer)} is not an https URL, or has a "
+                "fragment"
+            )
+    return document
+
+
+class CodeFlow:
+    """Sends users to issuers, and finds out who comes back; for use in one event loop only."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        fetch: Fetch,
+        post: PostForm,
+        issuers: OutsideIssuers,
+        steady: Clock = time.monotonic,
+    ) -> None:
+        self._registry = registry
+        self._fetch = fetch
+        self._post = post
+        self._issuers = issuers
+        self._steady = steady
+        self._kept: dict[str, _Kept] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The names of the issuers with a login; none while the database is away."""
+        known = self._registry.known
+        issuers = () if known is None else known.issuers.values()
+        return sorted(each.name for each in issuers if each.terms.console is not None)
+
+    async def issuer(self, name: str) -> tuple[Issuer, ConsoleTerms] | None:
+        """The issuer with a name, and its login; None without one.
+
+        Raises `Refusal` (503) while the database is away.
+        """
+        known = self._registry.known or await self._registry.refresh()
+        for each in known.issuers.values():
+            if each.name == name and each.terms.console is not None:
+                return each, each.terms.console
+        return None
+
+    async def address(
+        self, issuer: Issuer, console: ConsoleTerms, pending: PendingLogin, back: str
+    ) -> str:
+        """Where the user logs in, to return to the address `back`; raises `OutgoingError`."""
+        endpoint = (await self._discovery(issuer)).authorization_endpoint
+        query = urlencode(
+            {
+                "response_type": "code",
+                "client_id": console.client_id,
+                "redirect_uri": back,
+                "scope": "openid",
+                "state": pending.state,
+                "nonce": pending.nonce,
+                "code_challenge": pending.challenge,
+                "code_challenge_method": "S256",
+            }
+        )
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
+
+    async def user(
+        self,
+        issuer: Issuer,
+        console: ConsoleTerms,
+        pending: PendingLogin,
+        answered: IssuerAnswer,
+        back: str,
+    ) -> Login | None:
+        """The user who has returned to `back`; None for one without a role in the console.
+
+        Raises `OutgoingError`, and `Refusal` for an ID token that is not valid.
+        """
+        document = await self._discovery(issuer)
+        is_named = answered.iss or document.authorization_response_iss_parameter_supported
+        if is_named and answered.iss != issuer.url:
+            raise OutgoingError("the answer does not name this issuer (iss)")
+        sent = {
+            "grant_type": "authorization_code",
+            "code": answered.code,
+            "redirect_uri": back,
+            "code_verifier": pending.verifier,
+        }
+        fields, authorization = await _authenticated(sent, console, document)
+        answer = await self._post(document.token_endpoint, fields, authorization)
+        id_token = _id_token(answer, document.token_endpoint)
+        return await self._issuers.user(id_token, issuer, console, pending.nonce, pending.begun_at)
+
+    async def _discovery(self, issuer: Issuer) -> LoginDiscovery:
+        """The document of an issuer; one that is away is not asked again with each login."""
+        async with self._locks.setdefault(issuer.url, asyncio.Lock()):
+            kept = self._kept.get(issuer.url)
+            if (
+                kept is None
+                or kept.until <= self._steady()
+                or kept.refreshed != issuer.terms.refreshed
+            ):
+                kept = await self._fetched(issuer)
+                self._kept[issuer.url] = kept
+        if isinstance(kept.found, str):
+            raise OutgoingError(kept.found)
+        return kept.found
+
+    async def _fetched(self, issuer: Issuer) -> _Kept:
+        refreshed = issuer.terms.refreshed
+        try:
+            document = await login_discovery(issuer.url, self._fetch)
+        except OutgoingError as fault:
+            return _Kept(str(fault), self._steady() + RETRY_SECONDS, refreshed)
+        return _Kept(document, self._steady() + _FRESH_SECONDS, refreshed)
+
+
+def _is_endpoint(url: str) -> bool:
+    """Whether a URL is one to which a query can be added (RFC 6749, 3.1)."""
+    if not url.isascii() or not url.isprintable() or "#" in url:
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname)
+
+
+async def _authenticated(
+    fields: Mapping[str, str], console: ConsoleTerms, document: LoginDiscovery
+) -> tuple[Mapping[str, str], str]:
+    """The fields of a form of the client, and its `Authorization` (RFC 6749, 2.3.1)."""
+    named = {**fields, "client_id": console.client_id}
+    if not console.secret_file:
+        return named, ""
+    secret = await asyncio.to_thread(_secret_in, console.secret_file)
+    if _BASIC not in document.token_endpoint_auth_methods_supported:
+        return {**named, "client_secret": secret}, ""
+    credentials = f"{quote_plus(console.client_id)}:{quote_plus(secret)}"
+    return fields, f"Basic {base64.b64encode(credentials.encode()).decode()}"
+
+
+def _secret_in(file: str) -> str:
+    try:
+        with Path(file).open(encoding="utf-8") as opened:
+            secret = opened.read(_LONGEST_SECRET).strip()
+    except (OSError, UnicodeDecodeError) as fault:
+        raise OutgoingError(f"the secret of the console in {quoted(file)} is unreadable") from fault
+    if not secret:
+        raise OutgoingError(f"the secret of the console in {quoted(file)} is blank")
+    return secret
+
+
+def _id_token(answer: Sent, endpoint: str) -> str:
+    """The ID token of an answer; raises `OutgoingError`, which has no part of a token."""
+    if answer.status != _OK:
+        error = _error_in(answer.body)
+        raise OutgoingError(f"{quoted(endpoint)} responded with status {answer.status}{error}")
+    try:
+        found = msgspec.json.decode(answer.body, type=_Tokens).id_token
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise OutgoingError(f"{quoted(endpoint)} responded without an ID token") from None
+    if len(found) > MAX_TOKEN_BYTES:
+        raise OutgoingError(
+            f"{quoted(endpoint)} responded with an ID token of more than {MAX_TOKEN_BYTES} bytes"
+        )
+    return found
+
+
+def _error_in(body: bytes) -> str:
+    try:
+        error = msgspec.json.decode(body, type=_Fault).error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return f" ({error})" if _ERROR.fullmatch(error) else ""
+
+
+def _base64url(digest: bytes) -> str:
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

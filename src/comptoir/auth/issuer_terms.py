@@ -1,0 +1,120 @@
+"""What an operator decides about outside issuers, by the command or in the console."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from comptoir.auth.client_terms import checked_name
+from comptoir.auth.code_flow import login_discovery
+from comptoir.auth.issuer_keys import fetch_keys
+from comptoir.auth.issuers import RESERVED_NAMES
+from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.origins import client_issuers
+from comptoir.auth.records import ConsoleTerms, Issuer
+from comptoir.auth.tokens import Scope
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+from comptoir.messages import quoted
+from comptoir.outgoing import OutgoingError
+
+Targets = tuple[Mapping[str, tuple[Scope, ...]], Mapping[str, tuple[str, ...]]]
+"""The scopes and the roles that values are mapped to."""
+
+
+def checked_issuer_name(name: str) -> str:
+    """A name of an issuer; raises `OperatorError` for one that other parties have."""
+    if checked_name(name, "an issuer").lower() in RESERVED_NAMES:
+        raise OperatorError(
+            f"the name {name} begins the subjects of other parties", "Choose another name."
+        )
+    return name
+
+
+def checked_issuer_url(url: str, settings: Settings) -> str:
+    """The `iss` of an issuer; raises `OperatorError` for that of this service."""
+    if url == settings.token_issuer or url in client_issuers(settings):
+        raise OperatorError(f"{quoted(url)} is this service", "Name another issuer.")
+    return url
+
+
+def targets_of(pairs: Iterable[str]) -> Targets:
+    """What values are mapped to, each written as VALUE=ROLE; raises `OperatorError`."""
+    scopes: dict[str, tuple[Scope, ...]] = {}
+    roles: dict[str, tuple[str, ...]] = {}
+    named = {str(each): each for each in Scope}
+    for each in pairs:
+        # a value may be a URL with parameters
+        value, _, target = each.rpartition("=")
+        if not (value and target):
+            raise OperatorError(f"invalid mapping {quoted(each)}", "Write VALUE=ROLE.")
+        scope = named.get(target)
+        if scope is None:
+            roles[value] = (*roles.get(value, ()), target)
+        else:
+            scopes[value] = (*scopes.get(value, ()), scope)
+    return scopes, roles
+
+
+def required_claim(text: str) -> tuple[str, str]:
+    """A claim, and the value that it must have; raises `OperatorError`."""
+    claim, _, value = text.partition("=")
+    if not (claim and value):
+        raise OperatorError(f"invalid required claim {quoted(text)}", "Write CLAIM=VALUE.")
+    return claim, value
+
+
+def console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
+    """What values make of users, each written as VALUE=ROLE; raises `OperatorError`."""
+    roles: dict[str, ConsoleRole] = {}
+    for each in pairs:
+        value, _, role = each.rpartition("=")
+        if not value or role not in list(ConsoleRole):
+            raise OperatorError(
+                f"invalid role in the console {quoted(each)}",
+                f"Write VALUE=ROLE, with the role {' or '.join(ConsoleRole)}.",
+            )
+        if value in roles:
+            raise OperatorError(f"{quoted(value)} has two roles in the console", "Choose one.")
+        roles[value] = ConsoleRole(role)
+    return roles
+
+
+def console_terms(
+    client_id: str, secret_file: Path | None, roles: Mapping[str, ConsoleRole]
+) -> ConsoleTerms | None:
+    """How users log in to the console; None if nobody does.
+
+    Raises `OperatorError` for a part without the others that it needs.
+    """
+    if not client_id and not roles and secret_file is None:
+        return None
+    if not client_id or not roles:
+        raise OperatorError(
+            "a login to the console needs a client and roles", "Name both, or neither."
+        )
+    if secret_file is not None and not secret_file.is_file():
+        raise OperatorError(f"{secret_file} is not a file", "Write the client's secret to it.")
+    # not resolved: another secret comes with another target of a symbolic link
+    return ConsoleTerms(client_id, str(secret_file.absolute()) if secret_file else "", roles)
+
+
+async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -> None:
+    """Fetch the keys of an issuer once; `unchecked` checks its address alone.
+
+    Raises `OperatorError` if that fails.
+    """
+    from comptoir.outgoing.fetch import Fetcher  # noqa: PLC0415 - brings aiohttp
+    from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - brings aiohttp
+
+    try:
+        if unchecked:
+            Guard().checked(issuer.url)
+        else:
+            fetch = Fetcher(Guard(settings.networks)).fetch
+            await fetch_keys(issuer.url, fetch)
+            if issuer.terms.console is not None:
+                await login_discovery(issuer.url, fetch)
+    except OutgoingError as fault:
+        raise OperatorError(
+            f"the issuer was not added: {fault}",
+            "Correct the URL or the issuer, or add it unchecked while it is away.",
+        ) from fault

@@ -1,0 +1,307 @@
+"""The limits of a client: its rate of requests, how many run at once, and its records of a day.
+
+Each process counts for itself, and allows its share: the limit divided by the number of workers.
+"""
+
+import re
+import time
+from math import ceil
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from comptoir.edm.times import Clock
+from comptoir.errors import TOO_MANY_REQUESTS, Limit, OperatorError, Refusal, Situation
+from comptoir.messages import quoted
+
+DAY = 86_400
+"""The seconds of a day."""
+
+_TOLERANCE = 1e-6
+"""Seconds by which sums of fractions may differ."""
+
+_RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """The most requests of a client within a number of seconds."""
+
+    requests: int
+    seconds: int
+
+    def __str__(self) -> str:
+        return f"{self.requests}/{self.seconds}s"
+
+
+def parse_rate(text: str) -> Rate:
+    """A rate such as `6000/300s`; raises `OperatorError`."""
+    parts = _RATE.fullmatch(text)
+    if parts is None:
+        raise OperatorError(
+            f"invalid rate {quoted(text)}", "Write requests and seconds, such as 6000/300s."
+        )
+    return Rate(int(parts[1]), int(parts[2]))
+
+
+class _Bucket:
+    """A token bucket: all requests of a rate may come at once, and are replaced evenly.
+
+    It is the instant at which the bucket is full again; each request delays that.
+    """
+
+    def __init__(self, rate: Rate, workers: int, clock: Clock) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._each = rate.seconds / max(1.0, rate.requests / workers)
+        self._full_at = clock()
+
+    def take(self, requests: int) -> None:
+        """Count requests; raises `Refusal` (429) and counts none if they are too many.
+
+        More requests than the rate allows at once, as in a batch, need a full bucket, and later
+        ones wait for the excess.
+        """
+        seconds = self._wait(requests)
+        if seconds:
+            raise _beyond(
+                Limit.RATE, f"The client has sent more requests than {self._rate}", seconds
+            ).in_situation(
+                Situation.TOO_MANY_REQUESTS,
+                actual=str(self._rate.requests + requests),
+                limit=str(self._rate.requests),
+            )
+        self._full_at = max(self._full_at, self._clock()) + requests * self._each
+
+    def state(self) -> tuple[str, str]:
+        """The policy, and what is left of it.
+
+        While nothing is left, the time is that of the next request, as in `Retry-After`, and else
+        that of a full bucket.
+        """
+        missing = max(0.0, self._full_at - self._clock())
+        left = max(0, int((self._rate.seconds - missing + _TOLERANCE) / self._each))
+        seconds = _whole(missing) if left else self._wait(1)
+        return (
+            f'"client";q={self._rate.requests};w={self._rate.seconds}',
+            f'"client";r={left};t={seconds}',
+        )
+
+    def refill(self) -> None:
+        """Forget the requests so far."""
+        self._full_at = self._clock()
+
+    def _wait(self, requests: int) -> int:
+        """The whole seconds until this number of requests is allowed."""
+        most = max(0.0, self._rate.seconds - requests * self._each)
+        return _whole(self._full_at - self._clock() - most)
+
+
+class _Quota:
+    """Records in a day of UTC."""
+
+    def __init__(self, records: int, workers: int, now: Clock) -> None:
+        self._workers = workers
+        self._now = now
+        self._spent = 0
+        self._day = 0
+        self.set_records(records)
+
+    def set_records(self, records: int) -> None:
+        """Set how many records a day has; those that were read today remain counted."""
+        self._records = records
+        self._share = max(1, records // self._workers)
+
+    def check(self) -> None:
+        """Raise `Refusal` (429) if nothing is left."""
+        self._begin_day()
+        if self._spent >= self._share:
+            raise _beyond(
+                Limit.QUOTA,
+                f"The client has read the {self._records} records of its day",
+                self._seconds,
+            )
+
+    def spend(self, records: int) -> None:
+        """Count records, also beyond the quota: a response that has begun is complete."""
+        self._begin_day()
+        self._spent += records
+
+    def state(self) -> tuple[str, str]:
+        """The policy, and what is left of it until the end of the day."""
+        self._begin_day()
+        left = max(0, self._share - self._spent)
+        return (
+            f'"records";q={self._records};qu="comptoir-records";w={DAY}',
+            f'"records";r={left};t={self._seconds}',
+        )
+
+    def refill(self) -> None:
+        """Forget the records that were read today."""
+        self._spent = 0
+
+    @property
+    def _seconds(self) -> int:
+        """The seconds until the next day."""
+        return DAY - int(self._now()) % DAY
+
+    def _begin_day(self) -> None:
+        day = int(self._now()) // DAY
+        if day != self._day:
+            self._day, self._spent = day, 0
+
+
+class Account:
+    """What a client has used of its limits in this process; for use in one event loop only."""
+
+    def __init__(
+        self,
+        rate: Rate | None,
+        quota: int | None,
+        at_once: int,
+        workers: int,
+        *,
+        clock: Clock = time.monotonic,
+        now: Clock = time.time,
+    ) -> None:
+        self._workers = workers
+        self._clock = clock
+        self._now = now
+        self._at_once = max(1, at_once // workers)
+        self._running = 0
+        self._rate: Rate | None = None
+        self._bucket: _Bucket | None = None
+        self._quota: _Quota | None = None
+        self.set_limits(rate, quota)
+
+    def set_limits(self, rate: Rate | None, quota: int | None) -> None:
+        """Set the rate and the quota; another rate begins with a full bucket."""
+        if rate != self._rate:
+            self._rate = rate
+            self._bucket = None if rate is None else _Bucket(rate, self._workers, self._clock)
+        if quota is None or self._quota is None:
+            self._quota = None if quota is None else _Quota(quota, self._workers, self._now)
+        else:
+            self._quota.set_records(quota)
+
+    def enter(self) -> None:
+        """Begin a request, which `leave` ends even after a refusal.
+
+        Raises `Refusal` (429) above a limit.
+        """
+        self._running += 1
+        if self._running > self._at_once:
+            raise _beyond(
+                Limit.CONCURRENCY, f"The client has {self._at_once} requests under way", 1
+            ).in_situation(
+                Situation.TOO_MANY_REQUESTS,
+                actual=str(self._running),
+                limit=str(self._at_once),
+            )
+        self.check_quota()
+        self.take(1)
+
+    def refill(self) -> None:
+        """Forget what was used; the requests under way still count."""
+        if self._bucket is not None:
+            self._bucket.refill()
+        if self._quota is not None:
+            self._quota.refill()
+
+    def leave(self) -> None:
+        """End a request."""
+        self._running -= 1
+
+    def take(self, requests: int) -> None:
+        """Count requests against the rate; raises `Refusal` (429) above it."""
+        if self._bucket is not None:
+            self._bucket.take(requests)
+
+    def check_quota(self) -> None:
+        """Raise `Refusal` (429) if the client has read the records of the day."""
+        if self._quota is not None:
+            self._quota.check()
+
+    def spend(self, records: int) -> None:
+        """Count records that the client reads."""
+        if self._quota is not None:
+            self._quota.spend(records)
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The limits and what is left of them (draft-ietf-httpapi-ratelimit-headers-11)."""
+        states = [each.state() for each in (self._bucket, self._quota) if each is not None]
+        if not states:
+            return []
+        policies, limits = zip(*states, strict=True)
+        return [
+            (b"ratelimit-policy", ", ".join(policies).encode()),
+            (b"ratelimit", ", ".join(limits).encode()),
+        ]
+
+
+class Limits:
+    """The accounts of the clients, by id: a new token does not change what is left.
+
+    `rate` is that of clients without one, and of any other party. `of_all`: tokens that are not a
+    client's have an account too. `clock` is that of the rates, and `now` that of the days.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        workers: int,
+        *,
+        rate: Rate | None = None,
+        of_all: bool = False,
+        clock: Clock = time.monotonic,
+        now: Clock = time.time,
+    ) -> None:
+        self.of_all = of_all
+        self._at_once = at_once
+        self._workers = workers
+        self._rate = rate
+        self._clock = clock
+        self._now = now
+        self._accounts: dict[str, Account] = {}
+        # a party may have any name, and only its requests under way count
+        self._parties: WeakValueDictionary[str, Account] = WeakValueDictionary()
+
+    def account(self, client_id: str, rate: Rate | None, quota: int | None) -> Account:
+        """The account of a client with these limits, which may have changed."""
+        rate = rate or self._rate
+        account = self._accounts.get(client_id)
+        if account is None:
+            account = self._accounts[client_id] = self._new(rate, quota)
+        else:
+            account.set_limits(rate, quota)
+        return account
+
+    def party(self, subject: str) -> Account:
+        """The account of a subject without limits of its own, such as one of an outside issuer."""
+        account = self._parties.get(subject)
+        if account is None:
+            account = self._new(self._rate, None)
+            self._parties[subject] = account
+        return account
+
+    def refill(self) -> None:
+        """Forget what all of them have used, as when their clock moves back."""
+        for account in [*self._accounts.values(), *self._parties.values()]:
+            account.refill()
+
+    def _new(self, rate: Rate | None, quota: int | None) -> Account:
+        return Account(rate, quota, self._at_once, self._workers, clock=self._clock, now=self._now)
+
+
+def _whole(seconds: float) -> int:
+    return max(0, ceil(seconds - _TOLERANCE))
+
+
+def _beyond(limit: Limit, problem: str, seconds: int) -> Refusal:
+    plural = "" if seconds == 1 else "s"
+    return Refusal(
+        TOO_MANY_REQUESTS,
+        problem,
+        f"Send the request again after {seconds} second{plural}.",
+        headers={"Retry-After": f"{seconds}"},
+        limit=limit,
+    )

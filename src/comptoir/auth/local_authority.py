@@ -1,0 +1,221 @@
+"""A certificate authority for this machine alone, and its certificate for localhost."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    EllipticCurvePublicKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from comptoir.auth.key_files import (
+    drafted,
+    private_pem,
+    read,
+    read_private_key,
+    refuse_open,
+    unusable,
+)
+from comptoir.errors import OperatorError
+
+_NAME = "localhost"
+_ADDRESSES = "127.0.0.1", "::1"
+
+_AUTHORITY_LIVES = timedelta(days=3_650)
+_CERTIFICATE_LIVES = timedelta(days=397)
+"""The longest that browsers accept."""
+_RENEWED_BEFORE = timedelta(days=30)
+_CLOCK_SKEW = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The files of a certificate and of its private key."""
+
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCertificate:
+    """The certificate for localhost, and the authority that clients must trust."""
+
+    localhost: Pair
+    authority: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    certificate: x509.Certificate
+    key: EllipticCurvePrivateKey
+
+
+def local_certificate(folder: Path) -> LocalCertificate:
+    """A certificate for localhost in a folder; creates it and its authority if missing.
+
+    Renews what expires within 30 days. Processes that start at the same time use the same files.
+    The authority can certify localhost only, so that its key is of little use to a thief. Raises
+    `OperatorError` for a folder or a file that cannot be used.
+    """
+    local = LocalCertificate(
+        Pair(folder / "localhost.pem", folder / "localhost.key"),
+        Pair(folder / "authority.pem", folder / "authority.key"),
+    )
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        refuse_open(folder, folder.stat().st_mode, 0o022, "go-w")
+        with _locked(folder):
+            now = datetime.now(UTC)
+            authority = _held(local.authority)
+            if authority is None or _is_ending(authority, now):
+                authority = _store(local.authority, _new_authority(now))
+            localhost = _held(local.localhost)
+            if (
+                localhost is None
+                or _is_ending(localhost, now)
+                or not _is_issued_by(localhost, authority)
+            ):
+                _store(local.localhost, _new_certificate(authority, now))
+    except OSError as fault:
+        raise OperatorError(
+            f"the folder {folder} cannot be used: {fault.strerror}",
+            "Choose other --keys, which it is beside, or change its permissions.",
+        ) from fault
+    return local
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # the end of the process releases it too
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _held(pair: Pair) -> _Held | None:
+    """The certificate and key in their files; None before they were created."""
+    if not pair.certificate.exists():
+        return None
+    try:
+        certificate = x509.load_pem_x509_certificate(read(pair.certificate, 0o022, "go-w"))
+    except ValueError as fault:
+        raise unusable(pair.certificate, "a PEM certificate") from fault
+    key = read_private_key(pair.key)
+    if certificate.public_key() != key.public_key():
+        raise unusable(pair.key, f"the key of {pair.certificate}")
+    return _Held(certificate, key)
+
+
+def _store(pair: Pair, held: _Held) -> _Held:
+    # the key first, because an interrupted start leaves no certificate without its key
+    pair.certificate.unlink(missing_ok=True)
+    with drafted(pair.key, private_pem(held.key)) as draft:
+        draft.replace(pair.key)
+    with drafted(pair.certificate, held.certificate.public_bytes(Encoding.PEM), 0o644) as draft:
+        draft.replace(pair.certificate)
+    return held
+
+
+def _is_ending(held: _Held, now: datetime) -> bool:
+    return now > held.certificate.not_valid_after_utc - _RENEWED_BEFORE
+
+
+def _is_issued_by(held: _Held, authority: _Held) -> bool:
+    try:
+        held.certificate.verify_directly_issued_by(authority.certificate)
+    except (ValueError, InvalidSignature):
+        return False
+    return True
+
+
+def _new_authority(now: datetime) -> _Held:
+    key = generate_private_key(SECP256R1())
+    name = _named(f"Comptoir on this machine, {now:%Y-%m-%d %H:%M:%S}")
+    permitted = [
+        x509.DNSName(_NAME),
+        *(x509.IPAddress(ip_network(address)) for address in _ADDRESSES),
+    ]
+    builder = (
+        _builder(name, name, key.public_key(), now, _AUTHORITY_LIVES)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(certifies=True), critical=True)
+        .add_extension(x509.NameConstraints(permitted, None), critical=True)
+    )
+    return _Held(builder.sign(key, SHA256()), key)
+
+
+def _new_certificate(authority: _Held, now: datetime) -> _Held:
+    key = generate_private_key(SECP256R1())
+    names = [
+        x509.DNSName(_NAME),
+        *(x509.IPAddress(ip_address(address)) for address in _ADDRESSES),
+    ]
+    identifier = authority.certificate.extensions.get_extension_for_class(
+        x509.SubjectKeyIdentifier
+    ).value
+    issuer = authority.certificate.subject
+    builder = (
+        _builder(_named(_NAME), issuer, key.public_key(), now, _CERTIFICATE_LIVES)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(certifies=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
+            critical=False,
+        )
+    )
+    return _Held(builder.sign(authority.key, SHA256()), key)
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: EllipticCurvePublicKey,
+    now: datetime,
+    lives: timedelta,
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now - _CLOCK_SKEW + lives)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _usage(*, certifies: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not certifies,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=certifies,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,113 @@
+"""Logins to the console: the roles of its users, the codes of links, and sessions.
+
+Codes and the secrets of sessions have 128 random bits, and only their digests are stored.
+"""
+
+import hashlib
+import hmac
+import secrets
+from enum import StrEnum
+
+from msgspec import Struct
+
+from comptoir.auth.tokens import Scope
+from comptoir.errors import OperatorError
+from comptoir.messages import quoted
+
+CODE_SECONDS = 600
+"""Seconds for which a code is valid."""
+
+MOST_GUESSES = 10_000
+"""The most wrong codes that are stored, for all addresses; the oldest is forgotten first."""
+
+NOTED_SECONDS = 60
+"""Seconds of use of a session after which it is noted again."""
+
+_LONGEST_SUBJECT = 64
+_RANDOM_BYTES = 16
+
+
+class ConsoleRole(StrEnum):
+    """What a user of the console may do: each role includes those before it."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """The scopes with which the console reads and writes records for the user."""
+        return frozenset(_SCOPES[: self.rank + 1])
+
+    @property
+    def rank(self) -> int:
+        """The position among the roles, from 0."""
+        return list(ConsoleRole).index(self)
+
+
+_SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN)
+
+
+class Login(Struct, frozen=True):
+    """Who uses the console, in which role, and in which companies; None for all."""
+
+    subject: str
+    role: ConsoleRole
+    companies: frozenset[str] | None
+
+    @property
+    def by(self) -> str:
+        """The subject in the change log and in the audit log."""
+        return f"console:{self.subject}"
+
+    @property
+    def listed(self) -> str:
+        """Role and companies in one line."""
+        companies = "all" if self.companies is None else ",".join(sorted(self.companies))
+        return f"{self.role} companies={companies}"
+
+
+class Session(Struct, frozen=True):
+    """A login from its begin to its end, by the digest of its secret; times in epoch seconds."""
+
+    digest: str
+    login: Login
+    created_at: int
+    seen_at: int
+    expires_at: int
+
+
+class SessionTerms(Struct, frozen=True):
+    """How long sessions last, in seconds."""
+
+    idle_seconds: int
+    session_seconds: int
+
+    def are_over(self, session: Session, now: int) -> bool:
+        """Whether a session has ended by time."""
+        return session.expires_at <= now or session.seen_at <= now - self.idle_seconds
+
+
+def new_secret() -> str:
+    """A code, or the secret of a session."""
+    return secrets.token_urlsafe(_RANDOM_BYTES)
+
+
+def digest_of(secret: str) -> str:
+    """What is stored of a code, or of the secret of a session."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def form_token(secret: str) -> str:
+    """The token that every form of a session contains, so that no other site can send one."""
+    return hmac.digest(secret.encode(), b"comptoir console form", "sha256").hex()
+
+
+def checked_subject(subject: str) -> str:
+    """A subject; raises `OperatorError` unless it is short, printable and not blank."""
+    if not subject.strip() or not subject.isprintable() or len(subject) > _LONGEST_SUBJECT:
+        raise OperatorError(
+            f"invalid subject {quoted(subject)}",
+            f"Use up to {_LONGEST_SUBJECT} printable characters.",
+        )
+    return subject

@@ -1,0 +1,228 @@
+"""The clients and outside issuers, as the database has them, and all that is known of them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Protocol, Self
+
+import msgspec
+
+from comptoir.auth.audit import Actor
+from comptoir.auth.limits import Rate
+from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.roles import Roles
+from comptoir.auth.tokens import Scope
+
+EVERY_COMPANY = "*"
+"""What an operator names instead of all companies."""
+
+
+class ClientState(StrEnum):
+    """Whether a client gets tokens, and whether the service accepts those that it has."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """A secret of a client. `digest` is its SHA-256 in hex, `hint` its first characters.
+
+    `expires_at` is its end in seconds since 1970, and `used_at` the hour of its last use, 0 if it
+    was never used.
+    """
+
+    id: str
+    digest: str
+    hint: str
+    expires_at: int
+    used_at: int = 0
+
+    @property
+    def listed(self) -> str:
+        """What identifies the secret to the operator, and its last use."""
+        listed = f"{self.hint}…{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
+        if not self.used_at:
+            return listed
+        return f"{listed},used={datetime.fromtimestamp(self.used_at, UTC):%Y-%m-%dT%HZ}"
+
+
+class ClientKey(msgspec.Struct, frozen=True):
+    """A public key of a client. `jwk` is its JSON (RFC 7517), `kid` its thumbprint (RFC 7638).
+
+    `x5t` and `x5t_s256` are the thumbprints of its certificate, blank if it has none. `expires_at`
+    is its end in seconds since 1970.
+    """
+
+    kid: str
+    jwk: str
+    x5t: str
+    x5t_s256: str
+    expires_at: int
+
+    @property
+    def listed(self) -> str:
+        """What identifies the key to the operator."""
+        return f"key={self.kid}:{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
+
+
+class Client(msgspec.Struct, frozen=True):
+    """A program that gets tokens from the token endpoint.
+
+    `roles` are names; a client with None may do what its scopes allow. `companies` contains ids as
+    lower-case Guids; None means every company. `quota` is the most records that it may read in a
+    day of UTC; `rate` and `quota` are None without such a limit. Tokens given before `not_before`,
+    in epoch seconds, are not valid.
+    """
+
+    id: str
+    name: str
+    scopes: frozenset[str]
+    roles: frozenset[str] | None
+    companies: frozenset[str] | None
+    state: ClientState
+    secrets: tuple[Secret, ...]
+    keys: tuple[ClientKey, ...] = ()
+    rate: Rate | None = None
+    quota: int | None = None
+    not_before: int = 0
+
+    def disabled(self) -> Self:
+        """The client without tokens."""
+        return msgspec.structs.replace(self, state=ClientState.DISABLED)
+
+    def enabled(self, now: float) -> Self:
+        """The client with tokens that it gets from now on; an active one keeps those it has."""
+        if self.state is ClientState.ACTIVE:
+            return self
+        # tokens have whole seconds, and one of this second may be older
+        not_before = math.floor(now) + 1
+        return msgspec.structs.replace(self, state=ClientState.ACTIVE, not_before=not_before)
+
+    @property
+    def party(self) -> str:
+        """What the logs call the client."""
+        return f"client:{self.name}"
+
+    @property
+    def listed(self) -> Sequence[str]:
+        """Scopes, roles, companies, limits, secrets and keys, as the operator reads them."""
+        roles = [f"role={name}" for name in sorted(self.roles or ())]
+        companies = [f"company={each}" for each in sorted(self.companies or ())]
+        limits = [
+            f"{name}={value}"
+            for name, value in (("rate", self.rate), ("quota", self.quota))
+            if value is not None
+        ]
+        secrets = [each.listed for each in self.secrets]
+        keys = [each.listed for each in self.keys]
+        return [*sorted(self.scopes), *roles, *companies, *limits, *secrets, *keys]
+
+
+class ConsoleTerms(msgspec.Struct, frozen=True):
+    """How users log in to the console through an issuer, which knows the console as a client.
+
+    `secret_file` contains the secret of this client, blank if it has none. `roles` are what values
+    of the issuer's roles claim are mapped to; a user without any cannot log in.
+    """
+
+    client_id: str
+    secret_file: str
+    roles: Mapping[str, ConsoleRole]
+
+    @property
+    def listed(self) -> list[str]:
+        """The options of the command that adds an issuer."""
+        return [
+            f"console-client-id={self.client_id}",
+            *([f"console-secret-file={self.secret_file}"] if self.secret_file else []),
+            *[f"console-role={value}={role}" for value, role in self.roles.items()],
+        ]
+
+
+class IssuerTerms(msgspec.Struct, frozen=True):
+    """Which tokens of an issuer are accepted, and what their claims give.
+
+    `scopes` and `roles` are what the values of its claims are mapped to. `companies` contains ids
+    as lower-case Guids; None means every company, and with a `companies_claim`, that names them.
+    `required` has the value that each of some claims must have. `refreshed` counts how often the
+    operator has asked for new keys. `console` is None if nobody logs in to the console with it.
+    """
+
+    audience: str
+    algorithms: tuple[str, ...]
+    scope_claim: str
+    roles_claim: str
+    scopes: Mapping[str, tuple[Scope, ...]]
+    roles: Mapping[str, tuple[str, ...]]
+    companies_claim: str
+    companies: tuple[str, ...] | None
+    required: Mapping[str, str]
+    refreshed: int = 0
+    console: ConsoleTerms | None = None
+
+    @property
+    def listed(self) -> list[str]:
+        """The options of the command that adds an issuer."""
+        mapped = [*self.scopes.items(), *self.roles.items()]
+        companies = (EVERY_COMPANY,) if self.companies is None else self.companies
+        return [
+            f"audience={self.audience}",
+            f"algorithms={','.join(self.algorithms)}",
+            f"scope-claim={self.scope_claim}",
+            f"roles-claim={self.roles_claim}",
+            *[f"map={value}={each}" for value, names in mapped for each in names],
+            *([f"companies-claim={self.companies_claim}"] if self.companies_claim else []),
+            *[f"company={each}" for each in companies],
+            *[f"require={name}={value}" for name, value in self.required.items()],
+            *(self.console.listed if self.console else []),
+        ]
+
+
+class Issuer(msgspec.Struct, frozen=True):
+    """An outside issuer: `url` is the `iss` of its tokens, `name` begins their subjects here."""
+
+    name: str
+    url: str
+    terms: IssuerTerms
+
+
+class Known(msgspec.Struct, frozen=True, eq=False):
+    """What a process knows of the control tables, in one of their versions."""
+
+    version: int
+    clients: Mapping[str, Client]
+    """By id."""
+    roles: Roles
+    revoked: frozenset[str]
+    """The ids (`jti`) of revoked tokens."""
+    issuers: Mapping[str, Issuer]
+    """By URL."""
+
+
+class Registry(Protocol):
+    """What is known of clients in this process."""
+
+    @property
+    def known(self) -> Known | None:
+        """The last known state, up to a second old; None if that is too old to judge by."""
+
+    @property
+    def revoked(self) -> frozenset[str]:
+        """The ids (`jti`) of tokens that were revoked when that was last known."""
+
+    async def refresh(self) -> Known:
+        """The current state; raises `Refusal` (503) if the database does not answer."""
+
+
+class WritableRegistry(Registry, Protocol):
+    """A registry that also stores which tokens are revoked, and which assertions were used."""
+
+    async def revoke(self, jti: str, expires_at: int, party: str, actor: Actor) -> None:
+        """Revoke the token with this id, which ends at a time in epoch seconds.
+
+        `party` is whom it was given to.
+        """
+
+    async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
+        """Whether a client uses an assertion for the first time; it ends in epoch seconds."""

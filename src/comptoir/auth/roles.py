@@ -1,0 +1,141 @@
+"""Roles: which rights they give to the records of each entity set, and what several give together.
+
+A roles file is TOML: a table for each role, with the letters of the rights for each entity set. The
+name `*` is every other entity set.
+"""
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from comptoir.errors import OperatorError
+from comptoir.messages import quoted, suggestion
+
+OTHERS = "*"
+"""The entity sets that a role does not name."""
+
+MOST_NAME = 64
+"""Characters of the name of a role."""
+
+_MOST_COMBINATIONS = 1_000
+"""The combinations of roles whose rights are kept; tokens of other issuers choose them."""
+
+
+class Right(StrEnum):
+    """What a role allows to do with records; the value is its letter in a roles file."""
+
+    READ = "R"
+    INSERT = "I"
+    MODIFY = "M"
+    DELETE = "D"
+
+
+class Role(Struct, frozen=True):
+    """A role: the letters of its rights by entity set, `OTHERS` included."""
+
+    name: str
+    letters: Mapping[str, str]
+
+    @property
+    def listed(self) -> str:
+        """The letters for each entity set, as the operator reads them."""
+        return " ".join([f"{name}={letters}" for name, letters in self.letters.items()])
+
+    def allows(self, right: Right, entity_set: str) -> bool:
+        """Whether the role gives a right to the records of an entity set."""
+        letters = self.letters.get(entity_set)
+        return right in (self.letters.get(OTHERS, "") if letters is None else letters)
+
+
+class Rights(Struct, frozen=True):
+    """The names of the entity sets to which a principal has each right."""
+
+    sets: Mapping[Right, frozenset[str]]
+
+    @property
+    def readable(self) -> frozenset[str]:
+        """The names of the entity sets whose records the principal may read."""
+        return self.sets[Right.READ]
+
+    def allow(self, right: Right, entity_set: str) -> bool:
+        """Whether the principal has a right to the records of an entity set."""
+        return entity_set in self.sets[right]
+
+
+class Roles:
+    """The roles of a service; what some of them give together is computed once.
+
+    `sets` are the names of the entity sets to which roles give rights.
+    """
+
+    def __init__(self, roles: Iterable[Role], sets: Iterable[str]) -> None:
+        self._roles = {each.name: each for each in roles}
+        self._sets = tuple(sets)
+        self._rights: dict[frozenset[str], Rights] = {}
+
+    def rights_of(self, names: frozenset[str] | None) -> Rights | None:
+        """Each right that one of the named roles gives; None if they do not restrict (None)."""
+        if names is None:
+            return None
+        found = self._rights.get(names)
+        if found is None:
+            given = [self._roles[each] for each in names if each in self._roles]
+            found = rights_of(given, self._sets)
+            if len(self._rights) < _MOST_COMBINATIONS:
+                self._rights[names] = found
+        return found
+
+
+def rights_of(roles: Collection[Role], sets: Iterable[str]) -> Rights:
+    """The rights to entity sets that roles give together: each right that one of them gives."""
+    names = tuple(sets)
+    return Rights(
+        {
+            right: frozenset(name for name in names if any(r.allows(right, name) for r in roles))
+            for right in Right
+        }
+    )
+
+
+def parse_roles(text: str, sets: Collection[str]) -> list[Role]:
+    """The roles of a file; `sets` are the names of the entity sets that it may contain.
+
+    Raises `OperatorError` for a file that is not TOML, an invalid name of a role, an unknown entity
+    set, and letters other than those of `Right`.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OperatorError(f"the file is not valid TOML: {error}", "Correct it.") from error
+    return [checked_role(name, table, sets) for name, table in tables.items()]
+
+
+def checked_role(name: str, table: object, sets: Collection[str]) -> Role:
+    """A role with the letters of a table; raises `OperatorError` as `parse_roles` does."""
+    if not isinstance(table, dict):
+        raise OperatorError(
+            f"{quoted(name)} is outside a role", "Put it under the name of a role, such as [shop]."
+        )
+    if not name or len(name) > MOST_NAME or not name.isprintable() or " " in name:
+        raise OperatorError(
+            f"the name of the role {quoted(name)} is not valid",
+            f"Use up to {MOST_NAME} printable characters without spaces.",
+        )
+    for entity_set, letters in table.items():
+        if entity_set != OTHERS and entity_set not in sets:
+            raise OperatorError(
+                f"the role {name} names the entity set {quoted(entity_set)}, which does not exist",
+                suggestion(entity_set, sets) or "Use a name from $metadata.",
+            )
+        if not isinstance(letters, str) or not _are_letters(letters):
+            raise OperatorError(
+                f"the rights of the role {name} to {entity_set} are not valid",
+                'Use letters of RIMD once each, such as "RIM", or "" for no right.',
+            )
+    return Role(name, table)
+
+
+def _are_letters(letters: str) -> bool:
+    return len(set(letters)) == len(letters) and set(letters) <= {each.value for each in Right}

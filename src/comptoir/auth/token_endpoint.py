@@ -1,0 +1,183 @@
+"""The token endpoint: client credentials for an access token (RFC 6749, 4.4)."""
+
+import math
+from collections.abc import Iterable
+from datetime import timedelta
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from comptoir.auth.audit import Actor
+from comptoir.auth.authentication import judged
+from comptoir.auth.client_check import Asked, ClientCheck
+from comptoir.auth.origins import issuer_at
+from comptoir.auth.records import Client, Known, WritableRegistry
+from comptoir.auth.tokens import Scope, TokenIssuer, implied, scope_names
+from comptoir.auth.verification import TokenVerifier, VerifiedToken
+from comptoir.config import Settings
+from comptoir.errors import (
+    INVALID_REQUEST,
+    INVALID_SCOPE,
+    UNAUTHORIZED_CLIENT,
+    UNSUPPORTED_GRANT_TYPE,
+    OAuthRefusal,
+    Refusal,
+)
+from comptoir.messages import quoted
+
+GRANT = "client_credentials"
+LONGEST_ID = 255
+"""Characters of the id of a token that can be revoked."""
+
+_EVERY_SCOPE = "/.default"
+"""Ends the name of a resource, where it asks for all scopes that the client has."""
+
+
+class TokenAnswer(msgspec.Struct, frozen=True):
+    """The response with a token (RFC 6749, 5.1), with the member that Microsoft's clients read."""
+
+    token_type: str
+    expires_in: int
+    ext_expires_in: int
+    access_token: str
+    scope: str
+
+
+class Introspection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The response about a token (RFC 7662, 2.2)."""
+
+    active: bool
+    scope: str | UnsetType = UNSET
+    client_id: str | UnsetType = UNSET
+    username: str | UnsetType = UNSET
+    exp: int | UnsetType = UNSET
+    sub: str | UnsetType = UNSET
+    aud: str | list[str] | UnsetType = UNSET
+    iss: str | UnsetType = UNSET
+    jti: str | UnsetType = UNSET
+
+
+class TokenEndpoint:
+    """Gives tokens to the clients of a registry; raises `OAuthRefusal`, and `Refusal` (503)."""
+
+    def __init__(
+        self,
+        registry: WritableRegistry,
+        check: ClientCheck,
+        issuer: TokenIssuer,
+        verifier: TokenVerifier,
+        settings: Settings,
+    ) -> None:
+        self._registry = registry
+        self._check = check
+        self._issuer = issuer
+        self._verifier = verifier
+        self._lifetime = timedelta(seconds=settings.behaviour.tokens.seconds)
+        self._every = frozenset(f"{each}{_EVERY_SCOPE}" for each in settings.resources)
+
+    async def token(self, asked: Asked) -> TokenAnswer:
+        """Give a token to a client."""
+        grant = asked.form.get("grant_type")
+        if grant is None:
+            raise OAuthRefusal(
+                INVALID_REQUEST, "The request has no grant_type", f"Send grant_type={GRANT}."
+            )
+        if grant != GRANT:
+            raise OAuthRefusal(
+                UNSUPPORTED_GRANT_TYPE,
+                f"The grant type {quoted(grant)} is not supported",
+                f"Send grant_type={GRANT}.",
+            )
+        client, _ = await self._check.client(asked)
+        wanted = list(dict.fromkeys(scope_names(asked.form.get("scope", ""))))
+        scopes = self._granted(client, wanted)
+        token = self._issuer.issue(
+            client.id,
+            scopes,
+            client.companies,
+            self._lifetime,
+            client_issuer=issuer_at(asked.origin, asked.tenant),
+            roles=client.roles,
+            not_before=client.not_before,
+        )
+        seconds = int(self._lifetime.total_seconds())
+        # Microsoft's clients find a token again by the name that they asked for
+        resources = [each for each in wanted if each in self._every]
+        return TokenAnswer("Bearer", seconds, seconds, token, " ".join([*resources, *scopes]))
+
+    async def revoke(self, asked: Asked) -> None:
+        """Revoke a token of the client, or any with the scope `admin` (RFC 7009).
+
+        A token that is not valid needs no revocation.
+        """
+        client, known = await self._check.client(asked)
+        verified = self._valid(asked, known)
+        if verified is None:
+            return
+        if not _may_see(client, verified):
+            raise OAuthRefusal(
+                UNAUTHORIZED_CLIENT,
+                "The token was given to another client",
+                "Use that client, or one with the scope admin.",
+            )
+        jti = verified.claims.jti
+        if jti is UNSET or len(jti) > LONGEST_ID or not jti.isprintable():
+            raise OAuthRefusal(
+                INVALID_REQUEST, "The token has no usable id (jti)", "Wait until it has expired."
+            )
+        await self._registry.revoke(
+            jti,
+            math.ceil(verified.claims.exp),
+            judged(verified, known).subject,
+            Actor(client.party, asked.address, asked.request),
+        )
+
+    async def introspect(self, asked: Asked) -> Introspection:
+        """What a token of the client allows, or any with the scope `admin` (RFC 7662)."""
+        client, known = await self._check.client(asked)
+        verified = self._valid(asked, known)
+        if verified is None or not _may_see(client, verified):
+            return Introspection(active=False)
+        claims, principal = verified.claims, judged(verified, known)
+        return Introspection(
+            active=True,
+            scope=" ".join([each for each in Scope if each in principal.scopes]),
+            client_id=claims.client_id,
+            username=principal.subject,
+            exp=math.floor(claims.exp),
+            sub=claims.sub,
+            aud=claims.aud,
+            iss=claims.iss,
+            jti=claims.jti,
+        )
+
+    def _valid(self, asked: Asked, known: Known) -> VerifiedToken | None:
+        """The token of a request, None if the API would not accept it."""
+        token = asked.form.get("token")
+        if token is None:
+            raise OAuthRefusal(INVALID_REQUEST, "The request has no token", "Send token=TOKEN.")
+        try:
+            verified = self._verifier.verify(token)
+            judged(verified, known)
+        except Refusal:
+            return None
+        return verified
+
+    def _granted(self, client: Client, wanted: Iterable[str]) -> list[Scope]:
+        """The scopes that a client asks for; all that it has if it names none."""
+        names = frozenset(wanted)
+        if not names or names & self._every:
+            names = names - self._every | client.scopes
+        for name in sorted(names - implied(client.scopes)):
+            raise OAuthRefusal(
+                INVALID_SCOPE,
+                f"The client does not have the scope {quoted(name)}",
+                "Ask for scopes that the client has, or leave the parameter out for all of them.",
+            )
+        return [each for each in Scope if each in names]
+
+
+def _may_see(client: Client, verified: VerifiedToken) -> bool:
+    """Whether a client may see or revoke a token: its own, or any with the scope `admin`."""
+    is_own = verified.is_of_client and verified.principal.subject == client.id
+    return is_own or Scope.ADMIN in client.scopes

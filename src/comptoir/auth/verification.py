@@ -1,0 +1,317 @@
+"""The verification of bearer tokens: signatures, parties and times."""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import (
+    InvalidKeyCurveError,
+    InvalidKeyTypeError,
+    JoseError,
+    UnsupportedKeyAlgorithmError,
+)
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from comptoir.auth.compact import extracted
+from comptoir.auth.keys import KeyLookup, VerificationKey
+from comptoir.auth.principal import Principal
+from comptoir.auth.tokens import (
+    JOSE_TYPE,
+    SIGNING_ALGORITHM,
+    Claims,
+    ClientClaims,
+    RegisteredClaims,
+    scope_names,
+)
+from comptoir.edm.times import Clock
+from comptoir.errors import INVALID_CREDENTIALS, OperatorError, Refusal, Situation
+from comptoir.messages import description, message, quoted, time_text
+
+AnyClaims = TypeVar("AnyClaims")
+
+ASYMMETRIC_ALGORITHMS = (
+    *("ES256", "ES384", "ES512"),
+    *("RS256", "RS384", "RS512"),
+    *("PS256", "PS384", "PS512"),
+    *("Ed25519", "Ed448"),
+)
+CLOCK_SKEW = 60
+"""Seconds by which an issuer's clock may be ahead of the service's."""
+
+MAX_TOKEN_BYTES = 8 * 1024
+
+# RFC 9068, 4 requires at+jwt; many issuers still write JWT, or nothing
+ACCESS_TOKEN_TYPES = frozenset({JOSE_TYPE, "application/at+jwt", "jwt"})
+AS_ISSUED = "Send it exactly as it was issued."
+_COMPARE_CLOCKS = "Compare the clocks of the issuer and the service."
+
+# unknown members of a header are ignored (RFC 7515, 4)
+_REGISTRY = jws.JWSRegistry(algorithms=ASYMMETRIC_ALGORITHMS, strict_check_header=False)
+# a header may contain certificates; the whole token is limited
+_REGISTRY.max_header_length = MAX_TOKEN_BYTES
+
+
+def invalid_token(problem: str, remedy: str) -> Refusal:
+    """401 for a bearer token that is not accepted (RFC 6750, 3.1).
+
+    The challenge repeats the message, with `'` for each character that it cannot contain.
+    """
+    text = description(message(problem, remedy))
+    challenge = f'Bearer error="invalid_token", error_description="{text}"'
+    return unauthenticated(problem, remedy, challenge)
+
+
+BARE_CHALLENGE = 'Bearer realm="comptoir"'
+"""The challenge without an error, for a client that may not know that it needs a token."""
+
+
+def unauthenticated(problem: str, remedy: str, challenge: str) -> Refusal:
+    """401 with a challenge (RFC 9110, 11.6.1)."""
+    headers = {"WWW-Authenticate": challenge}
+    return Refusal(
+        INVALID_CREDENTIALS, problem, remedy, target="Authorization", headers=headers
+    ).in_situation(Situation.BAD_CREDENTIALS)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedToken:
+    """A token of this service: its principal, its claims, and the key that has signed it.
+
+    `is_of_client`: the subject is the id of a client, which may have been disabled since. `roles`
+    are names, None if they do not restrict the token.
+    """
+
+    principal: Principal
+    claims: Claims
+    key: VerificationKey
+    is_of_client: bool = False
+    roles: frozenset[str] | None = None
+
+    @property
+    def expires_at(self) -> float:
+        """The end of the token in seconds since 1970."""
+        return self.claims.exp
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTokens:
+    """What tokens of the token endpoint have: one of the issuers, and a key of this service."""
+
+    issuers: Collection[str]
+    keys: KeyLookup
+
+
+NO_CLIENT_TOKENS = ClientTokens((), lambda _: None)
+
+
+class _Header(Struct, frozen=True):
+    """The members of a JOSE header that are used (RFC 7515, 4.1).
+
+    `jwk`, `jku`, `x5c` and `x5u` are not among them: a token never brings its own key.
+    """
+
+    alg: str
+    kid: Annotated[str, Meta(max_length=512)] | UnsetType = UNSET
+    typ: str = JOSE_TYPE
+    crit: list[str] | UnsetType = UNSET
+
+
+class _Issuer(Struct, frozen=True):
+    iss: str
+
+
+class PresentedToken:
+    """A token as it was sent, which nothing is known of until its signature is verified."""
+
+    def __init__(self, token: str) -> None:
+        """Parse the compact form (RFC 7515, 7.1); raises `Refusal` (401) if it is malformed."""
+        try:
+            self._signed = extracted(token, _REGISTRY)
+            self._header = msgspec.convert(self._signed.headers(), _Header)
+        except JoseError as error:
+            raise _malformed(error.description) from error
+        except msgspec.ValidationError as error:
+            raise _malformed(str(error)) from error
+        self.issuer = _issuer_of(self._signed.payload)
+        """The issuer that it names, blank if it is malformed: it only selects the keys."""
+
+    def kid(self, algorithms: Collection[str], types: Collection[str] = ACCESS_TOKEN_TYPES) -> str:
+        """The name of its key; raises `Refusal` (401) for a header that is not accepted."""
+        header = self._header
+        if header.alg not in algorithms:
+            raise invalid_token(
+                "The bearer token's algorithm (alg) is not accepted",
+                f"Use a token that is signed with {' or '.join(algorithms)}.",
+            )
+        if header.typ.lower() not in types:
+            raise invalid_token(
+                "The bearer token's type (typ) is not that of an access token",
+                "Send the access token that the issuer returned.",
+            )
+        # critical extensions must be supported (RFC 7515, 4.1.11), and none is
+        if header.crit is not UNSET:
+            raise invalid_token(
+                "The bearer token requires extensions (crit), which are not supported",
+                "Use a token without them.",
+            )
+        if header.kid is UNSET:
+            raise invalid_token(
+                "The bearer token does not name its signing key (kid)",
+                "Use a token whose header names it.",
+            )
+        return header.kid
+
+    def payload(self, key: VerificationKey) -> bytes:
+        """What the key has signed; raises `Refusal` (401) if it has not."""
+        try:
+            genuine = jws.validate_compact(self._signed, key, registry=_REGISTRY)
+        except (
+            InvalidKeyTypeError,
+            InvalidKeyCurveError,
+            UnsupportedKeyAlgorithmError,
+        ) as error:
+            raise invalid_token(
+                "The bearer token's signing key (kid) does not fit its algorithm (alg)",
+                "Get a new token from its issuer.",
+            ) from error
+        except JoseError as error:
+            raise _malformed(error.description) from error
+        if not genuine:
+            raise invalid_token("The bearer token's signature is invalid", AS_ISSUED)
+        return self._signed.payload
+
+
+class TokenVerifier:
+    """Accepts tokens for one audience, of one issuer and of the token endpoint."""
+
+    def __init__(
+        self,
+        keys: KeyLookup,
+        issuer: str,
+        audience: str,
+        algorithms: tuple[str, ...] = (SIGNING_ALGORITHM,),
+        clock: Clock = time.time,
+        of_clients: ClientTokens = NO_CLIENT_TOKENS,
+        issuing: Clock | None = None,
+    ) -> None:
+        """Set the trusted keys by `kid`, and the algorithms that are accepted with them.
+
+        Tokens end by `clock`. They begin by `issuing`, the same one without it.
+        Raises `OperatorError` unless `algorithms` names one or more of `ASYMMETRIC_ALGORITHMS`.
+        """
+        check_algorithms(algorithms)
+        self.clock = clock
+        self._issuing = issuing or clock
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._algorithms = algorithms
+        self._of_clients = of_clients
+
+    def issues(self, issuer: str) -> bool:
+        """Whether an issuer is this service."""
+        return issuer == self._issuer or issuer in self._of_clients.issuers
+
+    def verify(self, token: str) -> VerifiedToken:
+        """Verify a token in compact form (RFC 7515, 7.1).
+
+        Raises `Refusal` (401, challenge `invalid_token`) with the check that failed.
+        """
+        return self.verify_presented(PresentedToken(token))
+
+    def verify_presented(self, token: PresentedToken) -> VerifiedToken:
+        """Verify a parsed token, with the same refusals."""
+        is_of_client = token.issuer in self._of_clients.issuers
+        if is_of_client:
+            keys, kid = self._of_clients.keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
+        else:
+            keys, kid = self._keys, token.kid(self._algorithms)
+        key = keys(kid)
+        if key is None:
+            raise invalid_token(
+                "The bearer token's signing key (kid) is not trusted",
+                "Use a token of this service, or ask the operator to add the public key of the "
+                "token's issuer to the key directory.",
+            )
+        claims = parsed_claims(token.payload(key), ClientClaims if is_of_client else Claims)
+        self._check_parties(claims, is_of_client=is_of_client)
+        check_times(claims, self._issuing(), self.clock())
+        companies = None
+        if claims.companies is not UNSET:
+            companies = frozenset(str(company) for company in claims.companies)
+        principal = Principal(claims.sub, frozenset(scope_names(claims.scope)), companies)
+        roles = None
+        if isinstance(claims, ClientClaims) and claims.roles is not UNSET:
+            roles = frozenset(claims.roles)
+        return VerifiedToken(principal, claims, key, is_of_client, roles)
+
+    def _check_parties(self, claims: Claims, *, is_of_client: bool) -> None:
+        if not is_of_client and claims.iss != self._issuer:
+            raise invalid_token(
+                "The bearer token's issuer (iss) is not trusted",
+                f"Use a token of the issuer {self._issuer}.",
+            )
+        check_audience(claims, self._audience)
+
+
+def check_algorithms(names: Collection[str]) -> None:
+    """Raise `OperatorError` unless these are one or more of `ASYMMETRIC_ALGORITHMS`."""
+    for name in names or ("",):
+        if name not in ASYMMETRIC_ALGORITHMS:
+            raise OperatorError(
+                f"the token algorithm {quoted(name)} is not supported",
+                f"Use one or more of {', '.join(ASYMMETRIC_ALGORITHMS)}.",
+            )
+
+
+def check_audience(claims: RegisteredClaims, audience: str) -> None:
+    """Raise `Refusal` (401) for a token that is not for an audience."""
+    audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
+    if audience not in audiences:
+        raise invalid_token(
+            "The bearer token is for another audience (aud)",
+            f"Use a token for the audience {audience}.",
+        )
+
+
+def check_times(claims: RegisteredClaims, now: float, ended_by: float) -> None:
+    """Raise `Refusal` (401) for a token that has not begun now, or has ended by another time."""
+    if claims.exp <= ended_by:
+        raise invalid_token(
+            f"The bearer token expired at {time_text(claims.exp)} (exp)", "Get a new one."
+        )
+    if claims.nbf is not UNSET and claims.nbf > now + CLOCK_SKEW:
+        raise invalid_token(
+            f"The bearer token is not valid before {time_text(claims.nbf)} (nbf)",
+            f"Wait until then. {_COMPARE_CLOCKS}",
+        )
+    if claims.iat is not UNSET and claims.iat > now + CLOCK_SKEW:
+        raise invalid_token(
+            f"The bearer token was issued in the future, at {time_text(claims.iat)} (iat)",
+            _COMPARE_CLOCKS,
+        )
+
+
+def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
+    """The claims of a payload; raises `Refusal` (401) if one is missing or of another type."""
+    try:
+        return msgspec.json.decode(payload, type=claims)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise invalid_token(
+            f"The bearer token's claims are invalid: {error}", "Use a token that follows RFC 9068."
+        ) from error
+
+
+def _issuer_of(payload: bytes) -> str:
+    """The issuer that a payload names, blank if it is malformed."""
+    try:
+        return msgspec.json.decode(payload, type=_Issuer).iss
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+def _malformed(reason: str) -> Refusal:
+    return invalid_token(f"The bearer token is malformed: {reason.removesuffix('.')}", AS_ISSUED)

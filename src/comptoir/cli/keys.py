@@ -1,0 +1,133 @@
+"""`comptoir keys`: rotate and list the keys that sign and verify tokens."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from comptoir.auth.audit import Act, ActName
+from comptoir.auth.key_folder import PUBLIC_KEY_SUFFIX, KeyFolder
+from comptoir.auth.keys import SigningKey, end_of
+from comptoir.cli import options
+from comptoir.cli.help import Command, Group
+from comptoir.cli.runner import need_database, opened, operator, run, warn
+from comptoir.config import Settings, load_settings
+from comptoir.errors import OperatorError, Refusal
+from comptoir.messages import quoted, time_text
+
+USUAL_DELAY = timedelta(minutes=15)
+"""The time in which a new key reaches all hosts before it signs."""
+
+LONGEST_DELAY = timedelta(days=366)
+
+app = typer.Typer(
+    name="keys",
+    help="Rotate and list the keys that sign and verify tokens.",
+    cls=Group,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+@app.command(cls=Command)
+def rotate(
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="When the key begins to sign, such as 2027-01-31T22:00:00Z; by default in 15 "
+            "minutes. A time in the past means now.",
+            show_default=False,
+        ),
+    ] = None,
+    keys: options.Keys = None,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Create a key that signs all tokens from a time on, and print its file on the last line.
+
+    Services need no restart. They accept tokens of the former key for a day more.
+    """
+    settings = load_settings({"keys": keys, "database": database, "config": config})
+    now = datetime.now(UTC)
+    starts_at = now + USUAL_DELAY if at is None else max(now, _parsed(at, now + LONGEST_DELAY))
+    path = _path(settings)
+    folder = KeyFolder(path)
+    former = folder.signing_keys[-1]
+    added = folder.add_signing_key(starts_at.replace(microsecond=0))
+    _audit(settings, added)
+    signs, ends = time_text(added.starts_at), time_text(end_of(added))
+    # the end distinguishes it from the copy of another key, which it must not replace
+    copy = path / f"until-{ends.replace('-', '').replace(':', '')}{PUBLIC_KEY_SUFFIX}"
+    typer.echo(f"Copy the new key to all hosts: it signs from {signs} on.")
+    typer.echo(f"Tokens of the former key end at {ends}. To accept longer ones of")
+    typer.echo("`comptoir token` until their own end, run")
+    typer.echo(f"openssl pkey -in {path / former.name} -pubout -out {copy}")
+    typer.echo(path / added.name)
+
+
+@app.command("list", cls=Command)
+def list_keys(*, keys: options.Keys = None, config: options.Config = None) -> None:
+    """List the keys, one on each line: file, kid (RFC 7638), and what it is used for."""
+    folder = KeyFolder(_path(load_settings({"keys": keys, "config": config})))
+    signing, now = folder.signing_keys, time.time()
+    for key, successor in zip(signing, [*signing[1:], None], strict=True):
+        typer.echo(f"{key.name} {key.kid} {_use(key, successor, now)}")
+    for name, public in folder.public_keys.items():
+        typer.echo(f"{name}{PUBLIC_KEY_SUFFIX} {public.thumbprint()} trusted")
+
+
+def _use(key: SigningKey, successor: SigningKey | None, now: float) -> str:
+    """What a key is used for, and until when if it has a successor."""
+    if key.starts_at > now:
+        return f"signs from {time_text(key.starts_at)}"
+    if successor is None:
+        return "signs"
+    if successor.starts_at > now:
+        return f"signs until {time_text(successor.starts_at)}"
+    ends = end_of(successor)
+    return f"{'trusted until' if now < ends else 'ended at'} {time_text(ends)}"
+
+
+def _audit(settings: Settings, added: SigningKey) -> None:
+    """Add the new key to the audit log; the service needs no database for its keys."""
+    act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
+    try:
+        need_database(settings)
+        run(lambda: _record(settings, act))
+    except (OperatorError, Refusal) as fault:
+        warn(f"the audit log does not have the new key: {fault}")
+
+
+async def _record(settings: Settings, act: Act) -> None:
+    async with opened(settings) as store:
+        await store.control.record([act])
+
+
+def _path(settings: Settings) -> Path:
+    """The folder of the keys, which must exist: a misspelled name would get keys of its own."""
+    path = Path(settings.keys)
+    if not path.is_dir():
+        raise OperatorError(
+            f"the key directory {path} does not exist",
+            "Name the service's with --keys, or create it with `comptoir token`.",
+        )
+    return path
+
+
+def _parsed(text: str, latest: datetime) -> datetime:
+    """A time of RFC 3339; raises `OperatorError` if it is not one, or too late."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None or parsed > latest:
+        raise OperatorError(
+            f"invalid --at {quoted(text)}",
+            "Use a time within a year and with its offset, such as 2027-01-31T22:00:00Z.",
+        )
+    return parsed

@@ -1,0 +1,122 @@
+"""`comptoir reset`: bring the sample company back to its first state."""
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from comptoir.catalog import MODEL
+from comptoir.cli import options
+from comptoir.cli.company import company_names
+from comptoir.cli.runner import database_settings, known_company, need_database, opened, run
+from comptoir.cli.sample import SAMPLE_NAME, fill
+from comptoir.config import Settings
+from comptoir.edm.model import Company
+from comptoir.errors import OperatorError
+from comptoir.samples import SampleSize
+from comptoir.store.ledger import CREATE
+from comptoir.store.marks import CompanyMark, Records, marked, restore
+from comptoir.store.migration import make_ready
+from comptoir.store.store import Store
+from comptoir.transfer.load import LOADED_BY
+
+RESET_BY = "comptoir reset"
+"""The author of the changes of a reset in the change log."""
+
+
+def reset(
+    *,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Reset without a confirmation."),
+    ] = False,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Bring the sample company of `serve --quickstart` back to its first state.
+
+    The command asks first, and touches no other company. It writes the records that differ, all or
+    none, and logs these changes. So services may be running, and delta links and the ETags of
+    unchanged records remain valid.
+    """
+    settings = database_settings(database, config)
+    need_database(settings)
+    first = run(lambda: _first_state(settings))
+    if not yes:
+        _confirm(first.company)
+    run(lambda: _restore(settings, first))
+    typer.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
+
+
+async def _first_state(settings: Settings) -> CompanyMark:
+    """The sample company, and the records of a new one.
+
+    Raises `OperatorError` unless there is one company with this name, and it began with these
+    records.
+    """
+    async with opened(settings) as store:
+        company = await _named(store)
+        with TemporaryDirectory(prefix="comptoir-reset-") as folder:
+            records = await _new_records(settings, company, Path(folder) / "sample.db")
+        wanted = [(name, str(key)) for name, rows in records.items() for key in rows]
+        loaded = [
+            (each.entity_set, each.record)
+            for each in await store.changes(company, 0, len(wanted))
+            if each.verb == CREATE and each.by == LOADED_BY
+        ]
+        if sorted(loaded) != sorted(wanted):
+            raise OperatorError(
+                f"the company {company.id} did not begin with the sample of this release",
+                "Run `comptoir serve --quickstart` if its first start was interrupted, else "
+                "delete the company with `comptoir company delete`.",
+            )
+    return CompanyMark(company, 0, records)
+
+
+async def _named(store: Store) -> Company:
+    """The only company with the name of the sample."""
+    names = await company_names(store)
+    found = [company_id for company_id, name in names.items() if name == SAMPLE_NAME]
+    if not found:
+        raise OperatorError(
+            f"the company {SAMPLE_NAME} does not exist",
+            "Create it with `comptoir serve --quickstart`.",
+        )
+    if len(found) > 1:
+        raise OperatorError(
+            f"{len(found)} companies have the name {SAMPLE_NAME}",
+            "Delete all but one with `comptoir company delete`.",
+        )
+    return await known_company(store, found[0])
+
+
+async def _new_records(settings: Settings, company: Company, database: Path) -> Records:
+    """The records of a new sample, created in a database of its own."""
+    apart = replace(settings, database=f"sqlite:///{database}", read_database="")
+    await asyncio.to_thread(make_ready, apart, MODEL)
+    async with opened(apart) as store:
+        await fill(store, await store.create_company(company.id, SAMPLE_NAME), SampleSize.SMALL)
+        (mark,) = await marked(store, MODEL)
+    return mark.records
+
+
+def _confirm(company: Company) -> None:
+    """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
+    if not sys.stdin.isatty():
+        raise OperatorError(
+            "a reset can be confirmed only in a terminal",
+            "Use --yes to reset without a confirmation.",
+        )
+    question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
+    typer.echo(question, nl=False, err=True)
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise OperatorError("the answer is not yes", "Nothing was changed; run the command again.")
+
+
+async def _restore(settings: Settings, first: CompanyMark) -> None:
+    async with opened(settings) as store:
+        await restore(store, MODEL, [first], RESET_BY)

@@ -1,0 +1,1 @@
+"""The web console: pages to watch, try and administer the service with."""

@@ -1,0 +1,160 @@
+"""What every screen may use, built once for a process."""
+
+import asyncio
+import time
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from comptoir.auth import KeyFolder
+from comptoir.auth.code_flow import CodeFlow
+from comptoir.auth.failures import Failures
+from comptoir.auth.logins import SessionTerms
+from comptoir.auth.principal import Principal
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.http.batch import Batches, batch_root
+from comptoir.http.exchange import Exchange
+from comptoir.http.figures import Figures
+from comptoir.http.meeting import Served
+from comptoir.http.rehearsing.rehearsal import Rehearsal
+from comptoir.inspector.capture import NotedBody
+from comptoir.inspector.inspector import Inspector
+from comptoir.request.batch.tree import Batch
+from comptoir.request.headers import Headers
+from comptoir.response.response import Response
+from comptoir.response.root import Root
+from comptoir.service import Request
+from comptoir.store.control import ControlStore
+from comptoir.store.store import Store, always_connected
+
+QUICK_SECONDS = 2.0
+"""Seconds that a page waits for what it can be shown without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What every screen may use.
+
+    `batches` processes those that are sent again. `figures` has the figures of the last minutes.
+    `failures` counts wrong codes for the audit log. `keys` are those that sign and verify tokens.
+    `code_flow` lets users log in through outside issuers.
+    """
+
+    settings: Settings
+    model: Model
+    served: Served
+    batches: Batches
+    store: Store
+    figures: Figures
+    failures: Failures
+    keys: KeyFolder
+    code_flow: CodeFlow
+
+    @property
+    def control(self) -> ControlStore:
+        """Clients, roles, issuers, sessions and the audit log."""
+        return self.store.control
+
+    @property
+    def inspector(self) -> Inspector:
+        """The exchanges that are kept."""
+        inspector = self.served.inspector
+        if inspector is None:
+            raise LookupError("a console without an inspector")
+        return inspector
+
+    @property
+    def rehearsal(self) -> Rehearsal | None:
+        """The faults that requests meet, None in a service without them."""
+        meeting = self.served.meeting
+        return meeting if isinstance(meeting, Rehearsal) else None
+
+    @property
+    def terms(self) -> SessionTerms:
+        """How long sessions last."""
+        settings = self.settings
+        return SessionTerms(
+            int(settings.console_idle_seconds), int(settings.console_session_seconds)
+        )
+
+    @property
+    def now(self) -> int:
+        """Epoch seconds."""
+        return int(time.time())
+
+    async def answer(
+        self,
+        principal: Principal,
+        method: str,
+        path: str,
+        query: str = "",
+        headers: Headers | None = None,
+        body: bytes = b"",
+    ) -> Response:
+        """The response to a request for records; raises `Refusal` as the API does.
+
+        `path` is percent-encoded and begins after the base URL, as in `/companies`.
+        """
+        request = self._request(principal, method, path, query, headers or {}, body)
+        async with asyncio.timeout(self.settings.request_seconds):
+            return await self.served.service.handle(request)
+
+    async def answer_batch(
+        self,
+        principal: Principal,
+        exchange: Exchange,
+        path: str,
+        query: str,
+        headers: Headers,
+        batch: Batch,
+    ) -> Response:
+        """The response to a batch that was read before; raises `Refusal` as the API does."""
+        root = batch_root(path)
+        if root is None:
+            raise LookupError(f"{path} is not that of a batch")
+        request = self._request(principal, "POST", path, query, headers, b"")
+        # a batch takes a cancellation for a stop of the service; its requests have their own limits
+        return await self.batches.response(request, root, exchange, batch)
+
+    def _request(
+        self,
+        principal: Principal,
+        method: str,
+        path: str,
+        query: str,
+        headers: Headers,
+        body: bytes,
+    ) -> Request:
+        async def read_body() -> bytes:
+            return body
+
+        return Request(
+            method=method,
+            root=Root(self.settings.base_url),
+            path=path,
+            query=query,
+            headers=headers,
+            principal=principal,
+            read_body=read_body,
+            while_connected=always_connected,
+        )
+
+
+async def noted_body(response: Response, limit: int) -> NotedBody:
+    """The beginning of the body of a response, which is read to its end."""
+    noted = NotedBody(limit)
+    if isinstance(response.body, bytes):
+        noted.add(response.body)
+    else:
+        async with aclosing(response.body) as pieces:
+            async for piece in pieces:
+                noted.add(piece)
+    return noted
+
+
+async def body_of(response: Response) -> bytes:
+    """The whole body of a response, which may come in pieces."""
+    if isinstance(response.body, bytes):
+        return response.body
+    async with aclosing(response.body) as pieces:
+        return b"".join([piece async for piece in pieces])

@@ -1,0 +1,108 @@
+"""Login by a code, which the link of `comptoir console` has in its fragment."""
+
+import asyncio
+from typing import Literal
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from comptoir.auth.audit import Actor
+from comptoir.auth.logins import new_secret
+from comptoir.config import CONSOLE
+from comptoir.console.backend import Backend
+from comptoir.console.guards import ORIGIN
+from comptoir.console.problem import Problem
+from comptoir.console.templates import html_page
+from comptoir.console.visit import read_form
+from comptoir.http.exchange import Exchange
+
+LOGIN = f"{CONSOLE}/login"
+
+GUESSED = "console"
+"""What claims to be the console's user, where failed authentications are counted."""
+
+_LARGEST_FORM = 1_000
+"""The most bytes of a form with a code."""
+
+
+def cookie_name(origin: str) -> str:
+    """The name of the cookie with the secret of a session.
+
+    Browsers accept the prefix `__Host-` only from the host itself, by TLS. Some refuse secure
+    cookies on loopback addresses without TLS, which have another name. All services of a host share
+    cookies, so the name has the port that the address shows.
+    """
+    parts = urlsplit(origin)
+    name = "__Host-comptoir" if parts.scheme == "https" else "comptoir_console"
+    return name if parts.port is None else f"{name}_{parts.port}"
+
+
+class LoginPage:
+    """Shows the form for a code, and begins a session with the right one."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._lock = asyncio.Lock()
+
+    async def show(self, _: Request) -> Response:
+        """The form; its script sends the code of the link."""
+        return login_form(self._backend)
+
+    async def enter(self, request: Request) -> Response:
+        """Begin a session; raises `Refusal` (429) after too many wrong codes."""
+        exchange: Exchange = request.scope["exchange"]
+        code = (await read_form(request, _LARGEST_FORM)).text("code").strip()
+        secret, backend = new_secret(), self._backend
+        actor = Actor("", exchange.client, exchange.id)
+        # one after another: many at the same time would fill the queue of writes
+        async with self._lock:
+            session = await backend.control.logins.begin(
+                code, secret, backend.terms, backend.now, actor
+            )
+        if session is None:
+            reason = "The code is wrong, was used, or has ended"
+            backend.failures.note(GUESSED, exchange.client, reason, exchange.id)
+            return login_form(
+                backend, Problem(403, reason, "Get a new link with `comptoir console`.")
+            )
+        exchange.subject = session.login.by
+        response = RedirectResponse(CONSOLE, 303)
+        origin: str = request.scope[ORIGIN]
+        set_cookie(response, origin, cookie_name(origin), secret, "strict")
+        return response
+
+
+def set_cookie(
+    response: Response,
+    origin: str,
+    name: str,
+    value: str,
+    sent: Literal["strict", "lax"],
+    seconds: int | None = None,
+) -> None:
+    """Set a cookie that scripts cannot read, until the browser ends or for some seconds.
+
+    A strict one is `sent` only with what the console's own pages ask for.
+    """
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path="/",
+        secure=origin.startswith("https:"),
+        httponly=True,
+        samesite=sent,
+    )
+
+
+def login_form(backend: Backend, fault: Problem | None = None) -> Response:
+    """The page with all ways to log in, after a fault if there was one."""
+    context = {
+        "title": "Log in",
+        "fault": "" if fault is None else fault.message,
+        "issuers": [(name, f"{LOGIN}/{name}") for name in backend.code_flow.choices],
+    }
+    if fault is None:
+        return html_page("login.html", context)
+    return html_page("login.html", context, fault.status, fault.headers)

@@ -1,0 +1,88 @@
+"""The record that a kept request is about, by the service's own rules for paths."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
+
+from comptoir.config import Settings
+from comptoir.console.backend import QUICK_SECONDS, body_of
+from comptoir.console.values import decoded
+from comptoir.console.visit import CompanyChoice, Visit
+from comptoir.edm.model import EntitySet, Model
+from comptoir.errors import Refusal
+from comptoir.inspector.record import ExchangeRecord
+from comptoir.plan.target import Resource, company_id_of, resolve
+from comptoir.request.path import first_segment, parse_path
+
+MOST_SEGMENTS = 20
+"""The most segments of a path that are looked at."""
+
+
+class RequestedRecord(NamedTuple):
+    """The record that a request is about."""
+
+    company: CompanyChoice
+    entity_set: EntitySet
+    key: str
+
+
+class _Named(NamedTuple):
+    """A record that a path names, which need not exist."""
+
+    path: str
+    company_id: str
+    entity_set: EntitySet
+
+
+async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRecord | None:
+    """The record that a request is about; None if the user may see none, or if it does not exist.
+
+    Of a part of a record, and of records that are related to one, it is that record.
+    """
+    named = _named(_path(record, visit.backend.settings), visit.backend.model)
+    if named is None:
+        return None
+    company = next((each for each in visit.companies if each.id == named.company_id), None)
+    if company is None:
+        return None
+    key = named.entity_set.type.key
+    # the request is shown in any case
+    with suppress(Refusal, TimeoutError):
+        async with asyncio.timeout(QUICK_SECONDS):
+            response = await visit.answer("GET", named.path, f"$select={key}")
+            found = decoded(await body_of(response)) if response.status == 200 else {}
+        if key in found:
+            return RequestedRecord(company, named.entity_set, str(found[key]))
+    return None
+
+
+def _path(record: ExchangeRecord, settings: Settings) -> str:
+    """The path of a request, or of the record that it has created, below the base path."""
+    if record.method == "POST":
+        headers = dict(record.response.headers)
+        return headers.get("location", "").removeprefix(settings.base_url)
+    return record.path.removeprefix(settings.base_path)
+
+
+def _named(path: str, model: Model) -> _Named | None:
+    """The record with which a path begins, as late in the path as possible."""
+    for beginning in reversed(list(islice(_beginnings(path), MOST_SEGMENTS))):
+        # what the service does not know may follow a record
+        with suppress(Refusal):
+            segments = parse_path(beginning)
+            company_id = company_id_of(segments)
+            target = resolve(model, segments, company_id, at_root=False)
+            if target.resource is Resource.RECORD and target.entity_set.per_company and company_id:
+                return _Named(beginning, company_id, target.entity_set)
+    return None
+
+
+def _beginnings(path: str) -> Iterator[str]:
+    """The beginnings of a path, each one segment longer; ends at a malformed segment."""
+    rest = path
+    with suppress(Refusal):
+        while rest:
+            _, rest = first_segment(rest)
+            yield path[: len(path) - len(rest)]

@@ -1,0 +1,289 @@
+"""Requests: the last ones of this host, one of them with its checks, and what is kept of them."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+from starlette.responses import Response
+
+from comptoir.auth.audit import ActName
+from comptoir.auth.logins import ConsoleRole
+from comptoir.config import CONSOLE
+from comptoir.console.backend import noted_body
+from comptoir.console.company_records import Author, CompanyRecords
+from comptoir.console.exchanges import (
+    check_results,
+    command,
+    is_visible,
+    lacks_body,
+    pretty,
+)
+from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.problem import Problem
+from comptoir.console.record_urls import page_url
+from comptoir.console.replay import batch_of, headers_of, hindrance, is_writing
+from comptoir.console.requested_record import RequestedRecord, requested_record
+from comptoir.console.visit import FormData, Visit
+from comptoir.errors import Check, Refusal
+from comptoir.inspector.capture import NotedBody
+from comptoir.inspector.inspector import Level
+from comptoir.inspector.record import ExchangeRecord, Head
+from comptoir.inspector.redaction import Redactor
+from comptoir.inspector.short_path import short_path
+from comptoir.response.response import Response as ServiceResponse
+
+MOST_SHOWN = 100
+"""The most requests that the page lists."""
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS")
+STATUSES = ("2xx", "3xx", "4xx", "5xx")
+_LONGEST_SHOWN = 200
+"""Characters of a path with its query that a row shows."""
+
+_PATH = "/requests"
+_QUESTION = "Send this request?"
+_DURATIONS = {"10 minutes": 600.0, "an hour": 3_600.0, "until the stop": None}
+"""The seconds for which a level of recording lasts, by what people call that."""
+
+
+class RequestRow(msgspec.Struct, frozen=True):
+    """A request in the list."""
+
+    id: str
+    address: str
+    time: str
+    method: str
+    asked: str
+    status: int
+    check: str
+    by: str
+    ms: str
+
+
+class RequestFilter(NamedTuple):
+    """Which requests the list shows; blank for any."""
+
+    method: str
+    status: str
+    client: str
+    check: str
+    text: str
+
+    @classmethod
+    def of(cls, fields: FormData) -> "RequestFilter":
+        """The filter of a query."""
+        return cls(*(fields.text(name) for name in cls._fields))
+
+    def wants(self, head: Head) -> bool:
+        """Whether the list shows a request."""
+        status = str(head.status)
+        return (
+            self.method in ("", head.method)
+            and self.status in ("", status, f"{status[0]}xx")
+            and self.client in ("", head.by)
+            and self.check in ("", head.check)
+            and (not self.text or self._has_text(head))
+        )
+
+    def _has_text(self, head: Head) -> bool:
+        text = self.text.lower()
+        return any(
+            text in each.lower()
+            for each in (head.path, unquote(head.path), unquote(head.query), head.by, head.id)
+        )
+
+
+async def show(visit: Visit) -> Answer:
+    """The list, and how much is kept."""
+    inspector = visit.backend.inspector
+    switch = inspector.switch
+    left = None if switch.until is None else max(1, round((switch.until - time.time()) / 60))
+    context = {
+        "rows": await _rows(visit),
+        "filter": RequestFilter.of(visit.query),
+        "methods": METHODS,
+        "statuses": STATUSES,
+        "checks": tuple(Check),
+        "level": switch.level,
+        "left": left,
+        "levels": tuple(Level),
+        "durations": tuple(_DURATIONS),
+        "requests": inspector.requests,
+        "skipped": inspector.skipped,
+        "workers": visit.backend.settings.workers,
+        "list_address": f"{CONSOLE}{_PATH}",
+        "most": MOST_SHOWN,
+    }
+    return Page("requests.html", "Requests", context)
+
+
+async def rows(visit: Visit) -> Answer:
+    """The rows of the list as JSON, for the live list."""
+    return Response(msgspec.json.encode(await _rows(visit)), media_type="application/json")
+
+
+async def _rows(visit: Visit) -> Sequence[RequestRow]:
+    wanted, login = RequestFilter.of(visit.query), visit.login
+
+    def shows(head: Head) -> bool:
+        return wanted.wants(head) and is_visible(head, login.companies)
+
+    return [_row(each, visit) for each in await visit.backend.inspector.newest(MOST_SHOWN, shows)]
+
+
+def _row(head: Head, visit: Visit) -> RequestRow:
+    asked = short_path(unquote(head.path))
+    if head.query:
+        asked += f"?{unquote(head.query)}"
+    return RequestRow(
+        head.id,
+        visit.url(f"{CONSOLE}{_PATH}/{head.id}"),
+        time_of_day(head.at),
+        head.method,
+        asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
+        head.status,
+        head.check,
+        head.by,
+        f"{head.ms:.1f}",
+    )
+
+
+def time_of_day(at: float) -> str:
+    """The time in UTC, with milliseconds."""
+    return f"{time.strftime('%H:%M:%S', time.gmtime(at))}.{int(at % 1 * 1_000):03d}"
+
+
+async def record(visit: Visit) -> Answer:
+    """The recording becomes another one, for some time."""
+    level, chosen = visit.form.text("level"), visit.form.text("for")
+    if level not in tuple(Level) or chosen not in _DURATIONS:
+        raise Problem(400, "The form has a value that does not exist", "Choose one of the list.")
+    detail = f"{level} {chosen}"
+    await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
+    visit.backend.inspector.set(Level(level), _DURATIONS[chosen])
+    return Redirect(visit.url(f"{CONSOLE}{_PATH}"))
+
+
+async def one(visit: Visit) -> Answer:
+    """A request: its checks, what was sent and answered, and what to do next."""
+    found = await _found(visit)
+    settings = visit.backend.settings
+    about = await requested_record(found, visit)
+    context = {
+        "found": found,
+        "at": f"{time.strftime('%Y-%m-%d', time.gmtime(found.at))} {time_of_day(found.at)}",
+        "asked": short_path(unquote(found.path)),
+        "checks": check_results(found),
+        "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
+        "pretty": pretty,
+        "curl": command(found, settings),
+        "lacks_body": lacks_body(found.request),
+        "address": "" if about is None else _record_url(about, visit),
+        "author": await _author(about, visit) if about and found.check == Check.TAG else None,
+        "client": visit.url(f"{CONSOLE}{_PATH}", client=found.by) if found.by else "",
+        "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
+        "hindrance": hindrance(found, settings),
+        "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
+        "question": _QUESTION,
+        "is_writing": is_writing(found),
+    }
+    return Page("request.html", f"{found.method} {short_path(unquote(found.path))}", context)
+
+
+def _record_url(about: RequestedRecord, visit: Visit) -> str:
+    return page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key)
+
+
+async def _author(about: RequestedRecord, visit: Visit) -> Author | None:
+    """Who made the version that a record has now; None if that is not known."""
+    records = CompanyRecords(replace(visit, company=about.company))
+    # the request is shown in any case
+    with suppress(Refusal):
+        version = await records.read(about.entity_set, about.key)
+        return await records.author(about.entity_set, about.key, version.tag)
+    return None
+
+
+async def again(visit: Visit) -> Answer:
+    """Send a request again as the user; one that writes is sent only when this is confirmed."""
+    found = await _found(visit)
+    settings = visit.backend.settings
+    why_not = hindrance(found, settings)
+    if why_not:
+        raise Problem(409, why_not, "Send it from its client instead.")
+    context = {
+        "found": found,
+        "asked": short_path(unquote(found.path)),
+        "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
+        "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
+        "pretty": pretty,
+        "status": 0,
+        "check": "",
+        "body": "",
+        "length": 0,
+    }
+    if is_writing(found) and visit.form.text("confirmed") != "yes":
+        return Page("again.html", _QUESTION, context)
+    try:
+        response = await _sent(visit, found)
+    except Refusal as refusal:
+        status, check, shown = refusal.error.status, str(refusal.check), refusal.message
+    else:
+        status, check = response.status, ""
+        noted = await noted_body(response, int(settings.inspect_body_bytes))
+        shown = _shown(visit, response, noted)
+        context["length"] = noted.length if noted.length > len(noted.content) else 0
+    context |= {"status": status, "check": check, "body": shown}
+    return Page("again.html", "Sent again", context)
+
+
+async def _sent(visit: Visit, found: ExchangeRecord) -> ServiceResponse:
+    """The response to a request that is sent again; raises `Refusal` as the API does."""
+    path = found.path.removeprefix(visit.backend.settings.base_path)
+    headers = headers_of(found.request)
+    if not found.parts:
+        body = (found.request.body.text or "").encode()
+        return await visit.answer(found.method, path, found.query, headers, body)
+    # pages show JSON
+    headers = {**headers, b"accept": b"application/json"}
+    return await visit.backend.answer_batch(
+        visit.principal, visit.exchange, path, found.query, headers, batch_of(found)
+    )
+
+
+def _shown(visit: Visit, response: ServiceResponse, noted: NotedBody) -> str:
+    """The beginning of a body in JSON, without secrets; blank for another media type."""
+    media_type = dict(response.headers).get(b"content-type", b"")
+    if not media_type.startswith(b"application/json"):
+        return ""
+    return Redactor.of(visit.backend.model).written(noted.content.decode("utf-8", "ignore"))
+
+
+async def _found(visit: Visit) -> ExchangeRecord:
+    inspector = visit.backend.inspector
+    found = await inspector.find(visit.request.path_params["id"])
+    if found is None or not is_visible(found, visit.login.companies):
+        kept = f"Each worker keeps its last {inspector.requests} requests while it records."
+        raise Problem(
+            404,
+            "No request with this id is kept",
+            f"{kept} Choose one from the list of requests.",
+        )
+    return found
+
+
+SCREEN = Screen(
+    "Requests",
+    _PATH,
+    (
+        Endpoint("GET", "", show),
+        Endpoint("GET", "/rows", rows, is_polled=True),
+        Endpoint("POST", "/recording", record, ConsoleRole.ADMIN),
+        Endpoint("GET", "/{id}", one),
+        Endpoint("POST", "/{id}/again", again),
+    ),
+)

@@ -1,0 +1,85 @@
+// Adds new requests to the list while it is live: it asks for them twice a second, and pauses after a while.
+const PERIOD = 500;
+const LONGEST = 15 * 60 * 1000;
+const table = document.getElementById("requests");
+const body = table.tBodies[0];
+const button = document.getElementById("live");
+const news = document.getElementById("news");
+const address = new URL("/console/requests/rows", location.href);
+address.search = location.search;
+let since = 0;
+let timer = 0;
+
+function row(each) {
+  const made = document.createElement("tr");
+  made.dataset.id = each.id;
+  const cell = (text, kind = "td", name = "") => {
+    const element = made.appendChild(document.createElement(kind));
+    if (name) element.className = name;
+    if (text !== null) element.textContent = text;
+    return element;
+  };
+  cell(each.time);
+  cell(each.method);
+  const heading = cell(null, "th", "wrap");
+  heading.scope = "row";
+  const link = heading.appendChild(document.createElement("a"));
+  link.href = each.address;
+  link.textContent = each.asked;
+  cell(each.status, "td", "number");
+  const check = cell(null);
+  if (each.check) {
+    const badge = check.appendChild(document.createElement("span"));
+    badge.className = "badge danger";
+    badge.textContent = each.check;
+  }
+  cell(each.by);
+  cell(each.ms, "td", "number");
+  return made;
+}
+
+function show(rows) {
+  const known = new Set(Array.from(body.rows, (each) => each.dataset.id));
+  const fresh = rows.filter((each) => !known.has(each.id));
+  if (!fresh.length) return;
+  body.prepend(...fresh.map(row));
+  while (body.rows.length > Number(table.dataset.most)) body.lastElementChild.remove();
+  document.getElementById("nothing").hidden = true;
+  const last = fresh[0];
+  news.textContent = `${fresh.length} new: ${last.method} ${last.asked} ${last.status} ${last.check}`;
+}
+
+async function look() {
+  if (Date.now() - since > LONGEST) return pause("Paused after a quarter of an hour.");
+  try {
+    const answer = await fetch(address, { redirect: "error" });
+    // the console may be busy for a moment
+    const isBusy = answer.status === 503;
+    if (!answer.ok && !isBusy) return pause(`Paused: the console answers ${answer.status}.`);
+    const rows = isBusy ? [] : await answer.json();
+    if (timer) show(rows);
+  } catch {
+    return pause("Paused: the service has stopped, or the session has ended.");
+  }
+  if (timer) timer = setTimeout(look, PERIOD);
+}
+
+function pause(why) {
+  clearTimeout(timer);
+  timer = 0;
+  button.textContent = "Live";
+  button.setAttribute("aria-pressed", "false");
+  news.textContent = why;
+}
+
+function start() {
+  since = Date.now();
+  button.textContent = "● Live";
+  button.setAttribute("aria-pressed", "true");
+  news.textContent = "New requests appear here.";
+  timer = setTimeout(look, 0);
+}
+
+button.addEventListener("click", () => (timer ? pause("Paused.") : start()));
+button.hidden = false;
+start();

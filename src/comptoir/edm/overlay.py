@@ -1,0 +1,130 @@
+"""A model whose properties have the types that a profile gives them.
+
+Names, columns, keys and rules stay as declared, and with them tables, revisions and statements.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from comptoir.edm.derived import SHORT_INSTANT, STREAM, CodeText, EmailText, EnumText, PhoneText
+from comptoir.edm.model import (
+    LAST_CHANGE,
+    EntitySet,
+    Model,
+    ModelFault,
+    Property,
+    Reference,
+    Referrer,
+)
+from comptoir.edm.numbers import INT64
+from comptoir.edm.times import INSTANT, DateTimeOffset
+from comptoir.edm.types import GUID, TEXT, Base64Text, PrimitiveType, Text
+from comptoir.profiles.standard import DECLARED
+from comptoir.profiles.values import FieldRule, ShownProperty, TableRule, ValueForms, Values
+
+_KINDS: Mapping[str, type[Text]] = {"": Text, "email": EmailText, "phone": PhoneText}
+"""The types of texts by their rules."""
+
+
+def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
+    """The model with derived types; the same object if nothing differs.
+
+    Every set of another model is another object, so caches that it keys are separate too. Raises
+    `ModelFault` for a rule that names nothing, or does not fit the declared type.
+    """
+    if values == Values() and forms == DECLARED:
+        return model
+    for name, table in values.tables.items():
+        known = model.by_name[name].type.by_name if name in model.by_name else {}
+        for field in table.fields:
+            if field not in known:
+                raise ModelFault(f"{name}: the overlay names {field}, which is not a property")
+    sets = tuple(_overlaid_set(each, values, forms) for each in model.sets)
+    return Model(sets, values.aliases, forms.container)
+
+
+def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> EntitySet:
+    declared = entity_set.type
+    properties = []
+    for each in declared.properties:
+        rule = _rule(entity_set, each.name, values)
+        derived = _overlaid(each, rule, entity_set.name, forms)
+        if rule is not None:
+            required = each.required or rule.mandatory
+            derived = replace(derived, caption=rule.caption, required=required)
+        if not forms.seed_shapes:
+            derived = replace(derived, kept_on_create=False)
+            if isinstance(each.type, Base64Text) and entity_set.tracks_changes:
+                derived = replace(derived, type=STREAM)
+        properties.append(derived)
+    if not entity_set.per_company:
+        properties += [_shown(name, each, forms) for name, each in forms.of_companies.items()]
+    derived_type = replace(declared, properties=tuple(properties), namespace=forms.namespace)
+    table = values.tables.get(entity_set.name)
+    if table is not None:
+        derived_type = replace(
+            derived_type,
+            caption=table.caption,
+            table=f"{table.number} {table.caption}",
+            references=tuple(_references(table, values)),
+            referrers=tuple(Referrer(*each) for each in table.used_in),
+            periods=table.periods,
+        )
+    derived_set = replace(entity_set, type=derived_type, encodes_tags=forms.tags == "base64")
+    if forms.seed_shapes:
+        return derived_set
+    return replace(derived_set, single_inline=False, key_narrows=False)
+
+
+def _shown(name: str, shown: ShownProperty, forms: ValueForms) -> Property:
+    types: Mapping[str, PrimitiveType] = {
+        "text": TEXT,
+        "number": INT64,
+        "id": GUID,
+        "instant": instant_type(forms),
+    }
+    shows = LAST_CHANGE if shown.shows == "number" else shown.shows
+    return Property(name, types[shown.type], shown.description, shows=shows)
+
+
+def _references(table: TableRule, values: Values) -> Iterator[Reference]:
+    for name, rule in table.fields.items():
+        for each in rule.relations:
+            caption = values.tables[each.entity_set].caption
+            yield Reference(name, each.entity_set, each.named_by, caption, each.only, each.when)
+
+
+def instant_type(forms: ValueForms) -> DateTimeOffset:
+    """The type of instants in the form of a profile."""
+    return SHORT_INSTANT if forms.instants == "short" else INSTANT
+
+
+def _rule(entity_set: EntitySet, name: str, values: Values) -> FieldRule | None:
+    """The rule of a property: for a view that of the property of the base which it shows."""
+    view = entity_set.view
+    shown, column = (entity_set.name, name) if view is None else (view.base, view.columns[name])
+    table = values.tables.get(shown)
+    return None if table is None else table.fields.get(column)
+
+
+def _overlaid(
+    declared: Property, rule: FieldRule | None, set_name: str, forms: ValueForms
+) -> Property:
+    place = f"{set_name}.{declared.name}"
+    if isinstance(declared.type, DateTimeOffset) and forms.instants == "short":
+        return replace(declared, type=instant_type(forms))
+    if rule is None or (rule.length is None and rule.enumeration is None):
+        return declared
+    edm_type = declared.type
+    if type(edm_type) is not Text:
+        raise ModelFault(f"{place}: the overlay limits a property that is not text")
+    stored_length = edm_type.stored_length
+    if rule.enumeration is not None:
+        named = forms.enumerations == "names" and place not in forms.captioned
+        members = [(each.name, each.caption) for each in rule.enumeration.members]
+        derived = EnumText(members, named=named, stored_length=stored_length)
+        return replace(declared, type=derived, suggested=derived.options)
+    if stored_length is not None and (rule.length or 0) > stored_length:
+        raise ModelFault(f"{place}: the overlay accepts more than {stored_length} characters")
+    kind = CodeText if rule.code else _KINDS[rule.rule]
+    return replace(declared, type=kind(rule.length, stored_length=stored_length))

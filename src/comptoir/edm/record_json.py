@@ -1,0 +1,104 @@
+r"""The JSON of a record, which the database stores beside the columns of its properties.
+
+It is what a response in the default format has for the record, from the record's version on:
+`57\"","id":"…","number":"…"`. The entity tag and the braces around it are the response's.
+"""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import cast
+from zlib import crc32
+
+import msgspec
+
+from comptoir.edm.model import EntityType
+from comptoir.edm.types import Stored, Wire
+
+LONGEST_JSON = 4_000
+"""The most bytes of JSON that are stored. A longer one is encoded when the record is read."""
+
+ENCODING = 1
+"""The version of the encoding. A change of a type's wire form must raise it."""
+
+DECODERS_CACHED = 500
+"""The number of decoders that are kept, one for each list of properties to sort by."""
+
+_END_OF_VERSION = b'\\"",'
+
+_encode = msgspec.json.Encoder().encode
+
+JsonColumns = tuple[bytes | None, int, int]
+"""The JSON of a record, None if it is not stored; its version, and the layout of its properties."""
+
+
+class RecordEncoder:
+    """Encodes the records of an entity type.
+
+    `layout` is a digest of the encoding, the properties, their types and the wire forms of these:
+    JSON with another layout is outdated.
+    """
+
+    def __init__(self, entity_type: EntityType) -> None:
+        properties = entity_type.properties
+        self._shape = struct_of(entity_type.name, [each.name for each in properties])
+        self._converted: list[tuple[int, Callable[[Stored], Wire]]] = [
+            (at, each.type.to_wire)
+            for at, each in enumerate(properties)
+            if each.type.to_wire is not None
+        ]
+        # the other properties are stored as they are sent
+        self._stored = {
+            each.name: each.type.from_wire for each in properties if each.type.to_wire is not None
+        }
+        declared = [f"{each.name}:{each.type.edm_name}{each.type.form}" for each in properties]
+        self.layout = crc32(",".join([f"{ENCODING}", *declared]).encode()) & 0x7FFFFFFF
+
+    def encode(self, row: Sequence[Stored]) -> bytes:
+        """The JSON of a record; the row has its version, then its properties in order."""
+        values: list[Stored | Wire] = list(row[1:])
+        for at, to_wire in self._converted:
+            values[at] = to_wire(row[at + 1])
+        properties = _encode(self._shape(*values))
+        return b"%d%b%b" % (int(row[0]), _END_OF_VERSION, properties[1:-1])
+
+    def values(self, encoded: bytes, names: Sequence[str]) -> tuple[Stored, ...]:
+        """The values of some properties in the JSON of a record."""
+        _, _, properties = encoded.partition(_END_OF_VERSION)
+        members = _decoder(tuple(names)).decode(b"{%b}" % properties)
+        return tuple(
+            [
+                self._stored[name](value) if name in self._stored else cast("Stored", value)
+                for name, value in zip(names, msgspec.structs.astuple(members), strict=True)
+            ]
+        )
+
+    def columns(self, row: Sequence[Stored]) -> JsonColumns:
+        """The values of the columns for the JSON of a record."""
+        encoded = self.encode(row)
+        return encoded if len(encoded) <= LONGEST_JSON else None, int(row[0]), self.layout
+
+
+@cache
+def record_encoder(entity_type: EntityType) -> RecordEncoder:
+    """The encoder of an entity type."""
+    return RecordEncoder(entity_type)
+
+
+@lru_cache(DECODERS_CACHED)
+def _decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[msgspec.Struct]:
+    """Decodes some members of an object, and skips the others."""
+    return msgspec.json.Decoder(struct_of("members", names), float_hook=Decimal)
+
+
+def version_of(encoded: bytes) -> str:
+    """The version of a record, by its JSON."""
+    return encoded[: encoded.index(_END_OF_VERSION)].decode()
+
+
+def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
+    """A struct whose fields have these names in JSON."""
+    fields = [f"field_{number}" for number in range(len(names))]
+    return msgspec.defstruct(
+        f"{name}_record", fields, rename=dict(zip(fields, names, strict=True)), gc=False
+    )

@@ -1,0 +1,1 @@
+"""Notifications of the changes of records, for receivers outside."""

@@ -1,0 +1,229 @@
+"""The pages of OAuth 2.0: their forms, their errors, and the transport that they need."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
+from uuid import uuid4
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from comptoir.auth.client_check import Asked
+from comptoir.auth.discovery import configuration, key_set
+from comptoir.auth.keys import VerificationKey
+from comptoir.auth.origins import issuer_paths, origin_named, token_paths
+from comptoir.auth.token_endpoint import TokenEndpoint
+from comptoir.config import Settings
+from comptoir.edm.types import is_guid
+from comptoir.errors import (
+    INVALID_REQUEST,
+    TEMPORARILY_UNAVAILABLE,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+    UNSUPPORTED_RESPONSE_TYPE,
+    OAuthRefusal,
+    Refusal,
+)
+from comptoir.http.exchange import Exchange, is_private, read_body
+from comptoir.messages import description, quoted
+from comptoir.request.headers import combined
+from comptoir.response.errors import as_guid
+
+FORM_BYTES = 16 << 10
+"""The largest form."""
+
+SUCCESS = "success"
+"""The outcome of a request without an error."""
+
+NoteOutcome = Callable[[str, str], None]
+"""Called with the name of an endpoint and the outcome of each request to it."""
+
+_OPENID = "/.well-known/openid-configuration"
+_AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server"
+_FORM = "application/x-www-form-urlencoded"
+_CREDENTIALS = ("client_id", "client_secret", "client_assertion")
+
+
+class _Error(msgspec.Struct, frozen=True):
+    """The body of an error (RFC 6749, 5.2), with what Microsoft's clients read."""
+
+    error: str
+    error_description: str
+    error_codes: tuple[int, ...]
+    timestamp: str
+    trace_id: str
+    correlation_id: str
+
+
+PublishedKeys = Callable[[], Mapping[str, VerificationKey]]
+
+
+def oauth_routes(
+    endpoint: TokenEndpoint, note_outcome: NoteOutcome, keys: PublishedKeys, settings: Settings
+) -> list[Route]:
+    """The routes of the token endpoint, and of the documents that describe it and its `keys`."""
+    return [*_token_routes(endpoint, note_outcome, settings), *_document_routes(keys, settings)]
+
+
+def _token_routes(
+    endpoint: TokenEndpoint, note_outcome: NoteOutcome, settings: Settings
+) -> list[Route]:
+    """The token endpoint, with each tenant and without one, and what else needs a client."""
+
+    async def token(asked: Asked) -> Response:
+        return _json(msgspec.json.encode(await endpoint.token(asked)), {"Pragma": "no-cache"})
+
+    async def revoke(asked: Asked) -> Response:
+        await endpoint.revoke(asked)
+        return Response()
+
+    async def introspect(asked: Asked) -> Response:
+        return _json(msgspec.json.encode(await endpoint.introspect(asked)))
+
+    def route(path: str, tenant: str, answer: Callable[[Asked], Awaitable[Response]]) -> Route:
+        name = path.rpartition("/")[2]
+
+        async def response(request: Request) -> Response:
+            try:
+                answered = await answer(await _asked(request, tenant, settings))
+            except OAuthRefusal as refusal:
+                return refused(request, refusal)
+            except Refusal as refusal:
+                if refusal.error.status not in (UNAVAILABLE.status, TOO_MANY_REQUESTS.status):
+                    raise
+                return refused(request, _unavailable(refusal))
+            note_outcome(name, SUCCESS)
+            return answered
+
+        def refused(request: Request, refusal: OAuthRefusal) -> Response:
+            note_outcome(name, refusal.error.error)
+            return _refused(request, refusal, settings)
+
+        return Route(path, response, methods=["POST"])
+
+    routes: list[Route] = []
+    for each in settings.tenants:
+        root = f"/{each}/oauth2/v2.0"
+        routes += [
+            *[route(path, each, token) for path in token_paths(each, settings)],
+            route(f"{root}/revoke", each, revoke),
+            route(f"{root}/introspect", each, introspect),
+        ]
+    return routes
+
+
+def _document_routes(keys: PublishedKeys, settings: Settings) -> list[Route]:
+    """The documents, each at the addresses where clients look for it."""
+
+    def document(path: str, issuer_path: str, tenant: str) -> Route:
+        async def response(request: Request) -> Response:
+            origin = origin_named(request.headers.get("host", ""), settings)
+            found = configuration(f"{origin}{issuer_path}", origin, tenant)
+            return _json(msgspec.json.encode(found))
+
+        return Route(path, response)
+
+    async def key_response(_: Request) -> Response:
+        return _json(key_set(keys()))
+
+    async def authorize(request: Request) -> Response:
+        refusal = OAuthRefusal(
+            UNSUPPORTED_RESPONSE_TYPE,
+            "The service has no response types, only the grant client_credentials",
+            "Send the client's credentials to the token endpoint.",
+        )
+        return _refused(request, refusal, settings)
+
+    routes = [
+        Route("/oauth2/jwks", key_response),
+        document(_AUTHORIZATION_SERVER, "", settings.tenants[0]),
+    ]
+    for each in settings.tenants:
+        paths = issuer_paths(each, settings)
+        routes += [
+            Route(f"/{each}/discovery/v2.0/keys", key_response),
+            Route(f"/{each}/oauth2/v2.0/authorize", authorize),
+            *[document(f"{path}{_OPENID}", path, each) for path in paths],
+            # RFC 8414, 3 puts its name before the path of the issuer, OpenID Connect after it
+            document(f"{_AUTHORIZATION_SERVER}{paths[0]}", paths[0], each),
+        ]
+    return routes
+
+
+def _json(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(content, media_type="application/json", headers=headers)
+
+
+async def _asked(request: Request, tenant: str, settings: Settings) -> Asked:
+    """What a request asks for; raises `OAuthRefusal` if its transport or form does not allow it."""
+    if not is_private(request.scope):
+        raise _invalid("The request was not sent over HTTPS", "Send it to an https address.")
+    if any(name in request.query_params for name in _CREDENTIALS):
+        raise _invalid("The URL contains credentials", "Send them in the body, or as Basic.")
+    exchange: Exchange = request.scope["exchange"]
+    return Asked(
+        form=await _form(request),
+        authorization=request.headers.get("authorization"),
+        origin=origin_named(request.headers.get("host", ""), settings),
+        tenant=tenant,
+        address=exchange.client,
+        request=exchange.id,
+    )
+
+
+async def _form(request: Request) -> Mapping[str, str]:
+    """The parameters of a form; those without a value count as missing (RFC 6749, 3.2)."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != _FORM:
+        raise _invalid("The body is not declared as a form", f"Send `Content-Type: {_FORM}`.")
+    try:
+        body = await read_body(request.receive, combined(request.scope["headers"]), FORM_BYTES)
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict")
+    except Refusal as refusal:
+        raise OAuthRefusal(
+            INVALID_REQUEST, refusal.problem, refusal.remedy, headers=refusal.headers
+        ) from refusal
+    except UnicodeDecodeError:
+        raise _invalid(
+            "The form is not UTF-8 with percent-encoding", "Encode its names and values."
+        ) from None
+    form: dict[str, str] = {}
+    for name, value in pairs:
+        if name in form:
+            raise _invalid(f"The parameter {quoted(name)} is repeated", "Send it once.")
+        form[name] = value
+    return {name: value for name, value in form.items() if value}
+
+
+def _invalid(problem: str, remedy: str) -> OAuthRefusal:
+    return OAuthRefusal(INVALID_REQUEST, problem, remedy)
+
+
+def _unavailable(refusal: Refusal) -> OAuthRefusal:
+    return OAuthRefusal(
+        TEMPORARILY_UNAVAILABLE, refusal.problem, refusal.remedy, headers=refusal.headers
+    )
+
+
+def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Response:
+    exchange: Exchange = request.scope["exchange"]
+    asked_by = request.headers.get("client-request-id", "")
+    text = description(refusal.message)
+    if settings.behaviour.tokens.numbered:
+        text = f"AADSTS{refusal.error.number}: {text}"
+    error = _Error(
+        refusal.error.error,
+        text,
+        (refusal.error.number,),
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}",
+        str(as_guid(exchange.id)),
+        asked_by if is_guid(asked_by) else str(uuid4()),
+    )
+    return Response(
+        msgspec.json.encode(error),
+        refusal.error.status,
+        dict(refusal.headers),
+        media_type="application/json",
+    )

@@ -1,0 +1,509 @@
+"""Rehearsals: lets requests meet the faults of rules, and keeps a log of what has happened."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from urllib.parse import unquote
+
+from comptoir.auth import Limits, Scope
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.edm.times import instant
+from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, OperatorError, Refusal
+from comptoir.events.faults import DeliveryFault, Mode
+from comptoir.events.subscriptions import Subscriptions
+from comptoir.http.exchange import Exchange
+from comptoir.http.meeting import Answer, AtomicWrites
+from comptoir.http.metrics import SHARED_FOLDER
+from comptoir.http.rehearsing.effects import (
+    APPLICABLE,
+    NOT_APPLICABLE,
+    REFUSED,
+    Firing,
+    Met,
+    Perform,
+    acted,
+    away,
+    marked,
+    refused,
+    rolled_back,
+)
+from comptoir.http.rehearsing.history import History, SharedHistory
+from comptoir.http.rehearsing.mark_keeper import Mark, MarkKeeper
+from comptoir.http.rehearsing.memory import Keeper, Memory, OwnMemory, SharedMemory, check_new
+from comptoir.http.rehearsing.traffic import Traffic
+from comptoir.messages import quoted
+from comptoir.plan.target import Resource, Target, company_id_of, resolve
+from comptoir.refusals import unsupported
+from comptoir.rehearsal import (
+    HEADER,
+    Asked,
+    Choice,
+    Rule,
+    ShiftedClock,
+    Stage,
+    parse_file,
+    parse_header,
+    parse_rule,
+)
+from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import parse_path
+from comptoir.response.response import Response
+from comptoir.service import Request, Service
+from comptoir.store import marks
+from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.stale import Views
+from comptoir.store.store import Store
+
+_LONGEST_DETAIL = 500
+
+_HEADER = HEADER.lower().encode()
+
+_SERVICE = Actor("service")
+_RESET = "fault:reset"
+"""Who restores records."""
+
+_DROPPED = "reason=a reset of the rehearsal"
+
+_WITHOUT_SET = (Resource.SERVICE, Resource.METADATA)
+
+_log = logging.getLogger(__name__)
+
+
+FOLLOW_SECONDS = 1.0
+"""Seconds between two reads of what processes share: the clock may have moved."""
+
+
+class Rehearsal:
+    """The faults that requests meet, and what has happened; for use in one event loop only."""
+
+    def __init__(self, model: Model, settings: Settings) -> None:
+        """Begin with the rules of the settings; raises `OperatorError` for wrong ones."""
+        self.model = model
+        self.clock = ShiftedClock(time.time)
+        self._workers = settings.workers
+        self._base = settings.base_path
+        self._rules = first_rules(settings, model)
+        try:
+            self.check(self._rules)
+        except Refusal as refusal:
+            raise OperatorError(
+                f"{settings.fault_rules}: {refusal.problem}", refusal.remedy
+            ) from None
+        self._following: asyncio.Task[None] | None = None
+        self._changing = asyncio.Lock()
+        self.resets = 0
+        self.clock_moved = asyncio.Event()
+
+    def check(self, rules: Sequence[Rule]) -> None:
+        """Raise `Refusal` (501) for a fault whose view of the records only one process has."""
+        for each in rules:
+            if each.fault.type.remembers and self._workers > 1:
+                what = f"The fault {each.fault.name} of a service with several workers"
+                raise unsupported(what, remedy="Start the service with --workers 1.")
+
+    async def rules(self) -> Sequence[Rule]:
+        """The rules in force, in the order in which they are compared with a request."""
+        return (await self._keeper.read()).in_force()
+
+    @property
+    def known_rules(self) -> Sequence[Rule]:
+        """The rules in force when this process has last seen them."""
+        return self._keeper.memory.in_force()
+
+    async def firings(self) -> Sequence[Firing]:
+        """The log of faults."""
+        return (await self._keeper.read()).state.firings
+
+    async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
+        """Replace the rules; all counts start again, and the tokens that were ended are valid.
+
+        Raises `Refusal` (501). This and each other change is recorded before it is in force.
+        """
+        self.check(rules)
+        await self._record(rules, actor)
+        await self._set_rules(rules)
+
+    async def add(self, body: bytes, actor: Actor) -> Rule:
+        """Add the rule of a document after the others, whose counts go on.
+
+        Raises `Refusal` (400, 409, 501).
+        """
+        # the id and the record in the audit log depend on the rules before
+        async with self._changing:
+            rules = await self.rules()
+            taken = {each.id for each in rules}
+            names = map("rule-{}".format, count(len(rules)))
+            name = next(each for each in names if each not in taken)
+            rule = parse_rule(body, name, [each.name for each in self.model.sets])
+            self.check([rule])
+            check_new(rule, rules)
+            await self._record((*rules, rule), actor)
+            await self._keeper.change(lambda memory: memory.add_rule(rule))
+        return rule
+
+    async def remove(self, rule_id: str, actor: Actor) -> None:
+        """Remove a rule; raises `Refusal` (404) if there is none with this id."""
+        async with self._changing:
+            rules = await self.rules()
+            others = [each for each in rules if each.id != rule_id]
+            if len(others) == len(rules):
+                problem = f"No rule in force has the id {quoted(rule_id)}"
+                raise Refusal(RESOURCE_NOT_FOUND, problem, "List the rules.")
+            await self._record(others, actor)
+            await self._keeper.change(lambda memory: memory.remove_rule(rule_id))
+
+    async def _record(self, rules: Sequence[Rule], actor: Actor) -> None:
+        await self._store.control.record([act(actor, rules)])
+
+    async def _set_rules(self, rules: Sequence[Rule]) -> None:
+        await self._keeper.change(lambda memory: memory.set_rules(rules))
+        await self._views.close()
+
+    async def advance(self, seconds: float) -> float:
+        """Move the clock on; returns by how much it is ahead now. Raises `Refusal` (400)."""
+        await self._keeper.change(lambda memory: memory.advance(seconds))
+        self._follow(self._keeper.memory)
+        return self.clock.shift
+
+    def conditions(self) -> Sequence[str]:
+        """The rules, for the page on which the operator looks for what is not normal."""
+        return [
+            "faults: on",
+            *(f"faults: rule {each.id}: {each.fault.text}" for each in self.known_rules),
+        ]
+
+    async def begin(self, service: Service, store: Store, limits: Limits) -> None:
+        """Set what performs requests, and record the rules in the audit log if that can be done."""
+        self._service = service
+        self._store = store
+        self._subscriptions = Subscriptions(store)
+        self._limits = limits
+        self._views = Views(store, self.clock)
+        self._keeper: Keeper = OwnMemory(Memory(self._rules))
+        self._marks = MarkKeeper()
+        self.history = History()
+        if self._workers > 1:
+            sets = [each.name for each in self.model.sets]
+            self._keeper = SharedMemory(store.control, sets, self._follow)
+            folder = Path(os.environ[SHARED_FOLDER])
+            self._marks = MarkKeeper(folder)
+            self.history = SharedHistory(folder)
+            self._following = asyncio.create_task(self._poll())
+        self._traffic = Traffic(self.model, self.clock, self.history)
+        try:
+            await store.control.record([act(_SERVICE, self._rules)])
+        except Refusal as refusal:
+            _log.warning("the audit log lacks the start with faults: %s", refusal)
+
+    async def mark(self) -> None:
+        """Remember what `reset` returns to; raises `Refusal` (400) for too many records."""
+        companies = await marks.marked(self._store, self.model)
+        subscriptions = frozenset([each.id for each in await self._subscriptions.everywhere()])
+        await self._marks.keep(Mark(companies, subscriptions))
+
+    async def reset(self, actor: Actor) -> None:
+        """Return to the marked records, without rules, and forget what has happened.
+
+        Subscriptions that were added since the mark are deleted.
+        """
+        await self._record((), actor)
+        await self._set_rules(())
+        mark = await self._marks.read()
+        for each in await self._subscriptions.everywhere():
+            if mark.subscriptions is not None and each.id not in mark.subscriptions:
+                act = Act(_SERVICE, ActName.SUBSCRIPTION_DROP, each.id, _DROPPED)
+                await self._subscriptions.remove(each, act)
+        restored = await marks.restore(self._store, self.model, mark.companies, _RESET)
+        await self._marks.keep(Mark(restored, mark.subscriptions))
+        await self._keeper.change(Memory.reset)
+        self._follow(self._keeper.memory)
+        self._traffic.forget()
+
+    async def end(self) -> None:
+        """End what the rehearsal has begun."""
+        if self._following is not None:
+            await cancel_and_wait(self._following)
+        await self._views.close()
+
+    def _follow(self, memory: Memory) -> None:
+        """Have the clock of a memory, and the limits of clients as after its last reset."""
+        if memory.state.shift != self.clock.shift:
+            self.clock.shift = memory.state.shift
+            self.clock_moved.set()
+        if memory.state.resets != self.resets:
+            self.resets = memory.state.resets
+            self._limits.refill()
+
+    async def _poll(self) -> None:
+        while True:
+            # the failure is in the log already
+            with suppress(Refusal):
+                await self._keeper.read()
+            self.history.catch_up()
+            await asyncio.sleep(FOLLOW_SECONDS)
+
+    async def meet(
+        self, request: Request, exchange: Exchange, answer: Answer, token: bytes
+    ) -> Response:
+        """The response to a request, or the fault that it meets."""
+        self._traffic.begin(request, exchange)
+        await self.prepare(request)
+        met = await self.met(request, exchange, token)
+        if met is None:
+            return await answer(request)
+        return await self.acted(met, partial(answer, request))
+
+    def respond(self, exchange: Exchange, response: Response | None) -> None:
+        """Note the response of an exchange before it is sent; None if its connection is cut."""
+        self._traffic.respond(exchange, response)
+
+    def end_exchange(self, exchange: Exchange) -> None:
+        """Note the end of an exchange, whatever it was for."""
+        self._traffic.end(exchange)
+
+    def group(self, group: AtomicWrites, exchange: Exchange, token: bytes) -> AtomicWrites:
+        """A group whose requests meet faults."""
+        return _Group(self, group, exchange, token)
+
+    async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
+        """The number of the request at which a batch that is a transaction fails."""
+        path = self._base + unquote(batch.path)
+        asked = Asked(batch.method, path, "", batch.principal.subject, Stage.BATCH)
+        of_header, at = _of_header(batch), instant(datetime.now(UTC))
+
+        def chosen(memory: Memory) -> tuple[Choice, Firing] | None:
+            choice = memory.choose(asked, of_header)
+            if choice is None:
+                return None
+            return choice, memory.fire(choice, asked, exchange.id, at)
+
+        found = await self._keeper.change(chosen)
+        if found is None:
+            return None
+        choice, firing = found
+        self._note(choice, firing, exchange)
+        return int(choice.rule.fault.parameters["index"]), rolled_back(choice.rule)
+
+    async def of_delivery(
+        self, subscription_id: str, owner: str, entity_set: str, resource: str
+    ) -> DeliveryFault | None:
+        """The fault that the next delivery for a subscription meets."""
+        asked = Asked("POST", f"/{resource}", entity_set, owner, Stage.DELIVERY)
+        at = instant(datetime.now(UTC))
+
+        def chosen(memory: Memory) -> tuple[Choice, Firing] | None:
+            choice = memory.choose(asked)
+            if choice is None:
+                return None
+            return choice, memory.fire(choice, asked, subscription_id, at, NOT_APPLICABLE)
+
+        found = await self._keeper.change(chosen)
+        if found is None:
+            return None
+        choice, firing = found
+        fault = choice.rule.fault
+
+        async def note() -> None:
+            await self._keeper.change(lambda memory: memory.settle(firing.number, APPLICABLE))
+            self._traffic.deliver(fault, firing)
+
+        seconds = float(fault.parameters.get("seconds", 0))
+        return DeliveryFault(Mode(str(fault.parameters["mode"])), seconds, note)
+
+    async def met(self, request: Request, exchange: Exchange, token: bytes) -> Met | None:
+        """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
+        target = _target(self.model, request.path)
+        is_list = target is not None and target.resource is Resource.COLLECTION
+        is_next = "$skiptoken=" in unquote(request.query)
+        client, digest = request.principal.subject, sha256(token).hexdigest()
+        of_header, at = _of_header(request), instant(datetime.now(UTC))
+
+        def chosen(memory: Memory) -> tuple[Choice, Firing, str] | None:
+            page, previous = 0, ""
+            if is_list:
+                page, previous = memory.page(client, request.path, request.query, is_next=is_next)
+            asked = Asked(
+                request.method,
+                self._base + unquote(request.path),
+                "" if target is None else target.entity_set.name,
+                client,
+                page=page if request.method == "GET" else 0,
+                is_record=target is not None and _can_change(target),
+            )
+            choice = memory.choose(asked, of_header, digest)
+            if choice is None:
+                return None
+            return choice, memory.fire(choice, asked, exchange.id, at), previous
+
+        found = await self._keeper.change(chosen)
+        if found is None:
+            return None
+        choice, firing, previous = found
+        self._note(choice, firing, exchange)
+        return Met(
+            choice.rule,
+            exchange,
+            request,
+            target,
+            self._service,
+            self._views,
+            previous,
+            firing,
+        )
+
+    async def prepare(self, request: Request) -> None:
+        """Keep the state before a write, if a rule shows it to later reads."""
+        rule = next((each for each in self.known_rules if each.fault.type.remembers), None)
+        if rule is None or request.method in READ_METHODS:
+            return
+        target = _target(self.model, request.path)
+        if target is None or target.company_id is None:
+            return
+        company = await self._store.company(target.company_id)
+        if company is not None:
+            seconds = rule.fault.parameters.get("seconds")
+            lag = int(rule.fault.parameters.get("lag", 1))
+            await self._views.prepare(company, lag, None if seconds is None else float(seconds))
+
+    async def acted(self, met: Met, perform: Perform) -> Response:
+        """The response that a fault makes of a request; raises `Refusal` if it has that form."""
+        response = await acted(met, perform)
+        firing = met.firing
+        if firing.outcome != APPLICABLE:
+            await self._keeper.change(lambda memory: memory.settle(firing.number, firing.outcome))
+        return response
+
+    def _note(self, choice: Choice, firing: Firing, exchange: Exchange) -> None:
+        exchange.fault = f"{exchange.fault} {choice.rule.id}".lstrip()
+        self._traffic.meet(exchange, choice.rule.fault, firing)
+
+
+class _Group:
+    """The writes of an atomic group, each of which may meet a fault.
+
+    A fault that lets the request be performed acts after the commit, on the responses of all.
+    """
+
+    def __init__(
+        self, rehearsal: Rehearsal, group: AtomicWrites, exchange: Exchange, token: bytes
+    ) -> None:
+        self._rehearsal = rehearsal
+        self._group = group
+        self._exchange = exchange
+        self._token = token
+        self._met: Met | None = None
+        self._size = 0
+
+    async def add(self, request: Request) -> str | None:
+        """Plan a write; raises `Refusal`, also for a fault that refuses it."""
+        await self._rehearsal.prepare(request)
+        if self._met is None:
+            met = await self._rehearsal.met(request, self._exchange, self._token)
+            if met is not None and met.fault.name in REFUSED:
+                raise refused(met)
+            self._met, self._index = met, self._size
+        self._size += 1
+        return await self._group.add(request)
+
+    async def commit(self) -> list[Response]:
+        """Do all writes or none, unless the fault prevents that; raises `Refusal`."""
+        return await self._changed(self._group.commit)
+
+    async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
+        """Do the writes before a refused one; raises `Refusal` if the fault prevents that."""
+        undone = refused
+
+        async def perform() -> list[Response]:
+            nonlocal undone
+            responses, undone = await self._group.attempt(refused)
+            return responses
+
+        return await self._changed(perform), undone
+
+    async def _changed(self, perform: Callable[[], Awaitable[list[Response]]]) -> list[Response]:
+        """The responses, of which the fault changes one; raises `Refusal` if there are none."""
+        if self._met is None:
+            return await perform()
+        responses: list[Response] = []
+
+        async def performed() -> Response:
+            responses.extend(await perform())
+            return responses[self._index]
+
+        changed = await self._rehearsal.acted(self._met, performed)
+        if not responses:
+            # the page of a gateway, which never sees the requests of a batch
+            raise marked(away(self._met), self._met.rule)
+        responses[self._index] = changed
+        return responses
+
+
+def _of_header(request: Request) -> Rule | None:
+    """The rule of a request's own header; raises `Refusal` for a wrong one."""
+    sent = request.headers.get(_HEADER)
+    if sent is None:
+        return None
+    rule = parse_header(sent.decode("latin-1"))
+    principal = request.principal
+    # it writes, and a header needs no right to set rules
+    if rule.fault.name == "touch" and (
+        not principal.may(Scope.RECORDS_WRITE) or principal.rights is not None
+    ):
+        raise Refusal(
+            REQUEST_DENIED,
+            f"touch in {HEADER} needs the scope {Scope.RECORDS_WRITE}, and a client without roles",
+            "Use a rule.",
+            target=HEADER,
+        )
+    return rule
+
+
+def _target(model: Model, path: str) -> Target | None:
+    """What a path names; None if that is not an entity set, its records or parts of them."""
+    try:
+        segments = parse_path(path)
+        company_id = company_id_of(segments)
+        target = resolve(model, segments, company_id, at_root=path.endswith("/"))
+    except Refusal:
+        return None
+    return None if target.resource in _WITHOUT_SET else target
+
+
+def _can_change(target: Target) -> bool:
+    """Whether a path names a record by its key, which the service can change."""
+    entity_set = target.entity_set
+    return (
+        target.resource is Resource.RECORD
+        and not target.steps
+        and not entity_set.read_only
+        and not entity_set.key_narrows
+    )
+
+
+def first_rules(settings: Settings, model: Model) -> Sequence[Rule]:
+    """The rules of the settings; raises `OperatorError` for wrong ones."""
+    path = settings.fault_rules
+    if not path:
+        return ()
+    try:
+        content = Path(path).read_bytes()
+    except OSError as fault:
+        problem = f"the rules {path} cannot be read: {fault.strerror}"
+        raise OperatorError(problem, "Check the path.") from fault
+    return parse_file(path, content, [each.name for each in model.sets])
+
+
+def act(actor: Actor, rules: Sequence[Rule]) -> Act:
+    """The change of the rules, for the audit log."""
+    listed = " ".join([each.id for each in rules]) or "no rules"
+    return Act(actor, ActName.FAULTS_CHANGE, "faults", listed[:_LONGEST_DETAIL])

@@ -1,0 +1,106 @@
+"""TLS: the certificate that the service presents, renewed without a restart."""
+
+import logging
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.x509 import load_pem_x509_certificates
+
+from comptoir.auth.key_files import read, unusable
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+
+_RENEW = "Renew it, or check the clock of this machine."
+
+_log = logging.getLogger(__name__)
+
+
+def renewing_context(settings: Settings) -> ssl.SSLContext:
+    """The context of a server, which presents what the files of the settings contain.
+
+    Each handshake checks whether the files have changed. While new content cannot be used, the
+    service logs that once and presents the former certificate. Raises `OperatorError` like
+    `check_certificate`.
+    """
+    renewal = _Renewal(settings)
+    renewal.context.sni_callback = renewal.present
+    return renewal.context
+
+
+def check_certificate(settings: Settings) -> None:
+    """Raise `OperatorError` if the service cannot present the certificate of the settings."""
+    _load(settings)
+
+
+class _Renewal:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loaded = self._state()
+        self.context = _load(settings)
+
+    def present(
+        self, connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _: ssl.SSLContext
+    ) -> None:
+        """Set the certificate of a connection in its handshake."""
+        state = self._state()
+        if state != self._loaded:
+            self._loaded = state
+            try:
+                self.context = _load(self._settings)
+            except OperatorError as fault:
+                _log.warning("the former TLS certificate remains in use: %s", fault)
+        connection.context = self.context
+
+    def _state(self) -> Sequence[tuple[int, ...]]:
+        """What differs after each change of the files."""
+        names = self._settings.tls_certificate, self._settings.tls_key
+        return [_version(Path(name)) for name in names]
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _load(settings: Settings) -> ssl.SSLContext:
+    certificate, key = Path(settings.tls_certificate), Path(settings.tls_key)
+    try:
+        # Debian lets the group ssl-cert read keys
+        read(key, 0o027, "g-w,o-rwx")
+        _check_period(certificate)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.options |= ssl.OP_NO_RENEGOTIATION
+        # without a password, OpenSSL would ask for that of an encrypted key
+        context.load_cert_chain(certificate, key, password="")
+    except ssl.SSLError as fault:
+        reason = (fault.reason or "unknown format").replace("_", " ").lower()
+        raise OperatorError(
+            f"{certificate} cannot be used with the key {key}: {reason}",
+            "Use PEM files: a certificate with its chain, and its unencrypted private key.",
+        ) from fault
+    except OSError as fault:
+        raise OperatorError(
+            f"{fault.filename} cannot be read: {fault.strerror}",
+            "Check tls_certificate and tls_key, and the files' permissions.",
+        ) from fault
+    return context
+
+
+def _check_period(path: Path) -> None:
+    try:
+        certificate = load_pem_x509_certificates(path.read_bytes())[0]
+    except ValueError as fault:
+        raise unusable(path, "a PEM certificate") from fault
+    now = datetime.now(UTC)
+    if now > certificate.not_valid_after_utc:
+        ended = certificate.not_valid_after_utc.isoformat(" ", "seconds")
+        raise OperatorError(f"the certificate {path} expired at {ended}", _RENEW)
+    if now < certificate.not_valid_before_utc:
+        begins = certificate.not_valid_before_utc.isoformat(" ", "seconds")
+        raise OperatorError(f"the certificate {path} is not valid before {begins}", _RENEW)

@@ -1,0 +1,9 @@
+"""Requests of the service to other servers, guarded against addresses inside its network.
+
+`fetch`, `post` and `guard` import aiohttp, which a service without outside issuers and without
+subscriptions does not need.
+"""
+
+from comptoir.outgoing.documents import Document, Fetch, OutgoingError, Post, PostForm, Sent
+
+__all__ = ["Document", "Fetch", "OutgoingError", "Post", "PostForm", "Sent"]

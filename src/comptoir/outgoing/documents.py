@@ -1,0 +1,34 @@
+"""What a request returns, and how it fails."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A response's body, and its `Cache-Control`, empty without one."""
+
+    content: bytes
+    cache_control: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The status of an answer, and the start of its body."""
+
+    status: int
+    body: bytes
+
+
+class OutgoingError(Exception):
+    """Why a request was not sent, or has no usable response: a sentence without its full stop."""
+
+
+Post = Callable[[str, bytes, float], Awaitable[Sent]]
+"""Sends a body to a URL and returns the answer within some seconds, or raises `OutgoingError`."""
+
+PostForm = Callable[[str, Mapping[str, str], str], Awaitable[Sent]]
+"""Sends a form to a URL with an `Authorization`, blank for none, or raises `OutgoingError`."""
+
+Fetch = Callable[[str], Awaitable[Document]]
+"""Returns the document at a URL, or raises `OutgoingError`."""

@@ -1,0 +1,80 @@
+"""Related records in the body of a create, which are created together with the record."""
+
+from collections.abc import Callable, Iterator, Set
+
+from msgspec.structs import replace
+
+from comptoir.auth import Right, Rights
+from comptoir.edm.model import EntitySet, Model
+from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.jsonvalue import Json, json_type
+from comptoir.plan.rights import check_right
+from comptoir.plan.write import CreatePlan, RelatedPlan
+from comptoir.refusals import limit_exceeded, method_not_allowed
+from comptoir.request.payload import without_annotations
+
+MOST_RELATED = 1_000
+"""The most related records of a body."""
+
+Plan = Callable[[EntitySet, dict[str, Json], Set[str]], CreatePlan]
+"""Plans the create of a related record, which gets the named values from its relation."""
+
+
+def take_related(
+    model: Model, entity_set: EntitySet, sent: dict[str, Json], rights: Rights | None, plan: Plan
+) -> tuple[RelatedPlan, ...]:
+    """Take the related records out of the body of a create.
+
+    Only the records of collections, on one level. Raises `Refusal`: 403 without the right to create
+    them, 405 for a set that is read-only, 400 for too many of them or another value than an array
+    of objects.
+    """
+    names = [each.name for each in entity_set.type.navigation if each.collection]
+    # before the first is planned: a long body may have millions
+    if sum(_count(sent.get(each)) for each in names) > MOST_RELATED:
+        raise limit_exceeded(
+            "The body",
+            MOST_RELATED,
+            "related records",
+            "Create the others in their own entity set.",
+            error=BAD_REQUEST,
+        )
+    return tuple(_related(model, entity_set, sent, rights, plan))
+
+
+def _count(sent: Json) -> int:
+    return len(sent) if isinstance(sent, list) else 0
+
+
+def _related(
+    model: Model, entity_set: EntitySet, sent: dict[str, Json], rights: Rights | None, plan: Plan
+) -> Iterator[RelatedPlan]:
+    for navigation in entity_set.type.navigation:
+        name = navigation.name
+        if name not in sent or not navigation.collection:
+            continue
+        target = model.by_name[navigation.target]
+        if rights is not None:
+            check_right(target, Right.INSERT, rights)
+        if target.read_only:
+            raise method_not_allowed("POST", target.name, "HEAD, GET")
+        own, other = navigation.on
+        given = {other, *navigation.only}
+        for each in _objects(name, sent.pop(name)):
+            values = {key: value for key, value in each.items() if key not in given}
+            child = plan(target, values, given)
+            body = replace(child.body, values={**child.body.values, **navigation.only})
+            yield RelatedPlan(own, other, replace(child, body=body))
+
+
+def _objects(name: str, sent: Json) -> Iterator[dict[str, Json]]:
+    listed = sent if isinstance(sent, list) else [sent]
+    for each in listed:
+        if not isinstance(each, dict) or listed is not sent:
+            raise Refusal(
+                BAD_REQUEST,
+                f"{name} must be an array of objects, not {json_type(each)}",
+                "Send an object for each related record.",
+                target=name,
+            )
+        yield without_annotations(each)

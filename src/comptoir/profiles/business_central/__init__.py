@@ -1,0 +1,103 @@
+"""The profile `business-central`: what Business Central does, where that is known.
+
+`profiles.rows` has the source of each difference from `standard`.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+from comptoir.profiles.business_central.companies import OF_COMPANIES
+from comptoir.profiles.business_central.errors import CODES, ERRORS, TRANSLATIONS
+from comptoir.profiles.business_central.queries import queries_of
+from comptoir.profiles.business_central.routes import ROUTES
+from comptoir.profiles.business_central.values import VALUES
+from comptoir.profiles.record import BatchRules, Envelope, Hooks, Profile, Tokens, Writes
+from comptoir.profiles.values import ValueForms
+
+VERSIONS = range(15, 29)
+"""The versions of Business Central that are known: those that have API v2.0."""
+
+CURRENT = VERSIONS[-1]
+"""The version that a service rehearses by default."""
+
+_NAMED = 24
+"""The version from which on enumerations are written by their names."""
+
+_UNDATED = Profile(
+    settings={
+        "page_size": 20_000,
+        # the other product accepts 350 MB, which would be kept in memory here
+        "body_bytes": 64 << 20,
+        "batch_bytes": 64 << 20,
+        "query_bytes": 8_099,
+        "client_rate": "6000/300s",
+        "running_requests": 5,
+        "scan_seconds": 480.0,
+    },
+    envelope=Envelope(
+        places=False,
+        suffix="  CorrelationId:  {id}.",
+        headers={},
+        ids=("request-id", "ms-correlation-x", "x-ms-correlation-request-id"),
+        media="application/json; odata.metadata=minimal",
+        spaced=True,
+        translations=TRANSLATIONS,
+    ),
+    errors=ERRORS,
+    codes=CODES,
+    shows_limits=False,
+    tokens=Tokens(seconds=3_599, numbered=True),
+    writes=Writes(
+        tags={
+            "POST": "ignored",
+            "PATCH": "required",
+            "PUT": "required",
+            "DELETE": "optional",
+        },
+        body_tag=False,
+        if_none_match=False,
+        put_replaces=False,
+        short_by="return-no-content",
+        tag_of_created=False,
+        related=True,
+        computed="unchanged",
+    ),
+    values=VALUES,
+    forms=ValueForms(
+        enumerations="names",
+        instants="short",
+        # the interface shows a single blank
+        captioned=frozenset({"customersExt.blocked"}),
+        tags="base64",
+        seed_shapes=True,
+        of_companies=OF_COMPANIES,
+        namespace="Microsoft.NAV",
+        container="NAV",
+        edit_terms=True,
+    ),
+    queries=queries_of(CURRENT),
+    batches=BatchRules(snapshot=True, json_stops=True, ids=False, change_set=1, merge=True),
+    routes=ROUTES,
+    hooks=Hooks(
+        handshake=5.0,
+        lifetime=3 * 86_400.0,
+        most=200,
+        most_of_client=100,
+        delay=30.0,
+        over=1_000,
+        retries=(60.0, 60.0, 600.0, 6_000.0, 60_000.0),
+        retried=frozenset([408, 429, *range(500, 600)]),
+    ),
+)
+
+
+@cache
+def business_central(version: int) -> Profile:
+    """The profile of one of the `VERSIONS`; always the same object, because dialects are."""
+    headers = {"Comptoir-Profile": f"business-central/{version}"}
+    return replace(
+        _UNDATED,
+        envelope=replace(_UNDATED.envelope, headers=headers),
+        queries=queries_of(version),
+        forms=replace(_UNDATED.forms, enumerations="names" if version >= _NAMED else "captions"),
+    )

@@ -1,0 +1,79 @@
+"""The difference of two profiles, part by part."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from comptoir.profiles.record import (
+    BatchRules,
+    Dialect,
+    Envelope,
+    Hooks,
+    Profile,
+    Queries,
+    Routes,
+    Tokens,
+    Verdict,
+    Writes,
+)
+from comptoir.profiles.values import ShownProperty, TableRule, ValueForms, Values
+
+Section = (
+    Envelope
+    | Writes
+    | Values
+    | ValueForms
+    | Queries
+    | Dialect
+    | BatchRules
+    | Routes
+    | Tokens
+    | Hooks
+)
+Part = (
+    Section
+    | Verdict
+    | TableRule
+    | ShownProperty
+    | Mapping[str, str]
+    | frozenset[str]
+    | frozenset[int]
+    | tuple[str, ...]
+    | tuple[float, ...]
+    | str
+    | float
+    | None
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part in which two profiles differ, by its path; None if one of them lacks it."""
+
+    leaf: str
+    one: Part
+    other: Part
+
+
+def differences(one: Profile, other: Profile) -> Iterator[Difference]:
+    """The parts in which two profiles differ, in the order of the record."""
+    left, right = dict(_leaves(one)), dict(_leaves(other))
+    for leaf in dict.fromkeys([*left, *right]):
+        if left.get(leaf) != right.get(leaf):
+            yield Difference(leaf, left.get(leaf), right.get(leaf))
+
+
+def _leaves(profile: Profile) -> Iterator[tuple[str, Part]]:
+    for section in fields(profile):
+        part = getattr(profile, section.name)
+        yield from _within(section.name, part)
+
+
+def _within(path: str, part: Part) -> Iterator[tuple[str, Part]]:
+    if isinstance(part, Section):
+        for each in fields(part):
+            yield from _within(f"{path}.{each.name}", getattr(part, each.name))
+    elif isinstance(part, Mapping):
+        for name, inner in part.items():
+            yield from _within(f"{path}.{getattr(name, 'name', name)}", inner)
+    else:
+        yield path, part

@@ -1,0 +1,34 @@
+"""A clock that a test can advance: of tokens, of windows of rates, of notifications."""
+
+from comptoir.edm.times import Clock
+from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.refusals import limit_exceeded
+
+MOST_DAYS = 366
+"""The most days by which a clock can be ahead."""
+
+_DAY = 86_400
+
+
+class ShiftedClock:
+    """A clock that is ahead of another one by `shift` seconds."""
+
+    def __init__(self, clock: Clock, shift: float = 0.0) -> None:
+        self._clock = clock
+        self.shift = shift
+
+    def __call__(self) -> float:
+        """The time in seconds."""
+        return self._clock() + self.shift
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on; raises `Refusal` (400) if it would not move, or move back."""
+        if not seconds > 0:
+            problem = f"The clock cannot move by {seconds:g} seconds, only forward"
+            raise Refusal(BAD_REQUEST, problem, "Send a positive duration.", target="advance")
+        if self.shift + seconds > MOST_DAYS * _DAY:
+            remedy = "Reset the clock, or advance it by less."
+            raise limit_exceeded(
+                "The clock", MOST_DAYS, "days ahead", remedy, error=BAD_REQUEST, target="advance"
+            )
+        self.shift += seconds

@@ -1,0 +1,549 @@
+"""The store of what belongs to no company: the clients of the token endpoint, and issuers.
+
+Every change raises the version of the control tables first. The lock of that row gives changes
+their order, and each process notices the new version within a second (`ControlWatch`). The same
+transaction adds what was done to the audit log.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+
+from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
+from comptoir.auth.client_check import MOST_SECRETS
+from comptoir.auth.client_keys import MOST_KEYS
+from comptoir.auth.limits import parse_rate
+from comptoir.auth.records import (
+    Client,
+    ClientKey,
+    ClientState,
+    Issuer,
+    IssuerTerms,
+    Known,
+    Secret,
+)
+from comptoir.auth.roles import Role, Roles
+from comptoir.auth.secret_uses import SecretKey
+from comptoir.auth.tokens import scope_names
+from comptoir.auth.verification import CLOCK_SKEW
+from comptoir.edm.times import instant
+from comptoir.edm.types import Stored
+from comptoir.errors import DATABASE_NOT_READY, KEY_EXISTS, OperatorError, Refusal
+from comptoir.messages import quoted, suggestion
+from comptoir.plan.read import Row
+from comptoir.sql.control import ControlStatements
+from comptoir.sql.prepared import Query, Steps
+from comptoir.store.logins import Logins
+from comptoir.store.names import names_of, stored_names
+from comptoir.store.refusals import database_failed, log_database_error
+from comptoir.store.unit import UnitOfWork
+from comptoir.store.writer import NO_COMPANY, Writer
+
+READ_SECONDS = 5.0
+"""Seconds for a read of the control tables, and for which a client waits for one."""
+
+_UNLIMITED = ""
+"""The stored rate of a client without one; its quota is 0."""
+
+T = TypeVar("T")
+
+
+class ControlStore:
+    """Reads and changes the control tables; all methods raise `Refusal` as reads and writes do."""
+
+    def __init__(
+        self,
+        statements: ControlStatements,
+        fetch: Callable[[Query], Awaitable[list[Row]]],
+        writer: Writer,
+        sets: Sequence[str],
+    ) -> None:
+        """`sets` are the names of the entity sets to which roles give rights."""
+        self._statements = statements
+        self._fetch = fetch
+        self._writer = writer
+        self._sets = sets
+        self.logins = Logins(statements, fetch, writer, self._record)
+        """The logins to the console."""
+
+    async def version(self) -> int:
+        """The version of the control tables."""
+        return _number(await self._fetch(self._statements.version.query()))
+
+    async def load(self) -> Known:
+        """All that is known, in the version that is read first or a later one.
+
+        Rows that this release cannot read are a fault of the database (503).
+        """
+        try:
+            return await self._load()
+        except (ValueError, OperatorError) as fault:
+            log_database_error(f"the control tables cannot be read: {fault}")
+            raise database_failed(
+                DATABASE_NOT_READY,
+                "The clients in the database cannot be read by this release",
+                "Ask the operator to fix this.",
+                5,
+            ) from fault
+
+    async def _load(self) -> Known:
+        version = await self.version()
+        secrets: dict[str, list[Secret]] = {}
+        for client_id, secret_id, digest, hint, _, expires_at, used_at in await self._fetch(
+            self._statements.client_secrets.query()
+        ):
+            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at), int(used_at))
+            secrets.setdefault(str(client_id), []).append(secret)
+        keys: dict[str, list[ClientKey]] = {}
+        for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self._fetch(
+            self._statements.client_keys.query()
+        ):
+            key = ClientKey(str(kid), str(jwk), str(x5t), str(x5t_s256), int(expires_at))
+            keys.setdefault(str(client_id), []).append(key)
+        rows = await self._fetch(self._statements.clients.query())
+        clients = [_client(row, secrets, keys) for row in rows]
+        roles = Roles(await self.roles(), self._sets)
+        issuers = await self.issuers()
+        revoked = await self._fetch(self._statements.revoked.query())
+        return Known(
+            version,
+            {each.id: each for each in clients},
+            roles,
+            frozenset([str(jti) for (jti,) in revoked]),
+            {each.url: each for each in issuers},
+        )
+
+    async def roles(self) -> list[Role]:
+        """All roles by name."""
+        rows = await self._fetch(self._statements.roles.query())
+        return [
+            Role(str(name), msgspec.json.decode(str(document), type=dict[str, str]))
+            for name, document in rows
+        ]
+
+    async def put_roles(self, roles: Sequence[Role], actor: Actor) -> None:
+        """Add roles, or replace those that have the same names."""
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            for each in roles:
+                yield statements.drop_role.query(each.name)
+                document = msgspec.json.encode(each.letters).decode()
+                yield statements.add_role.query(each.name, document)
+
+        acts = [Act(actor, ActName.ROLE_APPLY, each.name, each.listed) for each in roles]
+        await self._change(change, *acts)
+
+    async def remove_role(self, name: str, actor: Actor) -> None:
+        """Remove a role; raises `OperatorError` if it does not exist, or if it is in use."""
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            yield from self._check_roles([name])
+            clients = [_client(row, {}, {}) for row in (yield statements.clients.query())]
+            owner = next((each.name for each in clients if name in (each.roles or ())), None)
+            if owner is not None:
+                raise OperatorError(
+                    f"the client {owner} has the role {name}",
+                    "Give the client other roles with `comptoir client change`.",
+                )
+            for issuer in _issuers((yield statements.issuers.query())):
+                if any(name in names for names in issuer.terms.roles.values()):
+                    raise OperatorError(
+                        f"the issuer {issuer.name} maps a value to the role {name}",
+                        "Remove the issuer, and add it with other roles.",
+                    )
+            yield statements.drop_role.query(name)
+
+        await self._change(change, Act(actor, ActName.ROLE_REMOVE, name))
+
+    async def add_client(self, client: Client, actor: Actor) -> None:
+        """Add a client with its secrets.
+
+        Raises `OperatorError` if its name is taken, or if one of its roles does not exist.
+        """
+        now = instant(datetime.now(UTC))
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            if (yield statements.client_named.query(client.name)):
+                raise OperatorError(
+                    f"the client {quoted(client.name)} already exists", "Choose another name."
+                )
+            yield from self._check_roles(client.roles or ())
+            yield statements.add_client.query(
+                client.id, client.name, *_terms(client), client.state, now, client.not_before
+            )
+            for each in client.secrets:
+                yield statements.add_client_secret.query(
+                    client.id, each.id, each.digest, each.hint, now, each.expires_at, each.used_at
+                )
+
+        detail = " ".join([client.id, *client.listed])
+        await self._change(change, Act(actor, ActName.CLIENT_ADD, client.name, detail))
+
+    async def add_secret(self, name: str, secret: Secret, actor: Actor) -> None:
+        """Add a secret; raises `OperatorError` if the client does not exist or has two secrets."""
+        now, statements = instant(datetime.now(UTC)), self._statements
+
+        def change() -> Steps[None]:
+            client_id = yield from self._id_of(name)
+            if len((yield statements.secret_hints.query(client_id))) >= MOST_SECRETS:
+                raise OperatorError(
+                    f"the client {name} has {MOST_SECRETS} secrets already",
+                    "Remove one with `comptoir client secret remove`.",
+                )
+            yield statements.add_client_secret.query(
+                client_id,
+                secret.id,
+                secret.digest,
+                secret.hint,
+                now,
+                secret.expires_at,
+                secret.used_at,
+            )
+
+        await self._change(change, Act(actor, ActName.SECRET_ADD, name, secret.listed))
+
+    async def remove_secret(self, name: str, hint: str, actor: Actor) -> None:
+        """Remove the secret that begins with `hint`; raises `OperatorError` if there is none."""
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            client_id = yield from self._id_of(name)
+            hints = yield statements.secret_hints.query(client_id)
+            found = [secret_id for secret_id, known in hints if known == hint]
+            if not found:
+                raise OperatorError(
+                    f"the client {name} has no secret that begins with {quoted(hint)}",
+                    "List the clients with `comptoir client list`.",
+                )
+            yield statements.drop_client_secret.query(client_id, found[0])
+
+        await self._change(change, Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…"))
+
+    async def add_key(self, name: str, key: ClientKey, actor: Actor) -> None:
+        """Add a key; raises `OperatorError` if the client does not exist, or cannot have it."""
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            client_id = yield from self._id_of(name)
+            kids = [kid for (kid,) in (yield statements.key_ids.query(client_id))]
+            if key.kid in kids:
+                raise OperatorError(
+                    f"the client {name} has the key {key.kid} already",
+                    "Remove it first to give it another end.",
+                )
+            if len(kids) >= MOST_KEYS:
+                raise OperatorError(
+                    f"the client {name} has {MOST_KEYS} keys already",
+                    "Remove one with `comptoir client key remove`.",
+                )
+            yield statements.add_client_key.query(
+                client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at
+            )
+
+        await self._change(change, Act(actor, ActName.KEY_ADD, name, key.listed))
+
+    async def remove_key(self, name: str, kid: str, actor: Actor) -> None:
+        """Remove a key; raises `OperatorError` if the client does not have it."""
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            client_id = yield from self._id_of(name)
+            kids = yield statements.key_ids.query(client_id)
+            if all(each != kid for (each,) in kids):
+                raise OperatorError(
+                    f"the client {name} does not have the key {quoted(kid)}",
+                    "List the clients with `comptoir client list`.",
+                )
+            yield statements.drop_client_key.query(client_id, kid)
+
+        await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
+
+    async def note_uses(self, uses: Mapping[SecretKey, int]) -> None:
+        """Store when secrets were last used, in epoch seconds.
+
+        It does not raise the version, so services do not read all clients again because of it.
+        """
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            # in one order, so that processes do not wait for each other in a circle
+            for (client_id, secret_id), hour in sorted(uses.items()):
+                yield self._statements.note_use.query(client_id, secret_id, hour)
+
+        await self._writer.submit(NO_COMPANY, work)
+
+    async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
+        """Add a used assertion, until its end in epoch seconds; False if it was used before.
+
+        Also deletes some that have ended. Only the key of the table decides, so that one of several
+        processes succeeds.
+        """
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            # a host whose clock is late may accept it for so long
+            ended = int(time.time()) - CLOCK_SKEW
+            yield self._statements.drop_ended_assertions.query(ended)
+            yield self._statements.add_assertion.query(client_id, jti, expires_at)
+
+        try:
+            await self._writer.submit(NO_COMPANY, work)
+        except Refusal as refusal:
+            if refusal.error is not KEY_EXISTS:
+                raise
+            return False
+        return True
+
+    async def change_client(self, changed: Callable[[Client], Client], act: Act) -> None:
+        """Change the client that is the target of an act.
+
+        `changed` returns the client as it shall be, from one without its secrets and keys. Raises
+        `OperatorError` if there is none with this name, or if one of its new roles does not exist.
+        """
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            former = _client((yield from self._row_of(act.target)), {}, {})
+            client = changed(former)
+            yield from self._check_roles((client.roles or frozenset()) - (former.roles or set()))
+            yield statements.set_client.query(
+                client.id, *_terms(client), client.state, client.not_before
+            )
+
+        await self._change(change, act)
+
+    async def remove_client(self, name: str, actor: Actor) -> None:
+        """Remove a client with its secrets and keys; raises `OperatorError` if there is none."""
+
+        def change() -> Steps[None]:
+            client_id = yield from self._id_of(name)
+            yield self._statements.drop_client_secrets.query(client_id)
+            yield self._statements.drop_client_keys.query(client_id)
+            yield self._statements.drop_client.query(client_id)
+
+        await self._change(change, Act(actor, ActName.CLIENT_REMOVE, name))
+
+    async def revoke(self, jti: str, expires_at: int, party: str, actor: Actor) -> None:
+        """Add a token to those that are revoked, until its end in epoch seconds.
+
+        `party` is whom it was given to.
+        """
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            yield statements.drop_revoked.query(int(time.time()))
+            if not (yield statements.is_revoked.query(jti)):
+                yield statements.add_revoked.query(jti, expires_at)
+
+        await self._change(change, Act(actor, ActName.TOKEN_REVOKE, jti, party))
+
+    async def subscribed(self) -> list[tuple[str, int]]:
+        """The companies that may have subscriptions, and since when in epoch seconds."""
+        rows = await self._fetch(self._statements.subscribed.query())
+        return [(str(company_id), int(since)) for company_id, since in rows]
+
+    async def add_subscribed(self, company_id: str) -> None:
+        """Add a company that is about to have a subscription, from now on."""
+        statements, now = self._statements, int(time.time())
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield statements.lock_version.query()
+            yield statements.drop_subscribed.query(company_id, now)
+            yield statements.add_subscribed.query(company_id, now)
+
+        await self._writer.submit(NO_COMPANY, work)
+
+    async def drop_subscribed(self, company_id: str, until: int) -> None:
+        """Remove a company without subscriptions, unless it was added after a time."""
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield self._statements.drop_subscribed.query(company_id, until)
+
+        await self._writer.submit(NO_COMPANY, work)
+
+    async def rehearsal(self) -> tuple[int, str]:
+        """What the processes of a service with faults share: its version, and the document."""
+        ((version, document),) = await self._fetch(self._statements.rehearsal.query())
+        return int(version), str(document)
+
+    async def change_rehearsal(self, change: Callable[[str], tuple[str, T]]) -> tuple[int, T]:
+        """Change the document, one process after the other.
+
+        `change` returns the new document and a result; raises what it raises. Returns the version
+        of the document, which only another document raises, and the result.
+        """
+
+        def work(_: UnitOfWork) -> Steps[tuple[int, T]]:
+            ((version, document),) = yield self._statements.lock_rehearsal.query()
+            changed, result = change(str(document))
+            if changed == document:
+                return int(version), result
+            yield self._statements.set_rehearsal.query(changed)
+            return int(version) + 1, result
+
+        return await self._writer.submit(NO_COMPANY, work)
+
+    async def record(self, acts: Sequence[Act]) -> None:
+        """Add acts that change nothing to the audit log."""
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield self._statements.lock_version.query()
+            yield from self._record(acts)
+
+        await self._writer.submit(NO_COMPANY, work)
+
+    async def audit(self, since: int, limit: int) -> list[AuditEntry]:
+        """Up to `limit` entries of the audit log after the one with the number `since`."""
+        rows = await self._fetch(self._statements.audited.query(since, limit))
+        return [AuditEntry(int(number), *map(str, rest)) for number, *rest in rows]
+
+    async def last_audited(self) -> int:
+        """The number of the last entry of the audit log, 0 without one."""
+        return _number(await self._fetch(self._statements.last_audited.query()))
+
+    async def issuers(self) -> list[Issuer]:
+        """All outside issuers by name."""
+        return _issuers(await self._fetch(self._statements.issuers.query()))
+
+    async def add_issuer(self, issuer: Issuer, actor: Actor) -> None:
+        """Add an outside issuer.
+
+        Raises `OperatorError` if its name or URL is taken, or if one of its roles does not exist.
+        """
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            for each in _issuers((yield statements.issuers.query())):
+                if each.name == issuer.name or each.url == issuer.url:
+                    raise OperatorError(
+                        f"the issuer {each.name} with the URL {each.url} already exists",
+                        "Remove it first, or choose another name.",
+                    )
+            yield from self._check_roles(
+                [name for names in issuer.terms.roles.values() for name in names]
+            )
+            yield statements.add_issuer.query(issuer.name, issuer.url, _document(issuer.terms))
+
+        detail = " ".join([issuer.url, *issuer.terms.listed])
+        await self._change(change, Act(actor, ActName.ISSUER_ADD, issuer.name, detail))
+
+    async def refresh_issuer(self, name: str, actor: Actor) -> None:
+        """Let each process fetch the keys of an issuer; raises `OperatorError` if there is none."""
+
+        def change() -> Steps[None]:
+            terms = (yield from self._issuer_named(name)).terms
+            refreshed = msgspec.structs.replace(terms, refreshed=terms.refreshed + 1)
+            yield self._statements.set_issuer_document.query(name, _document(refreshed))
+
+        await self._change(change, Act(actor, ActName.ISSUER_REFRESH, name))
+
+    async def remove_issuer(self, name: str, actor: Actor) -> None:
+        """Remove an outside issuer, and end the sessions of its users.
+
+        Raises `OperatorError` if there is none.
+        """
+
+        def change() -> Steps[None]:
+            yield from self._issuer_named(name)
+            yield self._statements.drop_issuer.query(name)
+            begin = f"{name}:"
+            yield self._statements.drop_sessions_from.query(len(begin), begin)
+
+        await self._change(change, Act(actor, ActName.ISSUER_REMOVE, name))
+
+    def _issuer_named(self, name: str) -> Steps[Issuer]:
+        for each in _issuers((yield self._statements.issuers.query())):
+            if each.name == name:
+                return each
+        raise OperatorError(
+            f"the issuer {quoted(name)} does not exist",
+            "List the issuers with `comptoir issuer list`.",
+        )
+
+    def _check_roles(self, names: Iterable[str]) -> Steps[None]:
+        known = {str(name) for name, _ in (yield self._statements.roles.query())}
+        for name in sorted(set(names) - known):
+            raise OperatorError(
+                f"the role {quoted(name)} does not exist",
+                suggestion(name, known) or "Add it to a file and run `comptoir role apply`.",
+            )
+
+    def _id_of(self, name: str) -> Steps[Stored]:
+        return (yield from self._row_of(name))[0]
+
+    def _row_of(self, name: str) -> Steps[Row]:
+        rows = yield self._statements.client_named.query(name)
+        if not rows:
+            raise OperatorError(
+                f"the client {quoted(name)} does not exist",
+                "List the clients with `comptoir client list`.",
+            )
+        return rows[0]
+
+    async def _change(self, change: Callable[[], Steps[None]], *acts: Act) -> None:
+        """Make a change in a transaction of its own, which raises the version and has its acts."""
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield self._statements.raise_version.query()
+            yield from change()
+            yield from self._record(acts)
+
+        await self._writer.submit(NO_COMPANY, work, alone=True)
+
+    def _record(self, acts: Iterable[Act]) -> Steps[None]:
+        """Add acts to the audit log; the transaction has the lock of the row of `control`."""
+        statements = self._statements
+        last = _number((yield statements.last_audited.query()))
+        at = instant(datetime.now(UTC))
+        yield statements.add_audited.many(
+            [(number, at, *each.recorded) for number, each in enumerate(acts, last + 1)]
+        )
+
+
+def _number(rows: Sequence[Row]) -> int:
+    return int(rows[0][0])
+
+
+def _client(
+    row: Row, secrets: Mapping[str, Sequence[Secret]], keys: Mapping[str, Sequence[ClientKey]]
+) -> Client:
+    client_id, name, scopes, roles, companies, rate, quota, state, _, not_before = map(str, row)
+    return Client(
+        client_id,
+        name,
+        frozenset(scope_names(scopes)),
+        names_of(roles),
+        names_of(companies),
+        ClientState(state),
+        tuple(secrets.get(client_id, ())),
+        tuple(keys.get(client_id, ())),
+        None if rate == _UNLIMITED else parse_rate(rate),
+        int(quota) or None,
+        int(not_before),
+    )
+
+
+def _terms(client: Client) -> Sequence[Stored]:
+    """What a client may do as it is stored: scopes, roles, companies, rate and quota."""
+    return (
+        " ".join(sorted(client.scopes)),
+        stored_names(client.roles),
+        stored_names(client.companies),
+        str(client.rate or _UNLIMITED),
+        client.quota or 0,
+    )
+
+
+def _issuers(rows: Iterable[Row]) -> list[Issuer]:
+    return [
+        Issuer(str(name), str(url), msgspec.json.decode(str(document), type=IssuerTerms))
+        for name, url, document in rows
+    ]
+
+
+def _document(terms: IssuerTerms) -> str:
+    return msgspec.json.encode(terms).decode()

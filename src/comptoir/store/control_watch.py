@@ -1,0 +1,153 @@
+"""What a process knows of the control tables, at most a second older than the database."""
+
+import asyncio
+import logging
+from time import monotonic
+
+from comptoir.auth.audit import Actor
+from comptoir.auth.records import Known
+from comptoir.edm.times import Clock
+from comptoir.errors import DATABASE_UNREACHABLE, Refusal
+from comptoir.store.control import READ_SECONDS, ControlStore
+from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.refusals import IS_REPEATED
+
+_log = logging.getLogger(__name__)
+
+PERIOD_SECONDS = 1.0
+"""Seconds between two reads of the version."""
+
+QUICK_SECONDS = 1.0
+"""Seconds after which a failed read shows that the database does not answer."""
+
+STALE_SECONDS = 60.0
+"""Seconds without a successful read after which nothing is known."""
+
+
+class ControlWatch:
+    """Reads the control tables again when their version has changed; a `Registry`.
+
+    Reads follow one after another, and concurrent callers share one that begins after their call.
+    """
+
+    def __init__(self, control: ControlStore, clock: Clock = monotonic) -> None:
+        self._control = control
+        self._clock = clock
+        self._known: Known | None = None
+        self._revoked: frozenset[str] = frozenset()
+        self._read_at = clock()
+        self._is_silent = False
+        self._last: asyncio.Task[Known] | None = None
+        self._queued: asyncio.Task[Known] | None = None
+        self._reads: set[asyncio.Task[Known]] = set()
+        self._polling: asyncio.Task[None] | None = None
+
+    @property
+    def known(self) -> Known | None:
+        """What the last reads returned; None before the first, or if it is stale."""
+        return self._known
+
+    @property
+    def revoked(self) -> frozenset[str]:
+        """The ids (`jti`) of revoked tokens by the last read that succeeded, however old."""
+        return self._revoked
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last read that succeeded, or since the start."""
+        return self._clock() - self._read_at
+
+    async def refresh(self) -> Known:
+        """The current state; raises `Refusal` (503) if the database does not answer in time.
+
+        After a read that failed only after a second, it raises at once until a poll succeeds.
+        """
+        if self._is_silent:
+            raise _unanswered()
+        return await self._read_in_time()
+
+    async def revoke(self, jti: str, expires_at: int, party: str, actor: Actor) -> None:
+        """Revoke a token, which this process then refuses at once, and others within a second."""
+        await self._control.revoke(jti, expires_at, party, actor)
+        await self.refresh()
+
+    async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
+        """Whether a client uses an assertion for the first time, in any process."""
+        return await self._control.use_assertion(client_id, jti, expires_at)
+
+    def start(self) -> None:
+        """Begin to poll; the running event loop must run `stop` at the end."""
+        self._polling = asyncio.create_task(self._poll())
+
+    async def stop(self) -> None:
+        """Cancel the poll and the reads."""
+        if self._polling is not None:
+            await cancel_and_wait(self._polling)
+        for task in list(self._reads):
+            await cancel_and_wait(task)
+
+    async def _read_in_time(self) -> Known:
+        began = self._clock()
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                # others may wait for the same read
+                return await asyncio.shield(self._next_read())
+        except TimeoutError:
+            self._is_silent = True
+            raise _unanswered() from None
+        except Refusal:
+            # each request may ask a database that refuses quickly
+            self._is_silent = self._clock() - began > QUICK_SECONDS
+            raise
+
+    def _next_read(self) -> asyncio.Task[Known]:
+        """The read that has not begun yet."""
+        if self._queued is None:
+            self._queued = self._last = asyncio.create_task(self._read_after(self._last))
+            self._reads.add(self._queued)
+            self._queued.add_done_callback(self._ended)
+        return self._queued
+
+    def _ended(self, task: asyncio.Task[Known]) -> None:
+        self._reads.discard(task)
+        # asyncio would report an exception that no caller waits for
+        if not task.cancelled():
+            task.exception()
+
+    async def _read_after(self, last: asyncio.Task[Known] | None) -> Known:
+        if last is not None:
+            await asyncio.wait((last,))
+        self._queued = None
+        known = self._known
+        if known is None or known.version != await self._control.version():
+            known = await self._control.load()
+        self._known, self._revoked = known, known.revoked
+        self._read_at = self._clock()
+        self._is_silent = False
+        return known
+
+    async def _poll(self) -> None:
+        while True:
+            try:
+                await self._read_in_time()
+            except Refusal:
+                # the first read that fails is logged where it fails
+                if not IS_REPEATED.get():
+                    _log.warning("clients cannot be read from the database")
+                IS_REPEATED.set(True)
+            else:
+                if IS_REPEATED.get():
+                    _log.warning("clients can be read from the database again")
+                IS_REPEATED.set(False)
+            if self.age > STALE_SECONDS:
+                self._known = None
+            await asyncio.sleep(PERIOD_SECONDS)
+
+
+def _unanswered() -> Refusal:
+    return Refusal(
+        DATABASE_UNREACHABLE,
+        "The database did not answer in time",
+        "Send the request again.",
+        headers={"Retry-After": "1"},
+    )

@@ -1,0 +1,178 @@
+"""Fair shares of what reads wait for: parties take turns, and none gets more than its share.
+
+A party is the principal of a request, or a command. However many reads one of them sends, the reads
+of the others wait for few of these.
+"""
+
+import asyncio
+from collections import deque
+from contextvars import ContextVar
+from dataclasses import dataclass
+from math import ceil
+from statistics import fmean
+from time import monotonic
+
+from comptoir.errors import DATABASE_BUSY, Refusal
+
+PARTY: ContextVar[str] = ContextVar("PARTY", default="")
+"""The party of the current request; its tasks inherit it."""
+
+RECENT = 20
+"""The last reads whose mean time estimates that of the next ones."""
+
+
+def half(number: int) -> int:
+    """The share of one party: half, rounded up."""
+    return (number + 1) // 2
+
+
+class Turns:
+    """Permits, of which one party holds at most `most_of_one`; parties take turns to wait."""
+
+    def __init__(self, permits: int, most_of_one: int) -> None:
+        self._free = permits
+        self._most_of_one = most_of_one
+        self._held: dict[str, int] = {}
+        # in the order of the parties' turns
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @property
+    def held(self) -> int:
+        """The permits that are held, by all parties."""
+        return sum(self._held.values())
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the current party gets a permit at once."""
+        return self._free > 0 and self._held.get(PARTY.get(), 0) < self._most_of_one
+
+    async def acquire(self) -> str:
+        """Wait for a permit; returns the party that must release it."""
+        party = PARTY.get()
+        if self.is_free:
+            self._grant(party)
+            return party
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(party, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._leave(party, turn)
+            else:
+                self.release(party)
+            raise
+        return party
+
+    def release(self, party: str) -> None:
+        """Return a permit, and pass it to the next party that may have it."""
+        self._free += 1
+        left = self._held.pop(party) - 1
+        if left:
+            self._held[party] = left
+        for each in [*self._waiting]:
+            if self._held.get(each, 0) < self._most_of_one:
+                turns = self._waiting.pop(each)
+                while turns and turns[0].done():
+                    turns.popleft()
+                if turns:
+                    self._grant(each)
+                    turns.popleft().set_result(None)
+                    if turns:
+                        self._waiting[each] = turns
+                    return
+
+    def _grant(self, party: str) -> None:
+        self._free -= 1
+        self._held[party] = self._held.get(party, 0) + 1
+
+    def _leave(self, party: str, turn: asyncio.Future[None]) -> None:
+        turns = self._waiting.get(party)
+        if turns and turn in turns:
+            turns.remove(turn)
+            if not turns:
+                del self._waiting[party]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many long reads run and wait, and how many may run at once."""
+
+    running: int
+    waiting: int
+    permits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """A permit of a queue, held since an instant of the monotonic clock."""
+
+    party: str
+    since: float
+
+
+class FairQueue:
+    """Permits for long reads, of which `most` may wait or run; a party may have half of both.
+
+    A read takes up to `seconds`.
+    """
+
+    def __init__(self, permits: int, most: int, seconds: float) -> None:
+        self._permits = permits
+        self._most = most
+        self._seconds = seconds
+        self._turns = Turns(permits, half(permits))
+        self._reads: dict[str, int] = {}
+        self._recent: deque[float] = deque(maxlen=RECENT)
+
+    @property
+    def load(self) -> Load:
+        """The reads that run and wait now."""
+        running = self._turns.held
+        return Load(running, sum(self._reads.values()) - running, self._permits)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the current party gets a permit at once."""
+        return self._turns.is_free
+
+    async def enter(self) -> Permit:
+        """Wait for a permit, which the caller gives back by `leave`.
+
+        Raises `Refusal` (503) if too many reads wait or run, of the party or of all.
+        """
+        party = PARTY.get()
+        own, total = self._reads.get(party, 0), sum(self._reads.values())
+        if total >= self._most:
+            raise self._busy(f"{total} long reads", total, self._permits)
+        if own >= half(self._most):
+            raise self._busy(f"{own} long reads of the client", own, half(self._permits))
+        self._reads[party] = own + 1
+        try:
+            await self._turns.acquire()
+        except asyncio.CancelledError:
+            self._forget(party)
+            raise
+        return Permit(party, monotonic())
+
+    def leave(self, permit: Permit) -> None:
+        """Give a permit back."""
+        self._recent.append(monotonic() - permit.since)
+        self._forget(permit.party)
+        self._turns.release(permit.party)
+
+    def _forget(self, party: str) -> None:
+        left = self._reads.pop(party) - 1
+        if left:
+            self._reads[party] = left
+
+    def _busy(self, reads: str, ahead: int, permits: int) -> Refusal:
+        # no read outlasts its seconds, so there is room after them
+        each = fmean(self._recent) if self._recent else self._seconds
+        seconds = max(1, ceil(min(ahead * each / permits, self._seconds)))
+        return Refusal(
+            DATABASE_BUSY,
+            f"{reads} are already waiting or running",
+            f"Send the request again after {seconds} seconds.",
+            headers={"Retry-After": f"{seconds}"},
+        )

@@ -1,0 +1,220 @@
+"""The logins to the console in the control tables.
+
+No method raises the version of these tables: a process reads a session with each request.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+import msgspec
+
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.auth.guesses import FREE_FAILURES, WINDOW_SECONDS, network_of
+from comptoir.auth.logins import (
+    CODE_SECONDS,
+    MOST_GUESSES,
+    ConsoleRole,
+    Login,
+    Session,
+    SessionTerms,
+    digest_of,
+)
+from comptoir.auth.records import Issuer, IssuerTerms
+from comptoir.auth.verification import CLOCK_SKEW
+from comptoir.edm.types import Stored
+from comptoir.errors import TOO_MANY_REQUESTS, Refusal
+from comptoir.plan.read import Row
+from comptoir.sql.control import ControlStatements
+from comptoir.sql.prepared import Query, Steps
+from comptoir.store.names import names_of, stored_names
+from comptoir.store.unit import UnitOfWork
+from comptoir.store.writer import NO_COMPANY, Writer
+
+_WINDOW = int(WINDOW_SECONDS)
+
+
+class Logins:
+    """Adds codes, and begins and ends sessions; all methods raise `Refusal` as writes do."""
+
+    def __init__(
+        self,
+        statements: ControlStatements,
+        fetch: Callable[[Query], Awaitable[list[Row]]],
+        writer: Writer,
+        record: Callable[[Iterable[Act]], Steps[None]],
+    ) -> None:
+        """`record` adds acts to the audit log, in a transaction that has locked the version."""
+        self._statements = statements
+        self._fetch = fetch
+        self._writer = writer
+        self._record = record
+
+    async def add_code(self, code: str, login: Login, now: int, actor: Actor) -> None:
+        """Add a code with which a login can begin until it ends."""
+        statements = self._statements
+
+        def change() -> Steps[None]:
+            yield statements.drop_ended_codes.query(now)
+            yield statements.add_code.query(
+                digest_of(code),
+                login.subject,
+                login.role,
+                stored_names(login.companies),
+                now + CODE_SECONDS,
+                0,
+            )
+
+        await self._act(change, Act(actor, ActName.CONSOLE_CODE, login.subject, login.listed))
+
+    async def begin(
+        self, code: str, secret: str, terms: SessionTerms, now: int, actor: Actor
+    ) -> Session | None:
+        """Begin a session with the secret; None if the code is wrong, used or has ended.
+
+        The lock of the version lets only one of several requests use a code, and counts the wrong
+        codes of all processes. Raises `Refusal` (429) after too many from the actor's address.
+        """
+        statements, network = self._statements, network_of(actor.address)
+        guesses = statements.guesses.query(network, now - _WINDOW)
+        # many codes from one address must not keep others from the lock
+        _check(await self._fetch(guesses), now)
+
+        def work(_: UnitOfWork) -> Steps[Session | None]:
+            yield statements.lock_version.query()
+            _check((yield guesses), now)
+            found = yield statements.code.query(digest_of(code))
+            if not found or _is_over(found[0], now):
+                yield from self._note_guess(network, now)
+                return None
+            digest, *login = found[0][:-2]
+            yield statements.use_code.query(digest, now)
+            return (yield from self._begun(login, secret, terms, now, actor))
+
+        return await self._writer.submit(NO_COMPANY, work, alone=True)
+
+    async def begin_once(
+        self,
+        code: str,
+        issuer: Issuer,
+        login: Login,
+        secret: str,
+        terms: SessionTerms,
+        now: int,
+        actor: Actor,
+    ) -> Session | None:
+        """Begin a session of a user of an issuer.
+
+        None if the code of the login was used, or if the issuer was removed or replaced meanwhile.
+        """
+        statements, digest = self._statements, digest_of(code)
+        row = (login.subject, str(login.role), stored_names(login.companies))
+
+        def work(_: UnitOfWork) -> Steps[Session | None]:
+            yield statements.lock_version.query()
+            yield statements.drop_ended_codes.query(now)
+            if (yield statements.code.query(digest)):
+                return None
+            if not _has(issuer, (yield statements.issuers.query())):
+                return None
+            # the clock of the host that has begun the login may be ahead
+            ends_at = now + CODE_SECONDS + CLOCK_SKEW
+            yield statements.add_code.query(digest, *row, ends_at, now)
+            return (yield from self._begun(row, secret, terms, now, actor))
+
+        return await self._writer.submit(NO_COMPANY, work, alone=True)
+
+    def _begun(
+        self, login: Sequence[Stored], secret: str, terms: SessionTerms, now: int, actor: Actor
+    ) -> Steps[Session]:
+        """Begin a session of a user; `login` has the subject, the role and the companies."""
+        statements = self._statements
+        yield statements.drop_ended_sessions.query(now, now - terms.idle_seconds)
+        row = (digest_of(secret), *login, now, now, now + terms.session_seconds)
+        yield statements.add_session.query(*row)
+        session = _session(row)
+        subject, detail = session.login.subject, session.login.listed
+        by = Actor(session.login.by, actor.address, actor.request)
+        yield from self._record([Act(by, ActName.CONSOLE_LOGIN, subject, detail)])
+        return session
+
+    def _note_guess(self, network: str, now: int) -> Steps[None]:
+        """Add a wrong code, and delete those that no longer count; the version must be locked."""
+        statements = self._statements
+        ((last,),) = yield statements.last_guess.query()
+        number = int(last) + 1
+        yield statements.drop_guesses.query(number - MOST_GUESSES, now - _WINDOW)
+        yield statements.add_guess.query(number, network, now)
+
+    async def session(self, secret: str) -> Session | None:
+        """The session with this secret, whether or not it has ended; None if there is none."""
+        rows = await self._fetch(self._statements.session.query(digest_of(secret)))
+        return _session(rows[0]) if rows else None
+
+    async def sessions(self, limit: int) -> list[Session]:
+        """The sessions by their last use, the latest first."""
+        return [_session(row) for row in await self._fetch(self._statements.sessions.query(limit))]
+
+    async def note_seen(self, session: Session, now: int) -> None:
+        """Note that a session is in use."""
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield self._statements.note_seen.query(session.digest, now)
+
+        await self._writer.submit(NO_COMPANY, work)
+
+    async def end(self, session: Session, actor: Actor) -> None:
+        """End a session."""
+
+        def change() -> Steps[None]:
+            yield self._statements.drop_session.query(session.digest)
+
+        await self._act(change, Act(actor, ActName.CONSOLE_LOGOUT, session.login.subject))
+
+    async def end_all(self, subject: str, actor: Actor) -> None:
+        """End all sessions of a subject, and make its codes invalid."""
+
+        def change() -> Steps[None]:
+            yield self._statements.drop_codes_of.query(subject)
+            yield self._statements.drop_sessions_of.query(subject)
+
+        await self._act(change, Act(actor, ActName.CONSOLE_END, subject))
+
+    async def _act(self, change: Callable[[], Steps[None]], act: Act) -> None:
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield self._statements.lock_version.query()
+            yield from change()
+            yield from self._record([act])
+
+        await self._writer.submit(NO_COMPANY, work, alone=True)
+
+
+def _check(guesses: Sequence[Row], now: int) -> None:
+    """Raise `Refusal` (429) if there were too many wrong codes, given the times of the last."""
+    if len(guesses) >= FREE_FAILURES:
+        ((at,), *_) = guesses
+        raise Refusal(
+            TOO_MANY_REQUESTS,
+            "Too many wrong codes came from this address",
+            "Wait for the seconds in Retry-After, and open a new link.",
+            headers={"Retry-After": str(int(at) + _WINDOW - now)},
+        )
+
+
+def _is_over(code: Row, now: int) -> bool:
+    """Whether a code was used or has ended."""
+    *_, expires_at, used_at = code
+    return int(used_at) > 0 or int(expires_at) <= now
+
+
+def _has(issuer: Issuer, rows: Iterable[Row]) -> bool:
+    """Whether an issuer is stored as it is known; new keys change nothing for its users."""
+    for name, url, document in rows:
+        if (name, url) == (issuer.name, issuer.url):
+            terms = msgspec.json.decode(str(document), type=IssuerTerms)
+            return issuer.terms == msgspec.structs.replace(terms, refreshed=issuer.terms.refreshed)
+    return False
+
+
+def _session(row: Row) -> Session:
+    digest, subject, role, companies, created_at, seen_at, expires_at = row
+    login = Login(str(subject), ConsoleRole(str(role)), names_of(str(companies)))
+    return Session(str(digest), login, int(created_at), int(seen_at), int(expires_at))

@@ -1,0 +1,89 @@
+"""The page `/`: HTML for browsers, JSON for everybody else, under each profile."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from comptoir.profiles import PROFILES
+from support.client import Client
+from support.databases import ON_SQLITE, FreshDatabase
+from support.service import Service
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+
+@pytest.fixture(scope="module", params=sorted(PROFILES))
+def each(
+    request: pytest.FixtureRequest,
+    fresh_database: FreshDatabase,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Service]:
+    """A service under each profile."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with Service(fresh_database, folder, profile=request.param) as service:
+        yield service
+
+
+@ON_SQLITE
+def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
+    front = each.origin.get("", headers={"Accept": BROWSER})
+    assert front.status_code == 200
+    assert front.headers["content-type"] == "text/html; charset=utf-8"
+    assert front.text.count("<h1>") == 1
+    links = re.findall(r'href="([^"]+)"', front.text)
+    assert links == ["data:,", "front.css", "console", "docs", "api", "api/$metadata"]
+    assert each.origin.get("front.css").headers["content-type"] == "text/css; charset=utf-8"
+    assert each.origin.get("docs").status_code == 200
+    for path in ("api", "api/$metadata"):
+        assert each.origin.get(path).status_code == 401
+        assert each.origin.using(each.tokens.issue()).get(path).status_code == 200
+
+
+@ON_SQLITE
+def test_the_page_runs_nothing_and_loads_nothing_from_elsewhere(each: Service) -> None:
+    front = each.origin.get("", headers={"Accept": BROWSER})
+    assert front.headers["content-security-policy"] == (
+        "default-src 'none'; style-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert front.headers["vary"] == "Accept"
+    assert "<script" not in front.text
+    assert "style=" not in front.text
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "accept", [None, "*/*", "application/json", "text/plain", "text/html;q=0.5, application/json"]
+)
+def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
+    front = each.origin.get("", headers={} if accept is None else {"Accept": accept})
+    base_url = each.settings.base_url
+    assert front.headers["content-type"] == "application/json"
+    assert front.json() == {
+        "name": "Comptoir",
+        "about": "An OData v4 API for business records, in the style of the Business Central API.",
+        "console": each.settings.console_url,
+        "documentation": each.settings.docs_url,
+        "api": base_url,
+        "metadata": f"{base_url}/$metadata",
+    }
+
+
+@ON_SQLITE
+def test_the_addresses_that_clients_see_are_linked(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("public")
+    public = 'https://erp.example.com/a"b/api'
+    with Service(fresh_database, folder, public_url=public) as service:
+        proxied = Client(service, "https://erp.example.com/", "")
+        front = proxied.get("", headers={"Accept": BROWSER})
+    assert 'href="https://erp.example.com/a&quot;b/api"' in front.text
+    # it is not served where others could read its cookies
+    assert "console" not in front.text
+
+
+def test_only_get_and_head_are_allowed(service: Service) -> None:
+    assert service.origin.request("HEAD", "").status_code == 200
+    assert service.origin.post("", {}).status_code == 405

@@ -1,0 +1,349 @@
+"""The JSON that is stored with a record is sent as long as it has the record's current values."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import pytest
+
+from comptoir.edm.record_json import LONGEST_JSON
+from comptoir.store.event_loop import JSON_SLICE
+from comptoir.store.postgres import reader as postgres_reader
+from comptoir.store.sqlite import reader as sqlite_reader
+from support.batches import documents
+from support.client import Page, Record, encoded, page, record, tag_of
+from support.companies import Company
+from support.databases import run_sql
+from support.mirror import Mirror
+from support.samples import PATHS
+from support.service import Service
+from support.specimen import SPECIMEN
+from support.statements import traced
+
+SPECIMENS = "specimensExt"
+COUNT = JSON_SLICE * 2 + 3
+LATER = 1_000_000
+"""Added to a version by the writes of an earlier release."""
+
+ODD_TEXTS = (
+    '"quoted"',
+    "back\\slash",
+    "Zoë 北京 😀",
+    "tab\there",
+    "o'clock",
+    "",
+    "</script>\u2028",
+)
+FULL = {"Accept": "application/json;odata.metadata=full"}
+
+Places = Sequence[int]
+
+
+def key(place: int) -> str:
+    return f"{place:08x}-0000-4000-8000-000000000000"
+
+
+def address(place: int) -> str:
+    return f"{SPECIMENS}({key(place)})"
+
+
+def specimen(place: int) -> Record:
+    """A specimen that is the `place`th of its company in the order of the keys."""
+    return {
+        "id": key(place),
+        "code": f"C{place * 7919 % 10_007:05}",
+        "series": f"S{place % 5}",
+        "rank": place + 1,
+        "text": f"{ODD_TEXTS[place % len(ODD_TEXTS)]}{place % 3}",
+        "mirrored": "",
+        "amount": f"{place % 7 - 3}.{place % 4}",
+        "rate": f"{place % 10}.00001",
+        "active": place % 2 == 0,
+        "reference": key(place % 11),
+        "day": f"2024-02-{place % 29 + 1:02}",
+        "moment": f"2024-02-29T12:{place % 60:02}:00.{place % 10:03}Z",
+        "content": "SGVsbG8=" if place % 2 else "",
+    }
+
+
+def load(company: Company, places: Places) -> Company:
+    rows = [specimen(place) for place in places]
+    amounts = [{**row, "amount": float(row["amount"]), "rate": float(row["rate"])} for row in rows]
+    company.load(SPECIMENS, *amounts)
+    return company
+
+
+def run(company: Company, statement: str, places: Places) -> None:
+    """Run an update of specimens, `{set}` being its changes."""
+    keys = ", ".join(f"'{key(place)}'" for place in places)
+    run_sql(
+        company.admin.settings.database,
+        f'UPDATE "{SPECIMENS}" SET {statement} WHERE company_id = :company AND id IN ({keys})',
+        company=company.id,
+    )
+
+
+def without(company: Company, places: Places) -> None:
+    """As an earlier release inserts records."""
+    run(
+        company,
+        "record_json = NULL, json_version = NULL, json_layout = NULL, mirrored = 'inserted'",
+        places,
+    )
+
+
+def of_another_version(company: Company, places: Places) -> None:
+    """As an earlier release updates records."""
+    changes = (
+        f"mirrored = 'updated', active = 1 - active, record_version = record_version + {LATER}"
+    )
+    run(company, changes, places)
+
+
+def of_another_layout(company: Company, places: Places) -> None:
+    """As a release with other properties writes records."""
+    run(company, "mirrored = 'other', json_layout = json_layout + 1", places)
+
+
+def too_long(company: Company, places: Places) -> None:
+    """Records whose JSON exceeds the limit."""
+    for place in places:
+        changed = company.patch(address(place), {"content": "QUJD" * 1_000}, "*")
+        assert len(changed.content) > LONGEST_JSON
+
+
+Change = Callable[[Company, Places], None]
+OUTDATED: Sequence[Change] = (without, of_another_version, of_another_layout)
+
+
+def read(company: Company, query: str = "", size: int = 1_000) -> Iterator[list[Record]]:
+    """The pages of specimens in the default format, without the context."""
+    prefer = {"Prefer": f"odata.maxpagesize={size}"}
+    found = page(company.get(SPECIMENS, query, prefer))
+    while True:
+        yield found.value
+        if found.next_link is None:
+            return
+        assert len(found.value) == size
+        found = page(company.follow(found.next_link, prefer))
+
+
+def of_columns(company: Company, query: str = "") -> list[Record]:
+    """The records of a query by their columns, from a format that is not stored."""
+    found: Page | None = page(company.get(SPECIMENS, query, FULL))
+    records: list[Record] = []
+    while found is not None:
+        records += found.value
+        link = found.next_link
+        found = None if link is None else page(company.follow(link, FULL))
+    return [plain(each) for each in records]
+
+
+def plain(found: Record) -> Record:
+    """The properties of a record and its ETag."""
+    return {name: found[name] for name in found if "@" not in name or name == "@odata.etag"}
+
+
+@pytest.fixture(scope="module")
+def series(specimen_service: Service) -> Company:
+    """Many specimens, which tests must not change."""
+    company = load(specimen_service.new_company(), range(1_001))
+    company.catch_up(SPECIMENS)
+    return company
+
+
+@pytest.fixture
+def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep slow statements of a busy machine on the connections that are traced."""
+    monkeypatch.setattr(postgres_reader, "SLOW_SECONDS", 60.0)
+    monkeypatch.setattr(sqlite_reader, "SECONDS", 60.0)
+    monkeypatch.setattr(sqlite_reader, "BUDGET", 1_000_000)
+    monkeypatch.setattr(sqlite_reader, "SLOW", 1_000_000)
+
+
+@pytest.mark.usefixtures("never_slow")
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        address(3),
+        f"{SPECIMENS}?$top=600",
+        f"{SPECIMENS}?$orderby=rate desc&$count=true",
+        f"{SPECIMENS}?$filter=active&$orderby=day&$skip=5",
+    ],
+)
+def test_a_response_in_the_default_format_reads_only_the_json(
+    request_of: str, series: Company
+) -> None:
+    path, _, query = request_of.partition("?")
+    series.get(path, query)
+
+    with traced() as statements:
+        answer = series.get(path, query)
+
+    assert answer.status_code == 200, answer.text
+    assert [each for each in statements if "record_json" in each]
+    assert not [each for each in statements if "reference" in each]
+
+
+@pytest.mark.parametrize("size", [1, 25, 255, 256, 257, 511, 512, 513, 1_000, 1_001])
+def test_pages_of_any_size_have_every_record_once(size: int, series: Company) -> None:
+    expected = range(1_001)
+    if size == 1:
+        expected = range(1_001)[-30:]
+    query = "" if size > 1 else encoded({"$filter": f"rank gt {1_001 - 30}"})
+
+    pages = list(read(series, query, size))
+
+    assert [str(each["id"]) for found in pages for each in found] == [
+        key(place) for place in expected
+    ]
+    assert [plain(each) for found in pages for each in found] == of_columns(series, query)
+
+
+@pytest.mark.parametrize("descending", ["", " desc"])
+@pytest.mark.parametrize("name", [name for name in SPECIMEN.by_name if name != "content"])
+def test_a_page_continues_after_a_value_of_any_type(
+    name: str, descending: str, series: Company
+) -> None:
+    query = encoded({"$orderby": f"{name}{descending}"})
+
+    found = [plain(each) for records in read(series, query, 97) for each in records]
+
+    assert found == of_columns(series, query)
+    assert len(found) == 1_001
+
+
+@pytest.mark.parametrize(
+    "place", [0, 1, 24, 25, JSON_SLICE - 1, JSON_SLICE, JSON_SLICE + 1, COUNT - 1]
+)
+@pytest.mark.parametrize("change", [*OUTDATED, too_long])
+def test_a_page_has_the_current_values_of_each_record(
+    change: Change, place: int, specimens: Company
+) -> None:
+    load(specimens, range(COUNT))
+    change(specimens, [place])
+
+    for size in (JSON_SLICE, JSON_SLICE + 1, 1_000):
+        found = [plain(each) for records in read(specimens, "", size) for each in records]
+        assert [each["id"] for each in found] == [key(each) for each in range(COUNT)]
+        assert found == of_columns(specimens)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"$filter": "active"},
+        {"$filter": "contains(mirrored, 'd')", "$orderby": "amount desc,text"},
+        {"$orderby": "text desc"},
+        {"$orderby": "mirrored,moment"},
+        {"$skip": 255},
+        {"$skip": 26, "$top": 3},
+        {"$top": 30, "$count": "true"},
+        {"$filter": "rank gt 30", "$top": 60},
+        {"$search": "北京", "$top": 40},
+        {"$search": "updated OR inserted OR other"},
+    ],
+    ids=encoded,
+)
+@pytest.mark.parametrize("change", OUTDATED)
+def test_any_query_returns_the_current_values(
+    change: Change, query: dict[str, str | int], specimens: Company
+) -> None:
+    load(specimens, range(300))
+    change(specimens, [*range(27, 300, 29)])
+
+    found = [plain(each) for records in read(specimens, encoded(query), 10) for each in records]
+
+    assert found == of_columns(specimens, encoded(query))
+    whole = [plain(each) for records in read(specimens, encoded(query)) for each in records]
+    assert found == whole
+
+
+@pytest.mark.parametrize("change", [*OUTDATED, too_long])
+def test_a_read_by_key_has_the_current_values(change: Change, specimens: Company) -> None:
+    load(specimens, range(3))
+    before = tag_of(specimens.get(address(1)))
+    change(specimens, [1])
+
+    answer = specimens.get(address(1))
+
+    read_by_columns = specimens.get(address(1), headers=FULL)
+    assert plain(record(answer)) == plain(record(read_by_columns))
+    tag = tag_of(answer)
+    assert tag == tag_of(read_by_columns) == record(answer)["@odata.etag"]
+    assert (tag == before) == (change in (without, of_another_layout))
+    assert specimens.get(address(1), headers={"If-None-Match": tag}).status_code == 304
+    if tag != before:
+        assert specimens.get(address(1), headers={"If-None-Match": before}).status_code == 200
+    head = specimens.request("HEAD", address(1))
+    assert (tag_of(head), head.content) == (tag, b"")
+    assert head.headers["content-length"] == str(len(answer.content))
+
+
+@pytest.mark.parametrize("change", OUTDATED)
+def test_a_batch_and_compressed_responses_have_the_current_values(
+    change: Change, specimens: Company
+) -> None:
+    load(specimens, range(40))
+    change(specimens, [30])
+    alone = [specimens.get(address(30)), specimens.get(SPECIMENS)]
+
+    batch = documents(
+        specimens,
+        {"id": "0", "method": "GET", "url": address(30)},
+        {"id": "1", "method": "GET", "url": SPECIMENS},
+    )
+
+    assert [bytes(batch[each].body) for each in "01"] == [each.content for each in alone]
+    compressed = specimens.get(SPECIMENS, headers={"Accept-Encoding": "gzip"})
+    assert compressed.headers["content-encoding"] == "gzip"
+    assert compressed.content == alone[1].content
+    assert record(alone[0])["mirrored"] in ("inserted", "updated", "other")
+
+
+@pytest.mark.parametrize("change", OUTDATED)
+def test_a_write_stores_the_json_again(change: Change, specimens: Company) -> None:
+    load(specimens, range(3))
+    change(specimens, [1])
+
+    changed = record(specimens.patch(address(1), {"text": 'new "\\ é'}, "*"))
+
+    assert plain(record(specimens.get(address(1)))) == plain(changed)
+    assert current(specimens) == [3]
+
+
+def current(company: Company) -> list[object]:
+    """The number of specimens that have JSON of their version."""
+    statement = (
+        f'SELECT count(record_json) FROM "{SPECIMENS}"'
+        " WHERE company_id = :company AND json_version = record_version"
+    )
+    ((count,),) = run_sql(company.admin.settings.database, statement, company=company.id)
+    return [count]
+
+
+def test_a_client_that_tracks_changes_has_the_current_values(specimens: Company) -> None:
+    load(specimens, range(60))
+    without(specimens, [0, 30])
+    mirror = Mirror(specimens, SPECIMENS)
+    specimens.patch(address(30), {"text": "changed"}, "*")
+
+    mirror.catch_up()
+
+    held = {str(each["id"]): plain(each) for each in mirror.records.values()}
+    assert held == {str(each["id"]): each for each in of_columns(specimens)}
+
+
+@pytest.mark.parametrize("resource", PATHS)
+def test_every_format_has_the_same_properties(resource: str, stocked: Company) -> None:
+    """The default format is stored, and the others are encoded from the columns."""
+    bare = {"Accept": "application/json;odata.metadata=none"}
+    for path in (PATHS[resource], f"{resource}?$top=1"):
+        default, full, none = (one(stocked, path, headers) for headers in ({}, FULL, bare))
+        assert plain(full) == plain(default)
+        assert list(none.items()) == [each for each in default.items() if "@" not in each[0]]
+
+
+def one(company: Company, path: str, headers: Mapping[str, str]) -> Record:
+    """A record, or the only one of a page."""
+    address, _, query = path.partition("?")
+    answer = company.get(address, query, headers)
+    return page(answer).value[0] if query else record(answer)

@@ -1,0 +1,397 @@
+"""The resource of subscriptions: its handshake, what it stores, and who may see it."""
+
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from comptoir.auth import Scope
+from comptoir.auth.audit import ActName
+from support.client import Client
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.receiver import Answer, Receiver, cut, echo_in_bytes, status
+from support.refusals import error_in
+from support.roles import tokens_of_roles
+from support.service import Service
+
+SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)
+STATE = "a secret of the receiver"
+ABSENT = "0" * 48
+DAYS = timedelta(days=3)
+
+
+def with_subscriptions(fresh: FreshDatabase, folder: Path) -> Service:
+    """A service that may reach receivers on the loopback address."""
+    return Service(
+        fresh,
+        folder,
+        profile="business-central",
+        outgoing_allow="127.0.0.0/8",
+        outgoing_http="on",
+    )
+
+
+@pytest.fixture(scope="module")
+def service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    with with_subscriptions(fresh_database, tmp_path_factory.mktemp("subscriptions")) as service:
+        yield service
+
+
+@pytest.fixture
+def company(service: Service) -> Company:
+    return service.new_company()
+
+
+@pytest.fixture
+def root(service: Service, company: Company) -> Client:
+    """A client at the service root, whose token is for the company alone."""
+    token = service.tokens.issue(SCOPES, [company.id], subject=company.id)
+    return service.client.using(token)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver
+
+
+def wanted(receiver: Receiver, company: Company, **changed: object) -> dict[str, object]:
+    """The body of a new subscription."""
+    resource = f"/api/companies({company.id})/contactsExt"
+    sent = {"notificationUrl": receiver.url(), "resource": resource, "clientState": STATE}
+    return {**sent, **changed}
+
+
+def subscribed(response: httpx.Response, status_code: int = 201) -> dict[str, str]:
+    assert response.status_code == status_code, response.text
+    shown: dict[str, str] = response.json()
+    return shown
+
+
+def refused(response: httpx.Response, status_code: int, code: str) -> str:
+    """The message of an error."""
+    assert response.status_code == status_code, response.text
+    error = error_in(response.content)
+    assert error.code == code
+    return error.message
+
+
+def path_of(subscription: dict[str, str]) -> str:
+    return f"subscriptions('{subscription['subscriptionId']}')"
+
+
+def acts(service: Service, subscription: dict[str, str]) -> list[tuple[str, str, str]]:
+    """What the audit log has of a subscription."""
+    entries = service.admin.wait(service.admin.control.audit(0, 10_000))
+    found = [each for each in entries if each.target == subscription["subscriptionId"]]
+    return [(each.act, each.by, each.detail) for each in found]
+
+
+def test_a_subscription_is_added_read_renewed_and_deleted(
+    service: Service, company: Company, root: Client, receiver: Receiver
+) -> None:
+    response = root.post("subscriptions", wanted(receiver, company))
+    assert response.headers["content-type"] == "application/json; odata.metadata=minimal"
+    added = subscribed(response)
+
+    assert "etag" not in response.headers
+    opaque = b64decode(added["@odata.etag"].removeprefix('W/"').removesuffix('"')).decode()
+    assert opaque == "'19;00000000000000000011;00;'", "tags have the form of the profile"
+    assert response.headers["location"] == f"{root.root}/{path_of(added)}"
+    assert added["@odata.context"] == f"{root.root}/$metadata#subscriptions/$entity"
+    assert added["notificationUrl"] == receiver.url()
+    assert added["resource"] == f"api/companies({company.id})/contactsExt"
+    assert added["clientState"] == STATE
+    ends = datetime.fromisoformat(added["expirationDateTime"])
+    assert added["expirationDateTime"][19:] == "Z", "times have the form of the profile"
+    modified = datetime.fromisoformat(added["lastModifiedDateTime"])
+    assert timedelta() <= modified + DAYS - ends < timedelta(seconds=1)
+    assert subscribed(root.get(path_of(added)), 200) == added
+    del added["@odata.context"]
+    assert root.get("subscriptions").json()["value"] == [added]
+
+    other = {"notificationUrl": receiver.url("/other?code=x"), "clientState": None}
+    renewed = subscribed(root.patch(path_of(added), other, added["@odata.etag"]), 200)
+    assert renewed["notificationUrl"] == receiver.url("/other?code=x")
+    assert (renewed["clientState"], renewed["resource"]) == ("", added["resource"])
+    assert renewed["@odata.etag"] != added["@odata.etag"]
+    first, second = receiver.handshakes
+    assert first.startswith("/hook?validationToken=")
+    assert second.startswith("/other?code=x&validationToken=")
+    assert first.partition("=")[2] != second.rpartition("=")[2]
+
+    message = refused(
+        root.delete(path_of(added), added["@odata.etag"]), 409, "Request_EntityChanged"
+    )
+    assert message.startswith("Another user has already changed the record.")
+    assert root.delete(path_of(added), renewed["@odata.etag"]).status_code == 204
+    refused(root.get(path_of(added)), 404, "BadRequest_ResourceNotFound")
+    assert root.get("subscriptions").json()["value"] == []
+    detail = f"api/companies({company.id})/contactsExt to 127.0.0.1"
+    assert acts(service, added) == [
+        (name, company.id, detail)
+        for name in (
+            ActName.SUBSCRIPTION_ADD,
+            ActName.SUBSCRIPTION_RENEW,
+            ActName.SUBSCRIPTION_REMOVE,
+        )
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["{root}/", "/api/v2.0/", "api/beta/", "/", ""])
+def test_a_resource_has_several_forms(
+    prefix: str, company: Company, root: Client, receiver: Receiver
+) -> None:
+    """What it has in front of the company is repeated, without the service's own address."""
+    path = f"companies({company.id})/contactsExt"
+    sent = wanted(receiver, company, resource=prefix.format(root=root.root) + path)
+    added = subscribed(root.post("subscriptions", sent))
+    shown = prefix.strip("/") if prefix in ("/api/v2.0/", "api/beta/") else "api"
+    assert added["resource"] == f"{shown}/{path}"
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        *("https://example.com/api/companies({id})/contactsExt", "contactsExt", "//[", "{id}"),
+        *("companies({id})/nothingExt", "companies({id})", "companies({id})/contactsExt(1)"),
+        *("companies({id})/contactsExt/$count", "companies(1)/contactsExt", "companies"),
+        *("companies({other})/contactsExt", "a b/companies({id})/contactsExt"),
+        *("companies({id})/contactsExt?$filter=city eq 'Berlin'", "a" * 300 + "companies({id})/x"),
+        "companies({id})/filteredItemAttributesExt",
+    ],
+)
+def test_a_resource_that_has_no_notifications(
+    resource: str, service: Service, company: Company, root: Client, receiver: Receiver
+) -> None:
+    other = service.new_company().id
+    sent = wanted(receiver, company, resource=resource.format(id=company.id, other=other))
+    message = refused(root.post("subscriptions", sent), 400, "BadRequest")
+    assert "is not a collection whose changes are tracked" in message
+    assert receiver.handshakes == []
+
+
+def failing_answers(receiver: Receiver) -> dict[str, Answer]:
+    return {
+        "another body": status(200, b"another"),
+        "no body": status(200),
+        "another status": status(202),
+        "a redirect": status(302, Location=receiver.url("/other")),
+        "a failure": status(500),
+        "no answer": cut,
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["another body", "no body", "another status", "a redirect", "a failure", "no answer"]
+)
+def test_a_receiver_that_does_not_shake_hands(
+    name: str, company: Company, root: Client, receiver: Receiver
+) -> None:
+    """Nothing is stored, and a renewal changes nothing."""
+    added = subscribed(root.post("subscriptions", wanted(receiver, company)))
+    receiver.handshake = failing_answers(receiver)[name]
+    for response in (
+        root.post("subscriptions", wanted(receiver, company)),
+        root.patch(path_of(added), {"clientState": "new"}, "*"),
+    ):
+        message = refused(response, 400, "BadRequest")
+        assert message.startswith("The notification URL did not return the validation token: ")
+    del added["@odata.context"]
+    assert root.get("subscriptions").json()["value"] == [added]
+    assert len(receiver.handshakes) == 3
+
+
+def test_a_receiver_answers_byte_by_byte(
+    company: Company, root: Client, receiver: Receiver
+) -> None:
+    receiver.handshake = echo_in_bytes
+    subscribed(root.post("subscriptions", wanted(receiver, company)))
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("ftp://example.com/hook", "does not start with https://"),
+        ("https://user:password@example.com/hook", "contains a user or a password"),
+        ("https://10.0.0.1:8443/hook", "cannot be reached"),
+        ("https://169.254.169.254/latest", "cannot be reached"),
+        ("not a URL", "is not printable ASCII, or is too long"),
+        ("http://127.0.0.1:22/", "has a port below 1024"),
+    ],
+)
+def test_a_receiver_that_may_not_be_reached(
+    url: str, problem: str, company: Company, root: Client, receiver: Receiver
+) -> None:
+    sent = wanted(receiver, company, notificationUrl=url)
+    message = refused(root.post("subscriptions", sent), 400, "BadRequest")
+    assert problem in message or (problem.startswith("is not printable") and "URL" in message)
+    assert root.get("subscriptions").json()["value"] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "problem"),
+    [
+        ({"notificationUrl": None}, "BadRequest_RequiredParamNotProvided", "is required"),
+        ({"resource": ""}, "BadRequest_RequiredParamNotProvided", "is required"),
+        ({"resource": 7}, "BadRequest", "is a number, not a text"),
+        ({"clientState": ["a"]}, "BadRequest", "is an array, not a text"),
+        ({"clientState": "a" * 2_049}, "BadRequest", "exceeds the limit of 2048 characters"),
+        ({"clientState": "a\0"}, "BadRequest", "contains NUL"),
+        ({"secret": "x"}, "BadRequest", "The property 'secret' does not exist"),
+    ],
+)
+def test_a_body_that_is_not_valid(
+    changed: dict[str, object],
+    code: str,
+    problem: str,
+    company: Company,
+    root: Client,
+    receiver: Receiver,
+) -> None:
+    response = root.post("subscriptions", wanted(receiver, company, **changed))
+    assert problem in refused(response, 400, code)
+    assert receiver.handshakes == []
+
+
+def test_read_only_properties_of_a_body_are_ignored(
+    company: Company, root: Client, receiver: Receiver
+) -> None:
+    added = subscribed(root.post("subscriptions", wanted(receiver, company, subscriptionId="x")))
+    renewed = subscribed(root.patch(path_of(added), added, added["@odata.etag"]), 200)
+    assert renewed["subscriptionId"] == added["subscriptionId"] != "x"
+
+
+def test_a_write_needs_the_tag(company: Company, root: Client, receiver: Receiver) -> None:
+    path = path_of(subscribed(root.post("subscriptions", wanted(receiver, company))))
+    for response in (root.patch(path, {}), root.delete(path)):
+        refused(response, 400, "BadRequest_InvalidToken")
+    for response in (root.patch(path, {}, 'W/"7"'), root.delete(path, 'W/"7"')):
+        refused(response, 409, "Request_EntityChanged")
+    other = {"resource": f"companies({company.id})/itemsExt"}
+    message = refused(root.patch(path, other, "*"), 400, "BadRequest")
+    assert message.startswith("The resource of a subscription cannot be changed.")
+    same = {"resource": f"companies({company.id})/contactsExt"}
+    assert root.patch(path, same, "*").status_code == 200
+    assert root.delete(path, "*").status_code == 204
+
+
+def test_methods_and_paths(root: Client) -> None:
+    absent = f"subscriptions('{ABSENT}')"
+    assert root.request("HEAD", "subscriptions").status_code == 200
+    for method, path in (("PATCH", "subscriptions"), ("PUT", absent), ("POST", absent)):
+        refused(root.request(method, path, body={}), 405, "BadRequest_MethodNotAllowed")
+    for path in (absent, "subscriptions('a')", "subscriptions(subscriptionId='a')"):
+        refused(root.get(path), 404, "BadRequest_ResourceNotFound")
+    refused(root.get("subscriptions(other='a')"), 404, "BadRequest_NotFound")
+    refused(root.get("subscriptions/$count"), 404, "BadRequest_ResourceNotFound")
+    refused(root.get("subscriptionsExt"), 404, "BadRequest_ResourceNotFound")
+    refused(root.get("subscriptions", "$filter=a eq 1"), 400, "BadRequest_InvalidRequestUrl")
+    assert root.get("subscriptions", "$format=json").status_code == 200
+
+
+def test_each_client_has_its_own(
+    service: Service, company: Company, root: Client, receiver: Receiver
+) -> None:
+    added = subscribed(root.post("subscriptions", wanted(receiver, company)))
+    foreign = [
+        root.using(service.tokens.issue(SCOPES, [company.id], subject="another")),
+        root.using(service.tokens.issue(SCOPES, [], subject=company.id)),
+    ]
+    for client in foreign:
+        assert client.get("subscriptions").json()["value"] == []
+        for method in ("GET", "PATCH", "DELETE"):
+            response = client.request(method, path_of(added), headers={"If-Match": "*"}, body={})
+            refused(response, 404, "BadRequest_ResourceNotFound")
+
+
+def test_the_scopes_and_rights_of_a_client(
+    service: Service, company: Company, root: Client, receiver: Receiver
+) -> None:
+    for scopes in ((Scope.RECORDS_READ,), (Scope.EVENTS,), (Scope.RECORDS_WRITE,)):
+        client = root.using(service.tokens.issue(scopes))
+        for response in (client.get("subscriptions"), client.post("subscriptions", {})):
+            refused(response, 403, "Authorization_RequestDenied")
+    roles = {"reader": {"contactsExt": "R"}, "writer": {"contactsExt": "IMD", "*": "R"}}
+    tokens = tokens_of_roles(service, roles, frozenset({Scope.RECORDS_READ, Scope.EVENTS}))
+    reader, writer = root.using(tokens["reader"]), root.using(tokens["writer"])
+    subscribed(reader.post("subscriptions", wanted(receiver, company)))
+    response = writer.post("subscriptions", wanted(receiver, company))
+    assert "(TableData 5050 Contact Read: App)" in refused(response, 403, "Internal_ServerError")
+
+
+def test_there_are_up_to_200_subscriptions(
+    fresh_database: FreshDatabase, tmp_path: Path, receiver: Receiver
+) -> None:
+    """In all companies together, half of them of one client; a deleted one makes room."""
+    with with_subscriptions(fresh_database, tmp_path) as service:
+        first, second, third = (
+            service.client.using(service.tokens.issue(SCOPES, subject=each)) for each in "ABC"
+        )
+        one, other = service.new_company(), service.new_company()
+        for client in (first, second):
+            for _ in range(50):
+                for company in (one, other):
+                    last = subscribed(client.post("subscriptions", wanted(receiver, company)))
+            message = refused(
+                client.post("subscriptions", wanted(receiver, one)), 400, "BadRequest"
+            )
+            assert message.startswith("The client has 100 subscriptions already. Delete one")
+        assert len(first.get("subscriptions").json()["value"]) == 100
+        message = refused(third.post("subscriptions", wanted(receiver, one)), 400, "BadRequest")
+        assert message.startswith("The service has 200 subscriptions already. Delete one")
+        assert second.delete(path_of(last), "*").status_code == 204
+        subscribed(third.post("subscriptions", wanted(receiver, one)))
+
+
+def test_a_batch_reaches_the_subscriptions(
+    company: Company, root: Client, receiver: Receiver
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    body = wanted(receiver, company)
+    part = {"id": "1", "method": "POST", "url": "subscriptions", "headers": headers, "body": body}
+    (reply,) = root.post("$batch", {"requests": [part]}).json()["responses"]
+    assert reply["status"] == 201
+
+
+def test_the_standard_profile_has_no_subscriptions(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    with Service(fresh_database, tmp_path) as service:
+        root = service.client.using(service.tokens.issue(SCOPES))
+        for response in (root.get("subscriptions"), root.post("subscriptions", {})):
+            assert response.status_code == 404
+
+
+def test_plain_http_is_refused_unless_the_operator_allows_it(
+    fresh_database: FreshDatabase, tmp_path: Path, receiver: Receiver
+) -> None:
+    with Service(fresh_database, tmp_path, profile="business-central") as service:
+        root = service.client.using(service.tokens.issue(SCOPES))
+        response = root.post("subscriptions", wanted(receiver, service.new_company()))
+        assert "does not start with https://" in refused(response, 400, "BadRequest")
+        assert receiver.handshakes == []
+
+
+@pytest.mark.parametrize("path", ["v2.0/Production/api/v2.0", "BC/api/beta"])
+def test_every_address_of_the_api_has_subscriptions(
+    path: str, service: Service, company: Company, root: Client, receiver: Receiver
+) -> None:
+    """Links and resources have the form that the client has used."""
+    other = replace(root, root=f"{service.origin.root}/{path}")
+    resource = f"companies({company.id})/contactsExt"
+    response = other.post("subscriptions", wanted(receiver, company, resource=resource))
+    added = subscribed(response)
+    assert added["resource"] == f"{path}/{resource}"
+    assert response.headers["location"] == f"{other.root}/{path_of(added)}"
+    assert subscribed(other.get(path_of(added)), 200) == added
+    absolute = wanted(receiver, company, resource=f"{other.root}/{resource}")
+    assert subscribed(root.post("subscriptions", absolute))["resource"] == added["resource"]
+    assert len(root.get("subscriptions").json()["value"]) == 2

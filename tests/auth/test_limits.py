@@ -1,0 +1,173 @@
+"""The limits of a client: what is allowed, when the next request is, and what headers say."""
+
+from collections.abc import Callable
+
+import pytest
+
+from comptoir.auth.limits import Account, Limits, Rate, parse_rate
+from comptoir.errors import TOO_MANY_REQUESTS, OperatorError, Refusal
+
+NOON = 1_700_049_600.0
+"""12:00 UTC of a day."""
+
+
+class SetClock:
+    """A clock that the tests set."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(1_000.3)
+
+
+@pytest.fixture
+def wall() -> SetClock:
+    return SetClock(NOON)
+
+
+def account_with(
+    clock: SetClock,
+    wall: SetClock,
+    rate: str | None = None,
+    quota: int | None = None,
+    at_once: int = 100,
+    workers: int = 1,
+) -> Account:
+    given = None if rate is None else parse_rate(rate)
+    return Account(given, quota, at_once, workers, clock=clock, now=wall)
+
+
+def allowed(account: Account, most: int) -> int:
+    """The number of consecutive requests up to the first refusal."""
+    for count in range(most):
+        try:
+            account.enter()
+        except Refusal:
+            return count
+        finally:
+            account.leave()
+    return most
+
+
+def seconds_of(call: Callable[[], None]) -> int:
+    """The seconds of `Retry-After` in the refusal of a call."""
+    with pytest.raises(Refusal) as caught:
+        call()
+    assert caught.value.error is TOO_MANY_REQUESTS
+    return int(caught.value.headers["Retry-After"])
+
+
+def limit(account: Account) -> str:
+    return dict(account.headers())[b"ratelimit"].decode()
+
+
+def test_a_rate_may_be_used_at_once_and_is_replaced_evenly(clock: SetClock, wall: SetClock) -> None:
+    account = account_with(clock, wall, "6/30s")
+    assert allowed(account, 10) == 6
+
+    clock.now += 5
+    assert allowed(account, 10) == 1
+    clock.now += 14.9
+    assert allowed(account, 10) == 2
+    clock.now += 1_000
+    assert allowed(account, 10) == 6
+
+
+@pytest.mark.parametrize("rate", ["6/30s", "7/1s", "6000/300s", "1/999999s", "3/7s"])
+def test_retry_after_is_the_whole_second_of_the_next_request(
+    rate: str, clock: SetClock, wall: SetClock
+) -> None:
+    account = account_with(clock, wall, rate)
+    most = parse_rate(rate).requests
+    assert allowed(account, most + 1) == most
+
+    for _ in range(20):
+        seconds = seconds_of(lambda: account.take(1))
+        assert limit(account) == f'"client";r=0;t={seconds}'
+        clock.now += seconds - 1
+        if seconds > 1:
+            assert allowed(account, 1) == 0
+        clock.now += 1
+        assert allowed(account, most) >= 1
+        allowed(account, most)
+
+
+def test_a_batch_larger_than_the_rate_needs_all_of_it(clock: SetClock, wall: SetClock) -> None:
+    account = account_with(clock, wall, "6/30s")
+    assert allowed(account, 1) == 1
+    assert seconds_of(lambda: account.take(10)) == 5
+
+    clock.now += 5
+    account.take(10)
+    assert limit(account) == '"client";r=0;t=25'
+    clock.now += 24.9
+    assert allowed(account, 1) == 0
+    clock.now += 0.1
+    assert allowed(account, 2) == 1
+
+
+def test_each_worker_allows_its_share(clock: SetClock, wall: SetClock) -> None:
+    account = account_with(clock, wall, "6/30s", quota=9, at_once=5, workers=3)
+    assert allowed(account, 10) == 2
+    assert dict(account.headers()) == {
+        b"ratelimit-policy": b'"client";q=6;w=30, "records";q=9;qu="comptoir-records";w=86400',
+        b"ratelimit": b'"client";r=0;t=15, "records";r=3;t=43200',
+    }
+    few = account_with(clock, wall, "1/30s", quota=1, at_once=1, workers=3)
+    assert allowed(few, 10) == 1
+
+
+def test_requests_at_once_are_limited(clock: SetClock, wall: SetClock) -> None:
+    """A refused request counts too, until it has its response."""
+    account = account_with(clock, wall, at_once=2)
+    account.enter()
+    account.enter()
+    assert seconds_of(account.enter) == 1
+    account.leave()
+    assert seconds_of(account.enter) == 1
+    account.leave()
+    account.leave()
+    account.enter()
+    assert account.headers() == []
+
+
+def test_a_quota_ends_with_the_day(clock: SetClock, wall: SetClock) -> None:
+    account = account_with(clock, wall, quota=100)
+    account.spend(99)
+    account.check_quota()
+    account.spend(50)
+    assert seconds_of(account.check_quota) == 43_200
+    assert limit(account) == '"records";r=0;t=43200'
+
+    wall.now += 43_199
+    assert seconds_of(account.check_quota) == 1
+    wall.now += 1
+    account.check_quota()
+    assert limit(account) == '"records";r=100;t=86400'
+
+
+def test_a_client_has_one_account() -> None:
+    limits = Limits(at_once=100, workers=1)
+    rate = Rate(2, 60)
+    account = limits.account("1", rate, None)
+    assert allowed(account, 1) == 1
+    assert allowed(limits.account("1", rate, None), 5) == 1
+    assert allowed(limits.account("2", rate, None), 5) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["", "6000", "0/300s", "6000/0s", "6/5", "6/5m", "-6/5s", "\uff16/5s"]
+)
+def test_an_invalid_rate_is_refused(text: str) -> None:
+    with pytest.raises(OperatorError, match="invalid rate"):
+        parse_rate(text)
+
+
+def test_a_rate_is_shown_as_it_was_given() -> None:
+    assert str(parse_rate("6000/300s")) == "6000/300s"

@@ -1,0 +1,67 @@
+"""One browser for all tests of a process, and a service with records that it looks at.
+
+The pages are the same whatever the database: `tests/console` reads them on both.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import pytest
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from support.chromium import Chromium, Tab
+from support.companies import Company
+from support.console import new_code
+from support.databases import FreshDatabase
+from support.samples import SAMPLES
+from support.server import Server
+
+
+class Site(NamedTuple):
+    """A service as a process, and a company with a sample of every entity set."""
+
+    server: Server
+    company: Company
+
+    @property
+    def origin(self) -> str:
+        return self.server.base_url.removesuffix(self.server.settings.base_path)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    browser = Chromium()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    settings = Settings(database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"))
+    with Server(settings, folder) as server:
+        company = server.new_company()
+        company.admin.load_all(company.stored, {name: [each] for name, each in SAMPLES.items()})
+        yield Site(server, company)
+
+
+OpenTab = Callable[..., Tab]
+
+
+@pytest.fixture
+def open_tab(chromium: Chromium, site: Site) -> Iterator[OpenTab]:
+    """Open a tab of a user with a role, who is logged in; it is checked when the test ends."""
+    with ExitStack() as closing:
+
+        def opened(
+            role: ConsoleRole = ConsoleRole.ADMIN, *, scripts: bool = True, dark: bool = False
+        ) -> Tab:
+            tab = closing.enter_context(chromium.tab(site.origin, scripts=scripts, dark=dark))
+            if scripts:
+                tab.log_in(new_code(site.server.admin, role))
+            return tab
+
+        yield opened

@@ -1,0 +1,119 @@
+"""Administration in a browser, by keyboard: a client, the audit log, and a fault."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.async_api import Locator
+
+from browser.conftest import OpenTab, Site
+from browser.keyboard import press, submit, tab_to
+from comptoir.auth import Scope
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from support.chromium import Chromium, Tab, listed
+from support.client import Client
+from support.clients import GRANT, ask
+from support.console import new_code
+from support.databases import FreshDatabase
+from support.rehearsal import Rehearsal
+from support.server import Server
+from support.waiting import until
+
+NARROWEST = 320
+RED = {False: (163, 22, 28), True: (255, 154, 154)}
+"""The colour of a banner, light and dark."""
+
+
+def write(tab: Tab, label: str, text: str) -> None:
+    """Type into a field with the keyboard alone."""
+    tab_to(tab, tab.page.get_by_label(label, exact=True))
+    press(tab, "Control+A")
+    tab.do(tab.page.keyboard.type(text))
+
+
+def text_of(tab: Tab, found: Locator) -> str:
+    (text,) = tab.texts(found)
+    return text
+
+
+def test_a_client_by_keyboard(open_tab: OpenTab, site: Site) -> None:
+    """Its secret is shown once, and gets a token until the client is disabled."""
+    tab, server = open_tab(), site.server
+    tab.open("/console/clients/new")
+    write(tab, "Name", "typed")
+    submit(tab, "Add the client")
+    credentials = {
+        "client_id": text_of(tab, tab.page.locator("#client-id")),
+        "client_secret": text_of(tab, tab.page.locator("#secret")),
+    }
+    given = ask(server, {**GRANT, **credentials})
+    assert given.status_code == 200
+    companies = server.client.using(given.json()["access_token"])
+    assert companies.get("companies").status_code == 200
+
+    tab.open("/console/clients/client?name=typed")
+    assert credentials["client_secret"] not in tab.do(tab.page.content())
+    submit(tab, "Disable")
+    assert text_of(tab, tab.page.get_by_role("status")).startswith("The client is disabled.")
+    assert listed(tab.violations()) == []
+    assert ask(server, {**GRANT, **credentials}).status_code == 401
+    until(lambda: companies.get("companies").status_code == 401 or None, "a refused token")
+
+    tab.open("/console/audit")
+    tab_to(tab, tab.page.get_by_label("Act"))
+    tab.do(tab.page.keyboard.type("client.disable"))
+    write(tab, "Text", "typed")
+    submit(tab, "Filter")
+    (row,) = tab.texts(tab.page.locator("tbody tr"))
+    assert re.search(r"console:anna\s+client\.disable\s+typed", row)
+
+
+@pytest.fixture(scope="module")
+def faulty(
+    fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("faulty")
+    settings = Settings(
+        database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"), faults="on"
+    )
+    with Server(settings, folder) as server:
+        yield server
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_fault_by_keyboard(chromium: Chromium, faulty: Server, dark: bool) -> None:
+    """It is red on every page until it ends by itself."""
+    origin = faulty.base_url.removesuffix(faulty.settings.base_path)
+    company = faulty.new_company()
+    agents = MODEL.stored[0].name
+    token = faulty.tokens.issue([Scope.FAULTS])
+    control = Rehearsal(Client(faulty, f"{origin}/faults", token))
+    with chromium.tab(origin, dark=dark) as tab:
+        tab.log_in(new_code(faulty.admin))
+        tab.open("/console/faults/new")
+        assert listed(tab.violations()) == []
+        tab_to(tab, tab.page.get_by_role("link", name="throttle"))
+        with tab.leaving():
+            press(tab, "Enter")
+        assert listed(tab.violations()) == []
+        write(tab, "Id", "busy")
+        submit(tab, "Switch the fault on")
+
+        refused = company.get(agents)
+        assert refused.status_code == 429
+        assert refused.headers["comptoir-fault-applied"] == "busy"
+        for path in ("", "/faults", "/faults/report"):
+            tab.open(f"/console{path}")
+            banner = tab.page.get_by_role("region", name="Faults", exact=True)
+            assert "busy: throttle" in text_of(tab, banner)
+            colour = tab.do(banner.evaluate("element => getComputedStyle(element).color"))
+            assert colour == "rgb({}, {}, {})".format(*RED[dark])
+            assert listed(tab.violations()) == []
+            assert tab.overflow(NARROWEST) == 0
+
+        control.advance("PT16M")
+        assert company.get(agents).status_code == 200
+        tab.open("/console/faults")
+        assert tab.texts(tab.page.get_by_role("region", name="Faults", exact=True)) == []
+    control.client.post("reset", {})

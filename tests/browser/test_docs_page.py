@@ -1,0 +1,68 @@
+"""The page `/docs`: common operations first, addresses of operations, and the authorization."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from browser.conftest import Site
+from support.chromium import Chromium, Tab
+from support.client import values
+
+CONTACTS = "#operations-tag-contactsExt"
+NARROWEST = 320
+TOKEN_FIELD = "input[aria-label='auth-bearer-value']"
+
+
+@pytest.fixture
+def tab(chromium: Chromium, site: Site) -> Iterator[Tab]:
+    with chromium.tab(site.origin, dark=True) as tab:
+        yield tab
+
+
+def operations(tab: Tab, place: str) -> list[str]:
+    """The methods and paths of the operations that are shown at a place."""
+    rows = tab.texts(tab.page.locator(f"{place} .opblock-summary:visible"))
+    # the browser breaks paths with zero-width spaces
+    return [" ".join(row.replace("\u200b", "").split()[:2]) for row in rows]
+
+
+def test_the_common_operations_are_first_and_the_others_are_folded(tab: Tab) -> None:
+    tab.open("/docs")
+    tab.do(tab.page.click(CONTACTS))
+    tab.do(tab.page.wait_for_selector(".opblock-summary"))
+    contacts = "/companies({company_id})/contactsExt"
+    common = [
+        f"GET {contacts}",
+        f"POST {contacts}",
+        *(f"{method} {contacts}({{id}})" for method in ("GET", "PATCH", "PUT", "DELETE")),
+    ]
+    assert operations(tab, "") == common
+    tab.do(tab.page.click("details.others summary"))
+    others = operations(tab, "details.others")
+    assert len(others) > 10
+    assert others[0] == f"GET {contacts}/$count"
+
+
+def test_a_folded_operation_has_an_address_and_the_authorization_is_kept(
+    tab: Tab, site: Site
+) -> None:
+    """The authorization also fills in the company; in one test, since each load takes seconds."""
+    tab.open("/docs#/contactsExt/contactsExt-count")
+    page = tab.page
+    tab.do(page.wait_for_selector("details.others .execute"))
+    assert tab.do(page.evaluate("document.documentElement.className")) == "dark-mode"
+    tab.do(page.click("button.authorize"))
+    tab.do(page.fill(TOKEN_FIELD, site.server.tokens.issue()))
+    tab.do(page.press(TOKEN_FIELD, "Enter"))
+    (company,) = values(site.server.client.get("companies", "$top=1&$select=id"))
+    field = f"tr[data-param-name=company_id] input[value='{company['id']}']"
+    tab.do(page.wait_for_selector(field, state="attached"))
+    tab.do(page.reload())
+    tab.do(page.wait_for_selector(field))
+    tab.do(page.click(".execute"))
+    tab.do(page.wait_for_selector(".live-responses-table .response"))
+    (status,) = tab.texts(page.locator(".live-responses-table .response .response-col_status"))
+    assert status.strip() == "200"
+    assert tab.do(page.evaluate("localStorage.length")) == 0
+    # names of entity sets, the tables of an operation and its response are wide
+    assert tab.overflow(NARROWEST) == 0

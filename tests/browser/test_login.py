@@ -1,0 +1,42 @@
+"""Login by a link, with and without scripts."""
+
+from browser.conftest import OpenTab, Site
+from comptoir.auth.logins import ConsoleRole
+from support.console import console_of, new_code
+from support.waiting import until
+
+
+def test_a_link_logs_in_and_leaves_no_code(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab(ConsoleRole.VIEWER)
+    assert tab.texts(tab.page.locator("h1")) == ["Overview"]
+    assert "viewer" in tab.texts(tab.page.locator("header"))[0]
+    tab.do(tab.page.go_back())
+    assert "#" not in tab.page.url
+
+
+def test_the_code_is_pasted_without_scripts(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab(scripts=False)
+    tab.open("/console/login")
+    tab.do(tab.page.get_by_label("Code").fill(new_code(site.server.admin)))
+    tab.click(tab.page.get_by_role("button", name="Log in"))
+    assert tab.texts(tab.page.locator("h1")) == ["Overview"]
+    tab.click(tab.page.get_by_role("button", name="Log out"))
+    assert tab.texts(tab.page.locator("h1")) == ["Log in to Comptoir"]
+
+
+def test_scripts_cannot_read_the_cookie(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab()
+    assert tab.do(tab.page.evaluate("document.cookie")) == ""
+    (cookie,) = tab.do(tab.page.context.cookies())
+    assert cookie["name"] == console_of(site.server).session_cookie
+    assert cookie["httpOnly"]
+    assert cookie["sameSite"] == "Strict"
+
+
+def test_no_page_is_shown_in_a_frame(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab()
+    framing = f'<iframe src="{site.origin}/console"></iframe>'
+    tab.do(tab.page.goto("about:blank"))
+    tab.do(tab.page.set_content(framing))
+    frame = tab.page.frames[1]
+    until(lambda: frame.url.startswith("chrome-error:") or None, "a frame that is refused")

@@ -1,0 +1,143 @@
+"""Questions before something is deleted, removed or sent again: dialogs, by keyboard."""
+
+from typing import NamedTuple
+
+import pytest
+
+from browser.conftest import OpenTab, Site
+from browser.keyboard import forgive, press, submit, tab_to
+from comptoir.auth.audit import Actor
+from comptoir.auth.client_terms import new_client, secret_for
+from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.roles import Role
+from comptoir.auth.tokens import Scope
+from support.chromium import Tab, listed
+from support.console import new_code
+
+GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
+NARROWEST = 320
+TESTS = Actor("tests")
+
+
+class Asked(NamedTuple):
+    """A question: the page with it, what opens it, its heading, the answers, and what is shown."""
+
+    path: str
+    opener: str
+    heading: str
+    answer: str
+    refusal: str
+    done: str
+
+
+@pytest.fixture
+def questions(site: Site) -> list[Asked]:
+    """Questions of all screens about what nobody else uses."""
+    control, wait = site.server.admin.control, site.server.admin.wait
+    company = site.server.new_company()
+    company.load("contactsExt", {"id": GUID, "number": "ASKED", "displayName": "Quaystone"})
+    secret, _ = secret_for(180)
+    scopes = frozenset({Scope.RECORDS_READ})
+    client = new_client(
+        "asked", scopes=scopes, roles=None, companies=None, rate=None, quota=None, secrets=[secret]
+    )
+    wait(control.add_client(client, TESTS))
+    wait(control.put_roles([Role("asked", {"contactsExt": "R"})], TESTS))
+    record = f"/console/records/contactsExt/record?company={company.id}&key={GUID}"
+    page, hint = "/console/clients/client?name=asked", secret.hint
+    return [
+        Asked(record, "Delete…", "Delete contact ASKED?", "Delete", "Keep it", "was deleted"),
+        Asked(
+            page,
+            "Remove…",
+            f"Remove the secret {hint}…?",
+            "Remove the secret",
+            "Keep it",
+            "The secret was removed.",
+        ),
+        Asked(
+            page,
+            "Remove the client…",
+            "Remove the client asked?",
+            "Remove the client",
+            "Keep it",
+            "The client was removed.",
+        ),
+        Asked(
+            "/console/roles",
+            "Remove…",
+            "Remove the role asked?",
+            "Remove the role",
+            "Keep it",
+            "The role was removed.",
+        ),
+    ]
+
+
+def focused(tab: Tab) -> str:
+    return str(tab.do(tab.page.evaluate("document.activeElement.textContent")))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_question_is_a_dialog(open_tab: OpenTab, questions: list[Asked], dark: bool) -> None:
+    """It is named, has the focus, and gives it back, whether Escape or a button closes it."""
+    tab = open_tab(dark=dark)
+    for asked in questions:
+        tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 800}))
+        tab.open(asked.path)
+        tab_to(tab, tab.page.get_by_text(asked.opener, exact=True))
+        press(tab, "Enter")
+        dialog = tab.page.get_by_role("dialog", name=asked.heading, exact=True)
+        tab.do(dialog.wait_for())
+        assert focused(tab) == asked.refusal
+        assert listed(tab.violations()) == []
+        assert tab.overflow(NARROWEST) == 0
+        press(tab, "Escape")
+        tab.do(dialog.wait_for(state="hidden"))
+        assert focused(tab) == asked.opener
+
+        press(tab, "Enter")
+        tab.do(dialog.wait_for())
+        press(tab, "Enter")
+        tab.do(dialog.wait_for(state="hidden"))
+        assert focused(tab) == asked.opener
+
+        press(tab, "Enter")
+        tab.do(dialog.wait_for())
+        submit(tab, asked.answer)
+        assert asked.done in tab.texts(tab.page.get_by_role("status"))[0]
+
+
+def test_a_question_is_asked_without_scripts(
+    open_tab: OpenTab, site: Site, questions: list[Asked]
+) -> None:
+    tab = open_tab(scripts=False)
+    tab.open("/console/login")
+    tab.do(tab.page.get_by_label("Code").fill(new_code(site.server.admin)))
+    tab.click(tab.page.get_by_role("button", name="Log in"))
+    for asked in questions:
+        tab.open(asked.path)
+        tab.do(tab.page.get_by_text(asked.opener, exact=True).click())
+        tab.do(tab.page.get_by_role("heading", name=asked.heading).wait_for())
+        tab.click(tab.page.get_by_role("button", name=asked.answer, exact=True))
+        assert asked.done in tab.texts(tab.page.get_by_role("status"))[0]
+
+
+def test_typed_text_outlives_a_question(open_tab: OpenTab, site: Site) -> None:
+    """What is deleted is the version that the user has read, not a later one."""
+    company = site.server.new_company()
+    company.load("unitsOfMeasureExt", {"code": "BOX", "displayName": "Box"})
+    tab = open_tab(ConsoleRole.EDITOR)
+    tab.open(f"/console/records/unitsOfMeasureExt/record?company={company.id}&key=BOX")
+    tab.do(tab.page.get_by_label("displayName").fill("Crate"))
+    opener = tab.page.get_by_text("Delete…", exact=True)
+    tab.do(opener.click())
+    tab.do(tab.page.get_by_role("link", name="Keep it").click())
+    assert tab.do(tab.page.get_by_label("displayName").input_value()) == "Crate"
+
+    company.patch("unitsOfMeasureExt('BOX')", {"displayName": "Case"}, if_match="*")
+    tab.do(opener.click())
+    submit(tab, "Delete")
+    forgive(tab, 412)
+    assert "Somebody changed this record" in tab.texts(tab.page.get_by_role("alert"))[0]
+    assert company.record("unitsOfMeasureExt('BOX')")["displayName"] == "Case"

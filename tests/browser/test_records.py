@@ -1,0 +1,240 @@
+"""Records in a browser: found with the keyboard, and edited in two tabs at once."""
+
+from urllib.parse import urlencode
+
+from playwright.async_api import FloatRect, Locator
+
+from browser.conftest import OpenTab, Site
+from browser.keyboard import forgive, press, submit, tab_to
+from comptoir.auth.logins import ConsoleRole
+from comptoir.console.templates import LARGEST_FORM
+from support.chromium import Tab, listed
+from support.client import Record
+from support.companies import Company
+from support.console import new_code
+
+GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
+SCRIPT = "<script>document.title = 'owned'</script>\"'><img src=x onerror=alert(1)>"
+NARROWEST = 320
+
+
+def address(company: Company, path: str, **query: str) -> str:
+    return f"/console/records{path}?{urlencode({'company': company.id, **query})}"
+
+
+def fill(tab: Tab, name: str, text: str) -> None:
+    """Type into a field of a record with the keyboard alone."""
+    tab_to(tab, tab.page.locator(f"[name='field.{name}']"))
+    press(tab, "Control+A")
+    tab.do(tab.page.keyboard.type(text))
+
+
+def box(tab: Tab, found: Locator) -> FloatRect:
+    rectangle = tab.do(found.bounding_box())
+    assert rectangle is not None
+    return rectangle
+
+
+def names(tab: Tab) -> list[str]:
+    return tab.texts(tab.page.locator("tbody th"))
+
+
+def new_company(site: Site, count: int = 0) -> Company:
+    company = site.server.new_company()
+    if count:
+        rows: list[Record] = [
+            {"code": f"U{number:03}", "displayName": f"Unit {number % 2}"}
+            for number in range(count)
+        ]
+        company.load("unitsOfMeasureExt", *rows)
+    return company
+
+
+def test_records_are_found_by_keyboard(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site, 60)
+    tab = open_tab(ConsoleRole.VIEWER)
+    tab.open(address(company, ""))
+
+    tab_to(tab, tab.page.get_by_role("link", name="unitsOfMeasureExt"))
+    with tab.leaving():
+        press(tab, "Enter")
+    tab_to(tab, tab.page.get_by_label("Filter"))
+    tab.do(tab.page.keyboard.type("displayName eq 'Unit 1' or code lt 'U030'"))
+    submit(tab, "Run")
+    assert names(tab)[:3] == ["U000", "U001", "U002"]
+    tab_to(tab, tab.page.get_by_role("columnheader", name="code", exact=True).get_by_role("link"))
+    with tab.leaving():
+        press(tab, "Enter")
+    assert names(tab)[:3] == ["U000", "U001", "U002"]
+    tab_to(tab, tab.page.get_by_role("columnheader", name="code", exact=True).get_by_role("link"))
+    with tab.leaving():
+        press(tab, "Enter")
+    assert names(tab)[:3] == ["U059", "U057", "U055"]
+
+
+def test_next_leads_to_the_other_records(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site, 60)
+    tab = open_tab(ConsoleRole.VIEWER)
+    tab.open(address(company, "/unitsOfMeasureExt", orderby="code desc"))
+
+    first = names(tab)
+    tab.click(tab.page.get_by_role("link", name="Next"))
+
+    assert len(first) == 50
+    assert first + names(tab) == [f"U{number:03}" for number in range(59, -1, -1)]
+
+
+def test_a_search_finds_words(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site, 9)
+    company.catch_up("unitsOfMeasureExt")
+    tab = open_tab(ConsoleRole.VIEWER)
+    tab.open(address(company, "/unitsOfMeasureExt"))
+
+    tab_to(tab, tab.page.get_by_label("Search"))
+    tab.do(tab.page.keyboard.type('"Unit 1"'))
+    submit(tab, "Run")
+
+    assert names(tab) == ["U001", "U003", "U005", "U007"]
+
+
+def test_the_caret_is_below_the_fault(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab(ConsoleRole.VIEWER)
+    for width in (1_280, NARROWEST):
+        tab.do(tab.page.set_viewport_size({"width": width, "height": 800}))
+        tab.open(address(site.company, "/contactsExt"))
+        tab_to(tab, tab.page.get_by_label("Filter"))
+        typed = "type eq 'Person' and startswith(displayName, 'A') and city eqq 'Graz'"
+        tab.do(tab.page.keyboard.type(typed))
+        submit(tab, "Run")
+        forgive(tab, 400)
+
+        fault, caret = tab.page.locator(".at"), tab.page.locator(".caret")
+        assert tab.texts(caret) == ["^"]
+        assert tab.texts(fault) == ["e\n^"]
+        above, below = box(tab, fault), box(tab, caret)
+        assert abs(above["x"] - below["x"]) < 1
+        assert below["y"] > above["y"] + above["height"] / 2
+        assert tab.do(tab.page.get_by_label("Filter").input_value()) == typed
+        assert tab.overflow(width) == 0
+        assert listed(tab.violations()) == []
+
+
+def test_a_conflict_of_two_tabs_is_resolved_field_by_field(open_tab: OpenTab, site: Site) -> None:
+    company = site.server.new_company()
+    read: Record = {"id": GUID, "displayName": "Quaystone", "phoneNumber": "1", "city": "Graz"}
+    company.load("contactsExt", {**read, "email": "a@example.com"})
+    mine, theirs = open_tab(ConsoleRole.EDITOR, dark=True), open_tab(ConsoleRole.EDITOR)
+    mine.do(mine.page.set_viewport_size({"width": NARROWEST, "height": 800}))
+    record = address(company, "/contactsExt/record", key=GUID)
+    for tab in (mine, theirs):
+        tab.open(record)
+
+    fill(theirs, "displayName", "Quaystone Mail")
+    fill(theirs, "phoneNumber", "2")
+    fill(theirs, "email", "theirs@example.com")
+    submit(theirs, "Save")
+    fill(mine, "displayName", "Quaystone Courier")
+    fill(mine, "city", "Wien")
+    fill(mine, "email", "mine@example.com")
+    submit(mine, "Save")
+    forgive(mine, 412)
+
+    assert "console:anna" in mine.texts(mine.page.get_by_role("alert"))[0]
+    assert "change 2." in mine.texts(mine.page.get_by_role("alert"))[0]
+    assert mine.overflow(NARROWEST) == 0
+    assert listed(mine.violations()) == []
+    tab_to(mine, mine.page.locator("[name='choice.displayName'][value=yours]"))
+    press(mine, "Space")
+    tab_to(mine, mine.page.locator("[name='choice.email'][value=yours]"))
+    press(mine, "ArrowDown")
+    submit(mine, "Save over change 2")
+
+    assert "The record was saved, as change 3." in mine.texts(mine.page.get_by_role("status"))
+    now = company.record(f"contactsExt({GUID})")
+    assert (
+        now.items()
+        >= {
+            "displayName": "Quaystone Courier",
+            "phoneNumber": "2",
+            "city": "Wien",
+            "email": "theirs@example.com",
+        }.items()
+    )
+
+
+def test_a_query_is_copied_as_curl(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab(ConsoleRole.VIEWER)
+    tab.open(address(site.company, "/contactsExt", filter="city eq 'Graz'"))
+
+    tab.do(tab.page.get_by_text("As curl", exact=True).click())
+    copied = tab.copied("Copy as curl")
+
+    assert copied.startswith('curl -sS -H "Authorization: Bearer $TOKEN" -H ')
+    assert "$filter=city%20eq%20%27Graz%27&$select=" in copied
+
+
+def test_markup_in_records_does_nothing(open_tab: OpenTab, site: Site) -> None:
+    company = site.server.new_company()
+    company.load("contactsExt", {"id": GUID, "displayName": SCRIPT, "name2": SCRIPT})
+    tab = open_tab(ConsoleRole.EDITOR)
+    record = address(company, "/contactsExt/record", key=GUID)
+
+    for path in (
+        address(company, "/contactsExt", column="name2", filter=f"name2 ne '{GUID}'"),
+        address(company, "/contactsExt/record/delete", key=GUID),
+        record,
+    ):
+        tab.open(path)
+        assert tab.do(tab.page.title()) != "owned"
+        assert tab.do(tab.page.locator("main img, main script").count()) == 0
+    company.patch(f"contactsExt({GUID})", {"name2": f"{SCRIPT}2"}, if_match="*")
+    fill(tab, "name2", f"{SCRIPT}3")
+    submit(tab, "Save")
+    forgive(tab, 412)
+    assert f"yours: {SCRIPT}3" in tab.texts(tab.page.locator(".sides"))[0]
+    assert tab.do(tab.page.locator("main img, main script").count()) == 0
+
+
+def test_a_record_is_changed_without_scripts(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site, 1)
+    tab = open_tab(scripts=False)
+    code = new_code(site.server.admin, ConsoleRole.EDITOR)
+    tab.open("/console/login")
+    tab.do(tab.page.get_by_label("Code").fill(code))
+    tab.click(tab.page.get_by_role("button", name="Log in"))
+    tab.do(tab.page.get_by_role("link", name="Records").wait_for())
+    tab.open(address(company, "/unitsOfMeasureExt/record", key="U000"))
+
+    tab.do(tab.page.get_by_label("displayName").fill("Without scripts"))
+    tab.click(tab.page.get_by_role("button", name="Save"))
+    tab.do(tab.page.get_by_role("status").wait_for())
+
+    assert company.record("unitsOfMeasureExt('U000')")["displayName"] == "Without scripts"
+    tab.open("/console/requests")
+    assert not tab.do(tab.page.locator("#live").is_visible())
+
+
+def test_a_form_that_is_too_large_keeps_what_was_typed(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site)
+    tab = open_tab(ConsoleRole.EDITOR)
+    tab.open(address(company, "/unitsOfMeasureExt/new"))
+    code = tab.page.locator("[name='field.code']")
+    name = tab.page.locator("[name='field.displayName']")
+    create = tab.page.get_by_role("button", name="Create")
+    alert = tab.page.get_by_role("alert")
+    tab.do(code.fill("BOX"))
+    tab.do(name.fill("\u00e9" * (LARGEST_FORM // 6)))
+    tab.do(create.click())
+    tab.do(alert.wait_for())
+    (message,) = tab.texts(alert)
+    assert f"and the limit is {LARGEST_FORM:,}. Shorten a text" in message
+    assert tab.do(name.evaluate("field => field.value.length")) == LARGEST_FORM // 6
+    assert tab.do(alert.evaluate("alert => alert === document.activeElement"))
+    assert tab.violations() == []
+    assert tab.overflow(NARROWEST) == 0
+
+    tab.do(name.fill("Box"))
+    tab.click(create)
+    assert tab.do(name.input_value()) == "Box"
+    (record,) = company.get("unitsOfMeasureExt").json()["value"]
+    assert (record["code"], record["displayName"]) == ("BOX", "Box")

@@ -1,0 +1,104 @@
+"""Requests in a browser: a client sends one, and a person sees it within a second."""
+
+import pytest
+from playwright.async_api import Route
+
+from browser.conftest import OpenTab, Site
+from comptoir.auth.logins import ConsoleRole
+from support.chromium import Tab, listed
+from support.samples import SHIPPING_AGENT
+from support.waiting import until
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+
+
+@pytest.fixture
+def live(open_tab: OpenTab, site: Site) -> Tab:
+    """The live list, with whole requests."""
+    tab = open_tab()
+    tab.open(f"/console/requests?company={site.company.id}")
+    tab.do(tab.page.get_by_text("Change", exact=True).last.click())
+    tab.do(tab.page.get_by_label("Keep").select_option("bodies"))
+    tab.click(tab.page.get_by_role("button", name="Change the recording"))
+    tab.do(tab.page.get_by_text("Recording: bodies").wait_for())
+    tab.do(tab.page.get_by_role("button", name="● Live").wait_for())
+    return tab
+
+
+def test_a_refused_request_appears_and_is_explained(live: Tab, site: Site) -> None:
+    refused = site.company.patch(AGENT, {"name": "It's"}, if_match='W/"1"')
+    row = live.page.locator(f"tr[data-id='{refused.headers['x-request-id']}']")
+    live.do(row.wait_for())
+
+    assert "412" in live.texts(row)[0]
+    assert "tag" in live.texts(row)[0]
+    news = live.texts(live.page.get_by_role("status"))[0]
+    assert "PATCH shippingAgentsExt" in news
+    assert "412 tag" in news
+
+    live.click(row.get_by_role("link"))
+    steps = live.texts(live.page.locator(".checks li"))
+    assert any(each.startswith("✗ tag") for each in steps)
+    assert listed(live.violations()) == []
+    assert live.overflow(320) == 0
+
+    copied = live.copied("Copy as curl")
+    assert copied.startswith('curl -sS -X PATCH -H "Authorization: Bearer $TOKEN"')
+    assert copied.endswith(f"{AGENT}'")
+
+
+def test_the_live_list_pauses(live: Tab, site: Site) -> None:
+    live.do(live.page.get_by_role("button", name="● Live").focus())
+    live.do(live.page.keyboard.press("Enter"))
+    assert live.texts(live.page.get_by_role("status")) == ["Paused."]
+    unseen = site.company.get(AGENT).headers["x-request-id"]
+
+    live.do(live.page.keyboard.press("Enter"))
+    live.do(live.page.locator(f"tr[data-id='{unseen}']").wait_for())
+
+
+def test_the_live_list_ends_with_the_service(live: Tab) -> None:
+    live.do(live.page.context.set_offline(offline=True))
+    live.do(live.page.get_by_text("Paused: the service has stopped").wait_for())
+    assert all("ERR_INTERNET_DISCONNECTED" in each for each in live.errors)
+    live.errors.clear()
+
+
+def test_the_live_list_goes_on_after_the_console_was_busy(live: Tab, site: Site) -> None:
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=503)
+
+    live.do(live.page.route("**/console/requests/rows*", refuse, times=1))
+    until(lambda: live.errors or None, "a refused look at the list")
+    missing = site.company.get("nothingExt").headers["x-request-id"]
+    live.do(live.page.locator(f"tr[data-id='{missing}']").wait_for())
+    assert all("status of 503" in each for each in live.errors)
+    live.errors.clear()
+
+
+def test_a_filter_holds_for_new_requests(live: Tab, site: Site) -> None:
+    live.do(live.page.get_by_label("Check").select_option("resource"))
+    live.click(live.page.get_by_role("button", name="Filter"))
+    live.do(live.page.get_by_role("button", name="● Live").wait_for())
+    read = site.company.get(AGENT).headers["x-request-id"]
+    missing = site.company.get("nothingExt").headers["x-request-id"]
+    live.do(live.page.locator(f"tr[data-id='{missing}']").wait_for())
+
+    assert live.texts(live.page.locator(f"tr[data-id='{read}']")) == []
+
+
+def test_a_request_is_sent_again_after_a_question(open_tab: OpenTab, site: Site, live: Tab) -> None:
+    written = site.company.patch(AGENT, {"name": "Again"}, if_match="*")
+    site.company.patch(AGENT, {"name": "Other"}, if_match="*")
+    editor = open_tab(ConsoleRole.EDITOR)
+    editor.open(f"/console/requests/{written.headers['x-request-id']}")
+    editor.do(editor.page.get_by_role("button", name="Send again as console:anna…").click())
+    asked = editor.page.get_by_role("dialog", name="Send this request?", exact=True)
+    editor.do(asked.wait_for())
+    assert site.company.get(AGENT).json()["name"] == "Other"
+    assert listed(editor.violations()) == []
+    editor.click(asked.get_by_role("button", name="Send again"))
+
+    editor.do(editor.page.get_by_text("The response has the status").wait_for())
+    assert site.company.get(AGENT).json()["name"] == "Again"
+    assert editor.overflow(320) == 0

@@ -1,0 +1,128 @@
+"""`comptoir audit`: who changed what, each entry once and in order."""
+
+import os
+import pwd
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.clients import add_client
+from support.command import COMPANY, Command
+from support.processes import read_lines
+from support.service import Service
+
+ROLES = '[shop]\nitemsExt = "RIM"\n"*" = "R"\n'
+LIMITS = ("--rate", "6000/300s", "--quota", "5", "--company", COMPANY)
+
+
+def entries(command: Command, *options: str) -> list[dict[str, object]]:
+    lines = command.done("audit", *options).out.splitlines()
+    return [msgspec.json.decode(line, type=dict[str, object]) for line in lines]
+
+
+@pytest.fixture
+def shop(ready: Command, tmp_path: Path) -> Command:
+    """The command, after each act that it can do."""
+    (tmp_path / "roles.toml").write_text(ROLES)
+    ready.done("role", "apply", tmp_path / "roles.toml")
+    ready.done("client", "add", "webshop", "--scope", "records.read", "--role", "shop", *LIMITS)
+    second = ready.done("client", "secret", "add", "webshop").last
+    ready.done("client", "secret", "remove", "webshop", "--", second[:4])
+    ready.done("client", "disable", "webshop")
+    ready.done("client", "enable", "webshop")
+    ready.done("client", "change", "webshop", "--rate", "1/1s", "--without", "roles")
+    ready.done("client", "remove", "webshop")
+    ready.done("role", "remove", "shop")
+    ready.done("token")
+    ready.done("keys", "rotate")
+    return ready
+
+
+def test_every_act_of_a_command_has_an_entry(shop: Command) -> None:
+    found = entries(shop)
+    assert [(each["number"], each["act"], each["target"]) for each in found] == [
+        (1, "role.apply", "shop"),
+        (2, "client.add", "webshop"),
+        (3, "client.secret.add", "webshop"),
+        (4, "client.secret.remove", "webshop"),
+        (5, "client.disable", "webshop"),
+        (6, "client.enable", "webshop"),
+        (7, "client.change", "webshop"),
+        (8, "client.remove", "webshop"),
+        (9, "role.remove", "shop"),
+        (10, "keys.rotate", found[9]["target"]),
+    ]
+    assert {each["by"] for each in found} == {f"cli:{pwd.getpwuid(os.getuid()).pw_name}"}
+    assert [str(each["at"]) for each in found] == sorted(str(each["at"]) for each in found)
+    assert found[0]["detail"] == "itemsExt=RIM *=R"
+    assert found[6]["detail"] == "rate=1/1s roles=any"
+    assert str(found[9]["target"]).startswith("signing-key.")
+    added = str(found[1]["detail"])
+    assert f" records.read role=shop company={COMPANY} rate=6000/300s quota=5 " in added
+
+
+def test_an_act_that_was_refused_has_no_entry(ready: Command) -> None:
+    ready.done("client", "add", "webshop", "--scope", "records.read")
+    ready.fault("client", "add", "webshop", "--scope", "records.read")
+    ready.fault("client", "remove", "other")
+    assert [each["act"] for each in entries(ready)] == ["client.add"]
+
+
+def test_a_reader_continues_after_the_last_number_that_it_has(shop: Command) -> None:
+    every = entries(shop)
+    assert entries(shop, "--since", "4") == every[4:]
+    assert entries(shop, "--since", "10") == []
+    fault = shop.fault("audit", "--since", "11")
+    assert "the audit log ends at entry 10, before --since 11: entries were lost" in fault
+
+
+def test_following_prints_new_entries(shop: Command) -> None:
+    with shop.started("audit", "--follow", "--since", "9") as process:
+        assert b'"number":10,' in read_lines(process, 1)[0]
+        shop.done("client", "add", "other", "--scope", "records.read")
+        assert b'"act":"client.add","target":"other"' in read_lines(process, 1)[0]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_no_secret_is_in_the_log(ready: Command) -> None:
+    secrets = [ready.done("client", "add", "webshop", "--scope", "records.read").last]
+    secrets.append(ready.done("client", "secret", "add", "webshop").last)
+    text = ready.done("audit").out
+    for each in secrets:
+        assert each not in text
+        assert each[5:] not in text
+
+
+def test_a_name_cannot_forge_an_entry(ready: Command, tmp_path: Path) -> None:
+    """A role may have any printable name, also one with quotes and of another script."""
+    name = 'x","act":"client.remove'
+    (tmp_path / "roles.toml").write_text(f"['{name}']\n")
+    ready.done("role", "apply", tmp_path / "roles.toml")
+    (entry,) = entries(ready)
+    assert (entry["act"], entry["target"]) == ("role.apply", name)
+
+
+def test_a_client_that_revokes_a_token_is_named(service: Service, tmp_path: Path) -> None:
+    webshop = add_client(service, tmp_path)
+    admin = add_client(service, tmp_path, scope="admin")
+    token = webshop.token()
+    found = webshop.send("introspect", token).json()
+    answer = admin.send("revoke", token)
+    assert answer.status_code == 200
+    # other tests use the service too
+    entry = [each for each in entries(admin.command) if each["by"] == f"client:{admin.name}"][-1]
+    assert entry["at"]
+    assert entry == {
+        "number": entry["number"],
+        "at": entry["at"],
+        "by": f"client:{admin.name}",
+        "address": "127.0.0.1",
+        "request": answer.headers["x-request-id"],
+        "act": "token.revoke",
+        "target": found["jti"],
+        "detail": f"client:{webshop.name}",
+    }

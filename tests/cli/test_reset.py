@@ -1,0 +1,171 @@
+"""`comptoir reset`: the sample company is as at first, and nothing else has changed."""
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from comptoir.catalog import MODEL
+from support.client import Client, Record, record, tag_of, values
+from support.command import Command, Result
+from support.databases import ON_SQLITE
+from support.service import Service
+
+NAME = "Comptoir Sample"
+STORED = [each.name for each in MODEL.stored]
+TRACKED = {"Prefer": "odata.track-changes"}
+
+
+@pytest.fixture
+def sampled(migrated: Command) -> tuple[Command, str]:
+    """A database with the sample company, and its id."""
+    return migrated, migrated.done("sample").last_word
+
+
+@pytest.fixture
+def service(sampled: tuple[Command, str]) -> Iterator[Service]:
+    command, _ = sampled
+    with Service(lambda *_: command.url, command.folder) as service:
+        yield service
+
+
+@pytest.fixture
+def running(service: Service, sampled: tuple[Command, str]) -> Client:
+    """A client of the sample company of a running service."""
+    _, company_id = sampled
+    root = f"{service.client.root}/companies({company_id})"
+    return Client(service, root, service.client.token)
+
+
+def records(client: Client) -> dict[str, list[Record]]:
+    """All records of a company, without their tags."""
+    found: dict[str, list[Record]] = {}
+    for name in STORED:
+        listed = client.listed(name, {"$orderby": MODEL.by_name[name].type.key})
+        found[name] = [
+            {key: value for key, value in each.items() if key != "@odata.etag"} for each in listed
+        ]
+    return found
+
+
+def test_the_sample_is_as_at_first(sampled: tuple[Command, str], running: Client) -> None:
+    """After changes of all kinds, one of which exchanges unique values; a second one is empty."""
+    command, company_id = sampled
+    before = records(running)
+    first, second, third = running.listed("shippingAgentsExt", {"$top": 3})
+    running.delete(f"shippingAgentsExt({third['id']})", "*")
+    running.patch(f"shippingAgentsExt({first['id']})", {"code": "SPARE"}, "*")
+    running.patch(f"shippingAgentsExt({second['id']})", {"code": first["code"]}, "*")
+    running.patch(f"shippingAgentsExt({first['id']})", {"code": second["code"]}, "*")
+    record(running.post("contactsExt", {"displayName": "New", "onlinePassword": "secret"}), 201)
+    item = running.listed("itemsExt", {"$top": 1})[0]
+    running.delete(f"itemsExt({item['id']})", "*")
+    assert records(running) != before
+
+    printed = command.done("reset", "--yes").out
+    assert printed == f"{NAME} {company_id}: restored to its first state\n"
+    assert records(running) == before
+
+    log = command.done("changes", "--company", company_id).out
+    assert log.splitlines()[-1].endswith('"by":"comptoir reset"}')
+    command.done("reset", "--yes")
+    assert command.done("changes", "--company", company_id).out == log
+
+
+def test_a_running_service_stays_correct(
+    sampled: tuple[Command, str], service: Service, running: Client
+) -> None:
+    """Delta links and searches show the reset, and only changed records have other tags."""
+    command, _ = sampled
+    changed, kept = running.listed("contactsExt", {"$top": 2})
+    path, other = f"contactsExt({changed['id']})", f"contactsExt({kept['id']})"
+    link: str = msgspec.json.decode(running.get("contactsExt", headers=TRACKED).content)[
+        "@odata.deltaLink"
+    ]
+    written = running.patch(path, {"displayName": "Zebrafish"}, "*")
+    assert len(running.listed("contactsExt", {"$search": "zebrafish"})) == 1
+
+    # the search has begun to index the records
+    assert service.beside(lambda: command.run("reset", "--yes")).status == 0
+
+    assert running.listed("contactsExt", {"$search": "zebrafish"}) == []
+    assert running.patch(path, {"city": "X"}, tag_of(written)).status_code == 412
+    assert record(running.get(path))["displayName"] == changed["displayName"]
+    unchanged = running.get(other, headers={"If-None-Match": str(kept["@odata.etag"])})
+    assert unchanged.status_code == 304
+    assert [each["id"] for each in values(running.follow(link))] == [changed["id"]]
+
+
+@ON_SQLITE
+def test_no_other_company_is_touched(sampled: tuple[Command, str]) -> None:
+    command, company_id = sampled
+    other = command.done("company", "create", "Other").last_word
+    path = command.folder / "unitsOfMeasureExt.csv"
+    path.write_text("code\nPCS\n")
+    for each in (other, company_id):
+        command.done("load", "--company", each, path)
+    before = command.done("changes", "--company", other).out
+    command.done("reset", "--yes")
+    assert command.done("changes", "--company", other).out == before
+
+
+def answered(command: Command, answer: str, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """A reset on a terminal, where somebody types an answer."""
+    terminal, typed = os.openpty()
+    os.write(terminal, f"{answer}\n".encode())
+    with os.fdopen(typed) as stream, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", stream)
+        found = command.here("reset")
+    os.close(terminal)
+    return found
+
+
+@ON_SQLITE
+def test_a_reset_asks_first(
+    sampled: tuple[Command, str], running: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a terminal, nobody can answer."""
+    command, company_id = sampled
+    (agent,) = running.listed("shippingAgentsExt", {"$top": 1})
+    path = f"shippingAgentsExt({agent['id']})"
+    running.patch(path, {"name": "Other"}, "*")
+
+    fault = command.fault("reset")
+    refused = answered(command, "no", monkeypatch)
+    assert "can be confirmed only in a terminal. Use --yes" in fault
+    assert f"Undo all changes of {NAME} {company_id}? Type yes: " in refused.err
+    assert "Nothing was changed" in refused.err
+    assert refused.status == 1
+    assert running.record(path)["name"] == "Other"
+
+    assert answered(command, "yes", monkeypatch).status == 0
+    assert running.record(path)["name"] == agent["name"]
+
+
+REFUSED = {
+    "that does not exist": ([], "the company Comptoir Sample does not exist"),
+    "with other records": (["--seed", "7"], "did not begin with the sample of this release"),
+    "twice": ([], "2 companies have the name Comptoir Sample"),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_reset_is_refused_for_a_company(case: str, migrated: Command) -> None:
+    arguments, expected = REFUSED[case]
+    if case != "that does not exist":
+        migrated.done("sample", *arguments)
+    if case == "twice":
+        migrated.done("company", "create", NAME)
+    assert expected in migrated.fault("reset", "--yes")
+
+
+@ON_SQLITE
+def test_a_company_of_the_same_name_is_not_emptied(migrated: Command) -> None:
+    company_id = migrated.done("company", "create", NAME).last_word
+    path = migrated.folder / "unitsOfMeasureExt.json"
+    path.write_bytes(msgspec.json.encode([{"code": "PCS"}]))
+    migrated.done("load", "--company", company_id, path)
+    assert "did not begin with the sample" in migrated.fault("reset", "--yes")
+    assert len(migrated.done("changes", "--company", company_id).out.splitlines()) == 1

@@ -1,0 +1,104 @@
+"""`comptoir role`: the roles that clients of the token endpoint may have."""
+
+import pytest
+
+from support.command import Command
+
+READS = ("--scope", "records.read")
+SHOP = """
+[shop]
+contactsExt = "RIM"
+"*" = "R"
+
+[archive]
+"""
+
+
+def applied(command: Command, text: str) -> str:
+    """Apply the roles of a text, and return what the command prints."""
+    file = command.folder / "roles.toml"
+    file.write_text(text, encoding="utf-8")
+    return command.done("role", "apply", file).out
+
+
+def test_roles_are_applied_and_listed_by_name(ready: Command) -> None:
+    assert applied(ready, SHOP) == "shop: applied\narchive: applied\n"
+
+    assert ready.done("role", "list").out == "archive\nshop contactsExt=RIM *=R\n"
+
+
+def test_a_role_is_replaced_as_a_whole_and_others_stay(ready: Command) -> None:
+    applied(ready, SHOP)
+    applied(ready, '[shop]\nitemsExt = "D"')
+
+    assert ready.done("role", "list").out == "archive\nshop itemsExt=D\n"
+
+
+def test_a_role_is_removed_once_no_client_has_it(ready: Command) -> None:
+    applied(ready, SHOP)
+    ready.done("client", "add", "webshop", *READS, "--role", "shop", "--role", "archive")
+
+    assert ready.fault("role", "remove", "shop") == (
+        "comptoir: the client webshop has the role shop. "
+        "Give the client other roles with `comptoir client change`."
+    )
+    ready.done("client", "change", "webshop", "--role", "archive")
+
+    assert ready.done("role", "remove", "shop").out == "shop: removed\n"
+    assert ready.done("role", "list").out == "archive\n"
+    assert "the role 'shop' does not exist" in ready.fault("role", "remove", "shop")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            '[a]\nitemsExt = "R"\n[b]\nitemExt = "R"',
+            "the role b names the entity set 'itemExt', which does not exist",
+        ),
+        ('[a]\nitemsExt = "W"', "the rights of the role a to itemsExt are not valid"),
+    ],
+    ids=["unknown set", "unknown letter"],
+)
+def test_a_file_with_a_fault_changes_nothing(text: str, fault: str, ready: Command) -> None:
+    file = ready.folder / "roles.toml"
+    file.write_text(text, encoding="utf-8")
+
+    assert ready.fault("role", "apply", file).startswith(f"comptoir: {fault}. ")
+    assert ready.done("role", "list").out == ""
+
+
+def test_a_missing_or_unreadable_file_is_refused(ready: Command) -> None:
+    assert "no.toml cannot be read" in ready.fault("role", "apply", ready.folder / "no.toml")
+    binary = ready.folder / "binary.toml"
+    binary.write_bytes(b"\xff")
+    assert "binary.toml cannot be read" in ready.fault("role", "apply", binary)
+
+
+def test_a_client_may_have_roles(ready: Command) -> None:
+    applied(ready, SHOP)
+    ready.done("client", "add", "webshop", *READS, "--role", "shop", "--role", "archive")
+
+    assert " active records.read role=archive role=shop " in ready.done("client", "list").out
+
+
+def test_an_unknown_role_of_a_client_is_refused(ready: Command) -> None:
+    fault = ready.fault("client", "add", "webshop", *READS, "--role", "shop")
+    assert fault == (
+        "comptoir: the role 'shop' does not exist. Add it to a file and run `comptoir role apply`."
+    )
+    applied(ready, SHOP)
+    misspelled = ready.fault("client", "add", "webshop", *READS, "--role", "shops")
+    assert misspelled == "comptoir: the role 'shops' does not exist. Did you mean shop?"
+    assert ready.done("client", "list").out == ""
+
+
+def test_a_role_of_an_issuer_is_not_removed(ready: Command) -> None:
+    applied(ready, SHOP)
+    trust = ("--audience", "api://comptoir", "--map", "Reader=shop", "--unchecked")
+    ready.done("issuer", "add", "idp", "https://issuer.example", *trust)
+
+    assert ready.fault("role", "remove", "shop") == (
+        "comptoir: the issuer idp maps a value to the role shop. "
+        "Remove the issuer, and add it with other roles."
+    )

@@ -1,0 +1,64 @@
+"""The screen of the audit log: the latest entries first, page by page, by act and text."""
+
+import re
+from urllib.parse import unquote
+
+import httpx
+import pytest
+
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.console.screens.audit import MOST_PORTIONS, PORTION
+from support.console import Browser, new_code, origin_of
+from support.service import Service
+
+PATH = "/console/audit"
+
+
+def numbers(page: httpx.Response) -> list[int]:
+    return [int(each) for each in re.findall(r'<th scope="row"[^>]*>(\d+)</th>', page.text)]
+
+
+@pytest.fixture
+def browser(own_service: Service) -> Browser:
+    browser = Browser(own_service, origin_of(own_service.settings))
+    browser.log_in(new_code(own_service.admin))
+    return browser
+
+
+def record(service: Service, count: int, target: str) -> None:
+    acts = [
+        Act(Actor("cli:<b>root</b>"), ActName.KEYS_ROTATE, f"{target}-{number}")
+        for number in range(count)
+    ]
+    service.admin.wait(service.admin.control.record(acts))
+
+
+def test_all_entries_page_by_page(own_service: Service, browser: Browser) -> None:
+    record(own_service, 120, "key")
+    last = own_service.admin.wait(own_service.admin.control.last_audited())
+    page, found = browser.get(PATH), []
+    while True:
+        found += numbers(page)
+        link = re.search(r'href="(/console/audit\?[^"]*before=[^"]*)"', page.text)
+        if link is None:
+            break
+        page = browser.get(link[1].replace("&amp;", "&"))
+    assert found == list(range(last, 0, -1))
+    assert "cli:&lt;b&gt;root&lt;/b&gt;" in page.text + browser.get(PATH).text
+
+
+def test_entries_by_act_and_text(own_service: Service, browser: Browser) -> None:
+    """However rare they are: a page searches a part of the log, and says how far."""
+    record(own_service, 1, "rare")
+    record(own_service, PORTION * MOST_PORTIONS, "key")
+    page = browser.get(f"{PATH}?text=Rare-0&act=keys.rotate")
+    assert "No entry was found back to number" in page.text
+    link = re.search(r'href="(/console/audit\?[^"]*before=[^"]*)"', page.text)
+    assert link is not None
+    assert "rare-0" in browser.get(unquote(link[1].replace("&amp;", "&"))).text
+    assert numbers(browser.get(f"{PATH}?act=role.remove")) == []
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "0", "99999999999999999999", "9999"])
+def test_a_number_that_is_not_one_shows_the_latest(admin: Browser, before: str) -> None:
+    assert numbers(admin.get(f"{PATH}?before={before}")) == numbers(admin.get(PATH))

@@ -1,0 +1,232 @@
+"""The screen of clients: its forms without scripts, each refusal, and the audit log."""
+
+import re
+from collections.abc import Callable
+from itertools import count
+from uuid import uuid4
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from msgspec.structs import replace
+
+from comptoir.auth.audit import Actor
+from comptoir.auth.client_terms import new_client
+from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.tokens import Scope
+from comptoir.console.screens.clients import MOST_SHOWN
+from support.clients import GRANT, ask
+from support.console import Browser, audited, new_code, origin_of
+from support.databases import ON_SQLITE
+from support.service import Service
+
+LIST = "/console/clients"
+NEW = f"{LIST}/new"
+LoggedIn = Callable[[ConsoleRole], Browser]
+_numbers = count()
+
+KEY = """-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEKLVgHl8ZHFxYhYzMSpQkmnVGa0wN
+-----END PUBLIC KEY-----"""
+
+
+def name_of_client() -> str:
+    return f"shop-{next(_numbers)}"
+
+
+def one(browser: Browser, name: str) -> httpx.Response:
+    return browser.get(f"{LIST}/client?name={name}")
+
+
+def added(browser: Browser, **fields: str | list[str]) -> tuple[str, dict[str, str]]:
+    """The name of a new client, and its credentials as the only page with them shows them."""
+    name = name_of_client()
+    page = browser.submit(browser.get(NEW), NEW, name=name, **fields)
+    assert page.status_code == 200, page.text
+    found = dict(re.findall(r'<code id="([\w-]+)">([^<]+)</code>', page.text))
+    return name, {"client_id": found["client-id"], "client_secret": found["secret"]}
+
+
+def status(service: Service, credentials: dict[str, str]) -> int:
+    return ask(service, {**GRANT, **credentials}).status_code
+
+
+def test_a_client_is_added_and_its_secret_shown_once(service: Service, admin: Browser) -> None:
+    name, credentials = added(admin, scopes=["records.read", "events"])
+    assert status(service, credentials) == 200
+    pages = [admin.get(LIST), one(admin, name), admin.get("/console/audit")]
+    for page in pages:
+        assert name in page.text
+        assert credentials["client_secret"] not in page.text
+    (entry,) = [each for each in audited(service, "client.add") if each.target == name]
+    assert entry.by == "console:anna"
+    assert entry.detail.startswith(f"{credentials['client_id']} events records.read ")
+    assert credentials["client_secret"] not in entry.detail
+
+
+def test_clients_are_found_by_name_and_id(admin: Browser) -> None:
+    first, credentials = added(admin)
+    second, _ = added(admin)
+    for text in (first.upper(), credentials["client_id"]):
+        page = admin.submit(admin.get(LIST), LIST, text=text)
+        assert f">{first}</a>" in page.text
+        assert f">{second}</a>" not in page.text
+
+
+def test_a_list_of_many_clients_says_that_it_lacks_some(own_service: Service) -> None:
+    client = new_client(
+        "first", [Scope.RECORDS_READ], roles=None, companies=None, rate=None, quota=None, secrets=()
+    )
+    control, wait = own_service.admin.control, own_service.admin.wait
+    for number in range(MOST_SHOWN + 2):
+        other = replace(client, id=str(uuid4()), name=f"shop-{number}")
+        wait(control.add_client(other, Actor("cli:root")))
+    viewer = Browser(own_service, origin_of(own_service.settings))
+    viewer.log_in(new_code(own_service.admin))
+    assert "2 more clients are not shown" in viewer.get(LIST).text
+
+
+def test_a_disabled_client_gets_no_token(service: Service, admin: Browser) -> None:
+    name, credentials = added(admin)
+    page = admin.follow(admin.submit(one(admin, name), f"{LIST}/disable"))
+    assert "The client is disabled." in page.text
+    assert status(service, credentials) == 401
+    admin.follow(admin.submit(page, f"{LIST}/enable"))
+    assert status(service, credentials) == 200
+    acts = [
+        each.by
+        for act in ("client.disable", "client.enable")
+        for each in audited(service, act)
+        if each.target == name
+    ]
+    assert acts == ["console:anna"] * 2
+
+
+def test_what_a_client_may_do_is_changed(service: Service, admin: Browser) -> None:
+    company = service.new_company("Only one")
+    company_id = company.root.rpartition("(")[2].rstrip(")")
+    name, _ = added(admin)
+    fields = {"access": "some", "companies": company_id, "rate": "60/60s", "quota": "1000"}
+    page = admin.follow(admin.submit(one(admin, name), f"{LIST}/change", **fields))
+    assert "The client was changed." in page.text
+    assert "Only one" in page.text
+    (entry,) = [each for each in audited(service, "client.change") if each.target == name]
+    assert entry.detail == f"companies={company_id} rate=60/60s quota=1000"
+
+    # the form shows what is stored, so sending it changes nothing
+    admin.follow(admin.submit(page, f"{LIST}/change"))
+    assert len([each for each in audited(service, "client.change") if each.target == name]) == 1
+    freed = admin.follow(admin.submit(page, f"{LIST}/change", access="all", rate="", quota=""))
+    assert "any number of requests" in freed.text
+
+
+def test_two_admins_do_not_undo_each_others_changes(service: Service, admin: Browser) -> None:
+    name, _ = added(admin)
+    first = second = one(admin, name)
+    admin.follow(admin.submit(first, f"{LIST}/change", rate="60/60s"))
+    refused = admin.submit(second, f"{LIST}/change", quota="5")
+    assert refused.status_code == 400
+    assert "Somebody else has changed this client meanwhile" in refused.text
+    assert "60/60s" in refused.text
+
+
+REFUSED: dict[str, tuple[dict[str, str | list[str]], str, str]] = {
+    "a name that is not valid": ({"name": "a b"}, "name", "Invalid name"),
+    "no name": ({"name": ""}, "name", "Invalid name"),
+    "no scope": ({"scopes": []}, "scopes", "A client needs a scope"),
+    "an unknown scope": ({"scopes": "root"}, "scopes", "A client needs a scope"),
+    "no role": ({"restricted": "some"}, "roles", "No role is chosen"),
+    "no company": ({"access": "some"}, "companies", "No company is chosen"),
+    "a company that is not an id": ({"access": "some", "companies": "x"}, "companies", "not valid"),
+    "a rate": ({"rate": "fast"}, "rate", "Invalid rate"),
+    "a quota": ({"quota": "-1"}, "quota", "Enter one from 1"),
+    "the days of the secret": ({"days": "0"}, "days", "Enter one from 1 to 3650"),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_fault_is_shown_beside_its_field(case: str, admin: Browser) -> None:
+    """With what was entered, and nothing is added."""
+    given, field, message = REFUSED[case]
+    name = name_of_client()
+    page = admin.submit(admin.get(NEW), NEW, **{"name": name, "rate": "1/1s", **given})
+    assert page.status_code == 400
+    (fault,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
+    assert message in fault
+    if "rate" not in given:
+        assert 'value="1/1s"' in page.text
+    assert name not in admin.get(LIST).text
+
+
+def test_a_name_is_given_once(admin: Browser) -> None:
+    name, _ = added(admin)
+    page = admin.submit(admin.get(NEW), NEW, name=name)
+    assert page.status_code == 400
+    assert "already exists" in page.text
+
+
+def test_secrets_are_replaced(service: Service, admin: Browser) -> None:
+    name, first = added(admin)
+    shown = admin.submit(one(admin, name), f"{LIST}/secrets/add", secret_days="10")
+    (text,) = re.findall(r'<code id="secret">([^<]+)</code>', shown.text)
+    second = {**first, "client_secret": text}
+    third = admin.submit(one(admin, name), f"{LIST}/secrets/add")
+    assert third.status_code == 400
+    assert "has 2 secrets already" in third.text
+    fields = {"hint": first["client_secret"][:4]}
+    admin.follow(admin.submit(one(admin, name), f"{LIST}/secrets/remove", **fields))
+    assert [status(service, each) for each in (first, second)] == [401, 200]
+
+
+def test_keys_are_added_and_removed(admin: Browser) -> None:
+    name, _ = added(admin)
+    refused = admin.submit(one(admin, name), f"{LIST}/keys/add", pem=KEY)
+    assert refused.status_code == 400
+    assert "does not contain a public key" in refused.text
+    key = generate_private_key(SECP256R1()).public_key()
+    text = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    page = admin.follow(admin.submit(one(admin, name), f"{LIST}/keys/add", pem=text))
+    assert "The key was added." in page.text
+    page = admin.follow(admin.submit(page, f"{LIST}/keys/remove"))
+    assert "The client has no key." in page.text
+
+
+def test_a_client_is_removed(service: Service, admin: Browser) -> None:
+    name, credentials = added(admin)
+    page = one(admin, name)
+    assert "The client was removed." in admin.follow(admin.submit(page, f"{LIST}/remove")).text
+    assert one(admin, name).status_code == 404
+    again = admin.submit(page, f"{LIST}/remove")
+    assert again.status_code == 409
+    assert "does not exist" in again.text
+    assert status(service, credentials) == 401
+
+
+def test_viewers_see_and_only_admins_act(admin: Browser, logged_in: LoggedIn) -> None:
+    name, _ = added(admin)
+    forms = one(admin, name)
+    for role in (ConsoleRole.VIEWER, ConsoleRole.EDITOR):
+        other = logged_in(role)
+        page = one(other, name)
+        assert page.status_code == 200
+        assert f'action="{LIST}/' not in page.text
+        assert other.get(NEW).status_code == 403
+        for way in ("new", "change", "secrets/add", "keys/add", "disable", "enable", "remove"):
+            token = re.findall(r'name="token" value="(\w+)"', page.text)[0]
+            fields = {"token": token, "name": name}
+            assert other.post(f"{LIST}/{way}", fields).status_code == 403
+    assert one(admin, name).text.count("badge") == forms.text.count("badge")
+
+
+def test_users_of_some_companies_do_not_see_what_belongs_to_all(
+    service: Service, stranger: Browser
+) -> None:
+    """Else an admin of one company could add a client that may access every other one."""
+    company_id = service.new_company().root.rpartition("(")[2].rstrip(")")
+    browser = stranger.another()
+    page = browser.log_in(new_code(service.admin, companies=frozenset({company_id})))
+    for path in ("clients", "clients/new", "roles", "issuers", "audit"):
+        assert browser.get(f"/console/{path}").status_code == 403
+        assert f'href="/console/{path}' not in page.text

@@ -1,0 +1,67 @@
+"""A copied command sends what it shows, and runs nothing else."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from comptoir.console.curl import curl
+
+HOSTILE = "'; touch owned; $(touch owned) `touch owned` \"&|>\\ !x\n\t*?[a]{b,c}~#é😀"
+
+
+def arguments(command: str, folder: Path) -> list[str]:
+    """The arguments that a shell passes to curl."""
+    show = folder / "curl"
+    show.write_text('#!/bin/sh\nfor each; do printf "%s\\0" "$each"; done\n')
+    show.chmod(0o755)
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        env={"PATH": f"{folder}:/usr/bin:/bin", "TOKEN": "t0ken"},
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    assert not (folder / "owned").exists()
+    return done.stdout.decode().split("\0")[:-1]
+
+
+def test_a_read(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:8080/api/companies?$filter=name%20eq%20%27A%27"
+
+    command = curl("GET", url, {"Prefer": "odata.maxpagesize=50"})
+
+    assert command.startswith('curl -sS -H "Authorization: Bearer $TOKEN" ')
+    assert arguments(command, tmp_path) == [
+        "-sS",
+        "-H",
+        "Authorization: Bearer t0ken",
+        "-H",
+        "Prefer: odata.maxpagesize=50",
+        url,
+    ]
+
+
+def test_a_write(tmp_path: Path) -> None:
+    sent = arguments(curl("PATCH", "http://h/x", {"If-Match": 'W/"1.2"'}, "@file"), tmp_path)
+
+    assert sent[1:3] == ["-X", "PATCH"]
+    assert sent[5:] == ["-H", 'If-Match: W/"1.2"', "--data-raw", "@file", "http://h/x"]
+
+
+def test_a_head_without_a_body(tmp_path: Path) -> None:
+    assert arguments(curl("HEAD", "http://h/x", {}), tmp_path)[1] == "--head"
+
+
+@pytest.mark.parametrize("place", ["method", "url", "header", "body"])
+def test_hostile_text_stays_one_argument(place: str, tmp_path: Path) -> None:
+    texts = dict.fromkeys(("method", "url", "header", "body"), "x") | {place: HOSTILE}
+
+    command = curl(texts["method"], texts["url"], {"A": texts["header"]}, texts["body"])
+
+    expected = {"header": f"A: {HOSTILE}", "url": HOSTILE.replace("'", "%27")}
+    assert expected.get(place, HOSTILE) in arguments(command, tmp_path)
+
+
+def test_brackets_of_a_url_are_not_expanded(tmp_path: Path) -> None:
+    assert "--globoff" in arguments(curl("GET", "http://[::1]/a", {}), tmp_path)

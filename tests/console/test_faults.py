@@ -1,0 +1,159 @@
+"""The screen of faults: rules that end by themselves, and the banner on every page."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from comptoir.auth import Scope
+from comptoir.auth.logins import ConsoleRole
+from comptoir.catalog import MODEL
+from comptoir.edm.times import instant
+from comptoir.rehearsal import FAULTS
+from support.client import Client
+from support.console import Browser, audited, new_code, origin_of
+from support.databases import ON_SQLITE, FreshDatabase
+from support.rehearsal import Rehearsal
+from support.service import Service
+
+LIST = "/console/faults"
+NEW = f"{LIST}/new"
+A_SET = MODEL.stored[0].name
+
+
+@pytest.fixture(scope="module")
+def faulty(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("faulty")
+    with Service(fresh_database, folder, faults="on") as service:
+        yield service
+
+
+@pytest.fixture
+def control(faulty: Service) -> Iterator[Rehearsal]:
+    """The control endpoint, without rules at the end."""
+    token = faulty.tokens.issue([Scope.FAULTS])
+    control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
+    yield control
+    control.client.post("reset", {})
+
+
+def browser_of(service: Service, role: ConsoleRole = ConsoleRole.ADMIN) -> Browser:
+    browser = Browser(service, origin_of(service.settings))
+    assert browser.log_in(new_code(service.admin, role)).status_code == 200
+    return browser
+
+
+def switched_on(browser: Browser, fault: str, **fields: str) -> str:
+    """The page after a rule was added."""
+    return browser.follow(browser.submit(browser.get(f"{NEW}?fault={fault}"), NEW, **fields)).text
+
+
+def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
+    faulty: Service, control: Rehearsal
+) -> None:
+    browser = browser_of(faulty)
+    company = faulty.new_company()
+    page = switched_on(browser, "throttle", set=A_SET, minutes="30", id="busy")
+    assert "The rule is in force." in page
+    refused = company.get(A_SET)
+    assert (refused.status_code, refused.headers["comptoir-fault-applied"]) == (429, "busy")
+    for path in ("", "/audit", "/clients", "/faults/report"):
+        banner = browser.get(f"/console{path}").text.partition('aria-label="Faults">')[2]
+        assert "busy: throttle" in banner
+    met = r'<th scope="row">throttling</th><td[^>]*>1</td><td[^>]*>1</td>'
+    assert re.search(met, browser.get(f"{LIST}/report").text)
+    assert f"GET /api/companies({company.root.rpartition('(')[2]}/{A_SET}" in browser.get(LIST).text
+    entry = audited(faulty, "faults.change")[-1]
+    assert (entry.by, entry.detail) == ("console:anna", "busy")
+
+    (rule,) = control.client.get("").json()["rules"]
+    last = instant(datetime.now(UTC) + timedelta(minutes=30))
+    assert rule["until"] <= last
+    control.advance("PT31M")
+    assert company.get(A_SET).status_code == 200
+    page = browser.get(LIST).text
+    assert "No rule is in force." in page
+    assert 'aria-label="Faults"' not in page
+
+
+def test_a_rule_is_ended(faulty: Service, control: Rehearsal) -> None:
+    browser = browser_of(faulty)
+    switched_on(browser, "throttle", id="busy")
+    switched_on(browser, "lock", id="locked")
+    page = browser.follow(browser.submit(browser.get(LIST), f"{LIST}/end", id="busy"))
+    assert "The rule has ended." in page.text
+    assert [each["id"] for each in control.client.get("").json()["rules"]] == ["locked"]
+    assert audited(faulty, "faults.change")[-1].detail == "locked"
+    again = browser.submit(page, f"{LIST}/end", id="busy")
+    assert again.status_code == 404
+
+
+@ON_SQLITE
+@pytest.mark.usefixtures("control")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_a_form_that_can_be_sent_as_it_is(fault: str, faulty: Service) -> None:
+    browser = browser_of(faulty)
+    assert f"fault={fault}" in browser.get(NEW).text
+    assert "The rule is in force." in switched_on(browser, fault)
+
+
+def test_the_fields_of_a_rule(faulty: Service, control: Rehearsal) -> None:
+    browser = browser_of(faulty)
+    fields = {"client": "client:shop", "method": "GET", "nth": "3", "times": "2", "percent": "50"}
+    switched_on(browser, "away", **fields, **{"parameter-retry-after": "7", "path": "*/$count"})
+    (rule,) = control.client.get("").json()["rules"]
+    assert rule.pop("until")
+    assert rule.pop("seed")
+    match = {"method": "GET", "path": "*/$count", "client": "client:shop", "nth": 3}
+    assert rule == {
+        "id": "rule-0",
+        "fault": "away; kind=json; retry-after=7",
+        "match": match,
+        "probability": 0.5,
+        "times": 2,
+    }
+
+
+REFUSED = {
+    "more than a day": ({"minutes": "1441"}, "minutes", "Enter one from 1 to 1440"),
+    "no end": ({"minutes": ""}, "minutes", "Enter one from 1 to 1440"),
+    "a parameter": ({"parameter-retry-after": "soon"}, "parameter-retry-after", "Send date or"),
+    "a set": ({"set": "nothing"}, "set", "Use a name from $metadata"),
+    "a method": ({"method": "TRACE"}, "method", "Send one of GET"),
+    "an id": ({"id": "a b"}, "id", "Send up to 40 letters"),
+    "a percentage": ({"percent": "0"}, "percent", "Enter one from 1 to 100"),
+    "every nth": ({"nth": "x"}, "nth", "Enter one from 1"),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_fault_is_shown_beside_its_field(case: str, faulty: Service, control: Rehearsal) -> None:
+    given, field, message = REFUSED[case]
+    browser = browser_of(faulty)
+    page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
+    assert page.status_code == 400
+    (shown,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
+    assert message in shown
+    assert 'value="*/x"' in page.text
+    assert control.client.get("").json() == {"rules": []}
+
+
+@pytest.mark.usefixtures("control")
+def test_viewers_see_faults_and_only_admins_set_them(faulty: Service) -> None:
+    switched_on(browser_of(faulty), "lock", id="locked")
+    viewer = browser_of(faulty, ConsoleRole.VIEWER)
+    page = viewer.get(LIST)
+    assert "locked" in page.text
+    assert '<button class="danger"' not in page.text
+    assert viewer.get(NEW).status_code == 403
+    (token,) = set(re.findall(r'name="token" value="(\w+)"', page.text))
+    assert viewer.post(f"{LIST}/end", {"token": token, "id": "locked"}).status_code == 403
+
+
+def test_a_service_without_faults_has_no_such_screen(admin: Browser) -> None:
+    assert admin.get(LIST).status_code == 404
+    assert "/console/faults" not in admin.get("/console").text

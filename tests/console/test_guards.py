@@ -1,0 +1,139 @@
+"""What every request to the console passes, before any screen."""
+
+from collections.abc import Callable
+
+import pytest
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.console.guards import HEADERS
+from support.console import FORM, Browser, new_code, origin_of
+from support.service import Service
+
+LOG_OUT = "/console/sessions/log-out"
+
+
+def test_every_answer_has_the_headers(own_service: Service) -> None:
+    stranger = Browser(own_service, origin_of(own_service.settings))
+    admin = stranger.another()
+    admin.log_in(new_code(own_service.admin))
+    answers = [
+        admin.get("/console"),
+        admin.get("/console/nowhere"),
+        admin.post("/console", {}),
+        admin.post("/console/sessions/end", {}),
+        stranger.get("/console"),
+        stranger.get("/console/login"),
+        stranger.get("/console/static/console.css"),
+        stranger.get("/console/static/missing.js"),
+        stranger.post("/console/login", {"code": "wrong"}),
+        stranger.get("/console", {"Host": "evil.example"}),
+    ]
+    assert [each.status_code for each in answers] == [
+        *(200, 404, 405, 403, 303, 200, 200, 404, 403, 421)
+    ]
+    for each in answers:
+        assert {name: each.headers.get_list(name) for name in HEADERS} == {
+            name: [value] for name, value in HEADERS.items()
+        }
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080"]
+)
+def test_hosts_of_the_console(stranger: Browser, host: str) -> None:
+    assert stranger.get("/console/login", {"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8080.evil.example", ""]
+)
+def test_foreign_hosts(admin: Browser, host: str) -> None:
+    for path in ("/console", "/console/login", "/console/static/console.css"):
+        assert admin.get(path, {"Host": host}).status_code == 421
+
+
+FOREIGN: tuple[dict[str, str], ...] = (
+    {},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:8080"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "https://127.0.0.1:8080"},
+    {"Origin": "null"},
+)
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_forms_of_other_sites(
+    service: Service, admin: Browser, stranger: Browser, headers: dict[str, str]
+) -> None:
+    token = dict(admin_form(admin))
+    assert admin.post(LOG_OUT, token, headers).status_code == 403
+    assert admin.get("/console").status_code == 200
+    code = new_code(service.admin)
+    assert stranger.post("/console/login", {"code": code}, headers).status_code == 403
+    assert stranger.cookies == {}
+
+
+def test_a_browser_without_fetch_metadata(admin: Browser) -> None:
+    answer = admin.post(LOG_OUT, dict(admin_form(admin)), {"Origin": "http://127.0.0.1:8080"})
+    assert answer.status_code == 303
+
+
+def admin_form(browser: Browser) -> list[tuple[str, str]]:
+    """The fields of the form that logs out."""
+    page = browser.get("/console")
+    value = page.text.partition('name="token" value="')[2].partition('"')[0]
+    return [("token", value)]
+
+
+@pytest.mark.parametrize("token", [None, "", "0" * 64, "é"])
+def test_forms_without_the_token(admin: Browser, token: str | None) -> None:
+    fields = {} if token is None else {"token": token}
+    assert admin.post(LOG_OUT, fields).status_code == 403
+    assert admin.get("/console").status_code == 200
+
+
+def test_the_token_of_another_session(
+    admin: Browser, logged_in: Callable[[ConsoleRole], Browser]
+) -> None:
+    other = logged_in(ConsoleRole.ADMIN)
+    assert admin.post(LOG_OUT, dict(admin_form(other))).status_code == 403
+
+
+def test_a_form_of_another_type(admin: Browser) -> None:
+    headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": "text/plain"}
+    (field,) = admin_form(admin)
+    body = "=".join(field)
+    assert admin.request("POST", LOG_OUT, body, headers).status_code == 415
+    headers["Content-Type"] = f"{FORM}; charset=utf-8"
+    assert admin.request("POST", LOG_OUT, body, headers).status_code == 303
+
+
+def test_guesses(own_service: Service) -> None:
+    stranger = Browser(own_service, origin_of(own_service.settings))
+    for _ in range(5):
+        assert stranger.post("/console/login", {"code": "wrong"}).status_code == 403
+    code = new_code(own_service.admin)
+    answer = stranger.post("/console/login", {"code": code})
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) >= 1
+    assert stranger.cookies == {}
+
+
+def test_requests_to_the_console_are_not_counted(service: Service, admin: Browser) -> None:
+    def counted() -> list[str]:
+        lines = service.origin.get("metrics").text.splitlines()
+        return [each for each in lines if each.startswith("comptoir_requests_total")]
+
+    counted()
+    before = counted()
+    admin.get("/console")
+    admin.get("/console/nowhere")
+    admin.get("/console", {"Host": "evil.example"})
+    after = counted()
+    assert [each for each in after if '"GET"' not in each] == [
+        each for each in before if '"GET"' not in each
+    ]
+    assert len(after) == len(before)

@@ -1,0 +1,671 @@
+"""Login to the console through an outside issuer: who gets in, and which answers are refused."""
+
+import base64
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import msgspec
+import pytest
+
+from comptoir.auth.audit import AuditEntry
+from comptoir.auth.guesses import FREE_FAILURES
+from comptoir.auth.logins import CODE_SECONDS
+from comptoir.console.issuer_login import MOST_RUNNING
+from comptoir.console.visit import MOST_FIELDS
+from support.command import Command
+from support.console import Browser, audited, origin_of
+from support.databases import ON_SQLITE, FreshDatabase
+from support.issuers import (
+    DISCOVERY,
+    KEYS,
+    LOOPBACK,
+    TOKEN,
+    IssuerCommand,
+    OtherIssuer,
+    responding,
+)
+from support.service import Service
+
+CLIENT = ("--console-client-id", "the-console")
+ROLES = ("--console-role", "Staff=viewer", "--console-role", "Bosses of A=admin")
+USER: Mapping[str, object] = {"sub": "joe", "roles": ["Staff"]}
+
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of an authority that the service trusts."""
+    folder = tmp_path_factory.mktemp("issuer-logins")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def service(fresh_database: FreshDatabase, folder: Path) -> Iterator[Service]:
+    with Service(fresh_database, folder, outgoing_allow=LOOPBACK) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def command(service: Service, folder: Path) -> IssuerCommand:
+    return IssuerCommand(service, folder)
+
+
+class Known(NamedTuple):
+    """An issuer, and its name here."""
+
+    issuer: OtherIssuer
+    name: str
+
+    @property
+    def start(self) -> str:
+        return f"/console/login/{self.name}"
+
+
+@pytest.fixture
+def trusted(command: IssuerCommand, folder: Path) -> Iterator[Callable[..., Known]]:
+    """Add an issuer with some options, until the end of the test."""
+    added: list[Known] = []
+
+    def add(*options: str) -> Known:
+        known = Known(OtherIssuer(folder), f"issuer-{next(_numbers)}")
+        known.issuer.user = USER
+        added.append(known)
+        command.add(known.name, known.issuer.url, *(options or (*CLIENT, *ROLES, "--company", "*")))
+        return known
+
+    yield add
+    for issuer, name in added:
+        issuer.stop()
+        command.done("remove", name)
+
+
+@pytest.fixture
+def known(trusted: Callable[..., Known]) -> Known:
+    return trusted()
+
+
+def sent_to(browser: Browser, known: Known) -> str:
+    """Where the console sends the user."""
+    answer = browser.get(known.start, {"Sec-Fetch-Site": "same-origin"})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+def back(browser: Browser, address: str) -> httpx.Response:
+    """The way back from the issuer's site, for which browsers send no strict cookie."""
+    session = browser.cookies.pop(browser.session_cookie, None)
+    answer = browser.get(address, {"Sec-Fetch-Site": "cross-site"})
+    if session is not None:
+        browser.cookies.setdefault(browser.session_cookie, session)
+    return answer
+
+
+def refused(browser: Browser, answer: httpx.Response, message: str) -> None:
+    """Nobody is logged in, and the page says why and offers another login."""
+    assert answer.status_code == 403, answer.text
+    assert message in answer.text
+    assert 'href="/console/login/' in answer.text
+    assert browser.session_cookie not in browser.cookies
+
+
+def test_a_user_of_an_issuer_logs_in(service: Service, known: Known, stranger: Browser) -> None:
+    page = stranger.get("/console/login")
+    assert f'href="{known.start}"' in page.text
+    assert f"Log in with {known.name}" in page.text
+    answer = stranger.get(known.start, {"Sec-Fetch-Site": "same-origin"})
+    (cookie,) = answer.headers.get_list("set-cookie")
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert f"Max-Age={CODE_SECONDS}" in cookie
+    location = answer.headers["location"]
+    asked = {name: value for name, (value,) in parse_qs(urlsplit(location).query).items()}
+    assert location.startswith(f"{known.issuer.url}/authorize?")
+    assert asked["redirect_uri"] == f"{stranger.origin}{known.start}/back"
+    assert (asked["response_type"], asked["scope"]) == ("code", "openid")
+
+    done = back(stranger, known.issuer.answer(location))
+    assert done.status_code == 200
+    assert '<meta http-equiv="refresh" content="0; url=/console">' in done.text
+    assert "SameSite=strict" in done.headers["set-cookie"]
+    assert list(stranger.cookies) == [stranger.session_cookie]
+    page = stranger.get("/console")
+    assert f"{known.name}:joe" in page.text
+    assert "viewer" in page.text
+    (login,) = [
+        each for each in audited(service, "console.login") if each.target == f"{known.name}:joe"
+    ]
+    assert login.by == f"console:{known.name}:joe"
+    assert login.detail == "viewer companies=all"
+
+
+def test_cookies_by_tls(fresh_database: FreshDatabase, folder: Path) -> None:
+    """Only the host itself can set them, and other sites lead back without the session."""
+    public = "https://erp.example.com/api"
+    with (
+        Service(
+            fresh_database, folder, outgoing_allow=LOOPBACK, public_url=public, console="on"
+        ) as service,
+        OtherIssuer(folder) as issuer,
+    ):
+        IssuerCommand(service, folder).add("public", issuer.url, *CLIENT, *ROLES)
+        browser, issuer.user = Browser(service, origin_of(service.settings)), USER
+        started = browser.get("/console/login/public")
+        done = browser.get(issuer.answer(started.headers["location"]))
+    assert done.status_code == 200
+    set_by = [*started.headers.get_list("set-cookie"), *done.headers.get_list("set-cookie")]
+    cookies = [each.split("; ") for each in set_by]
+    assert [each[0].partition("=")[0] for each in cookies] == [
+        "__Host-comptoir_login",
+        "__Host-comptoir",
+        "__Host-comptoir_login",
+    ]
+    for each, sent in zip(cookies, ("lax", "strict", "lax"), strict=True):
+        assert {"HttpOnly", "Path=/", "Secure", f"SameSite={sent}"} < set(each)
+
+
+def test_the_highest_role_counts(known: Known, stranger: Browser) -> None:
+    known.issuer.user = {**USER, "roles": ["Bosses of A", "Staff", "Others"]}
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert stranger.get("/console/issuers/new").status_code == 200
+    page = stranger.get("/console/issuers")
+    assert (
+        "as the client the-console; Staff → viewer; Bosses of A → admin; nobody else" in page.text
+    )
+    assert f"{stranger.origin}{known.start}/back" in page.text
+
+
+def test_companies_are_those_of_the_issuer(
+    service: Service, trusted: Callable[..., Known], stranger: Browser
+) -> None:
+    """Without an option for companies, a user sees none."""
+    company = service.new_company().id
+    for options, expected in (((), ""), (("--company", company), company)):
+        known, browser = trusted(*CLIENT, *ROLES, *options), stranger.another()
+        back(browser, known.issuer.answer(sent_to(browser, known)))
+        (login,) = [each for each in audited(service, "console.login") if known.name in each.target]
+        assert login.detail == f"viewer companies={expected}"
+
+
+NO_ROLE: dict[str, Mapping[str, object]] = {
+    "no claim": {"roles": None},
+    "another value": {"roles": ["staff", "Staff "]},
+    "the name of a role": {"roles": ["admin", "viewer"]},
+    "an object": {"roles": {"Staff": True}},
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", NO_ROLE)
+def test_without_a_mapped_value_nobody_logs_in(case: str, known: Known, stranger: Browser) -> None:
+    known.issuer.user = {**USER, **NO_ROLE[case]}
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
+    refused(stranger, answer, f"{known.name} gives you no role in the console.")
+
+
+def test_an_issuer_for_tokens_alone_has_no_login(
+    trusted: Callable[..., Known], stranger: Browser
+) -> None:
+    known = trusted("--company", "*")
+    assert known.name not in stranger.get("/console/login").text
+    assert stranger.get(known.start).status_code == 404
+    assert stranger.get(f"{known.start}/back?code=1&state=1").status_code == 404
+
+
+def now() -> int:
+    return int(time.time())
+
+
+BAD_CLAIMS: dict[str, Callable[[], Mapping[str, object]]] = {
+    "another issuer": lambda: {"iss": "https://localhost/other"},
+    "the API's audience": lambda: {"aud": "api://comptoir-tests"},
+    "an audience beside the client": lambda: {"aud": ["the-console", "other"]},
+    "no audience": lambda: {"aud": None},
+    "another client": lambda: {"azp": "other"},
+    "another nonce": lambda: {"nonce": "x"},
+    "no nonce": lambda: {"nonce": None},
+    "expired": lambda: {"exp": now() - 61},
+    "no end": lambda: {"exp": None},
+    "of the future": lambda: {"iat": now() + 120},
+    "older than the login": lambda: {"iat": now() - 120},
+    "without its time": lambda: {"iat": None},
+    "no subject": lambda: {"sub": None},
+    "a subject that cannot be printed": lambda: {"sub": "a\nb"},
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", BAD_CLAIMS)
+def test_an_id_token_that_is_not_valid(case: str, known: Known, stranger: Browser) -> None:
+    known.issuer.user = {**USER, **BAD_CLAIMS[case]()}
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
+    refused(stranger, answer, f"The ID token of {known.name} was not accepted.")
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("header", [{"alg": "PS256"}, {"kid": "other"}, {"typ": "logout+jwt"}])
+def test_an_id_token_that_is_signed_differently(
+    header: dict[str, object], known: Known, stranger: Browser
+) -> None:
+    known.issuer.id_header = header
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
+    refused(stranger, answer, f"The ID token of {known.name} was not accepted.")
+
+
+def test_a_required_claim(trusted: Callable[..., Known], stranger: Browser) -> None:
+    known = trusted(*CLIENT, *ROLES, "--company", "*", "--require", "tid=7")
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 403
+    known.issuer.user = {**USER, "tid": "7"}
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+
+
+BAD_ANSWERS: dict[str, tuple[dict[str, str | None], str]] = {
+    "no code": ({"code": None}, "did not give a code."),
+    "a long code": ({"code": "x" * 2_049}, "did not give a code."),
+    "cancelled": ({"code": None, "error": "access_denied"}, "The login was cancelled at"),
+    "an error": ({"error": "server_error"}, "did not give a code."),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", BAD_ANSWERS)
+def test_an_answer_that_is_not_valid(case: str, known: Known, stranger: Browser) -> None:
+    changed, message = BAD_ANSWERS[case]
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known), **changed))
+    refused(stranger, answer, message)
+    assert stranger.cookies == {}
+    assert TOKEN not in known.issuer.asked
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("state", ["x", None])
+def test_an_answer_to_another_login(state: str | None, known: Known, stranger: Browser) -> None:
+    """Also with a code of this login, which goes on."""
+    location = sent_to(stranger, known)
+    answer = back(stranger, known.issuer.answer(location, state=state))
+    refused(stranger, answer, "The answer belongs to another login (state).")
+    assert TOKEN not in known.issuer.asked
+    assert back(stranger, known.issuer.answer(location)).status_code == 200
+
+
+def test_a_login_in_two_tabs(known: Known, stranger: Browser) -> None:
+    """The one that began last can be finished, also after an answer in the other."""
+    former, last = sent_to(stranger, known), sent_to(stranger, known)
+    refused(stranger, back(stranger, known.issuer.answer(former)), "another login (state).")
+    assert back(stranger, known.issuer.answer(last)).status_code == 200
+
+
+def test_an_answer_in_another_browser(known: Known, stranger: Browser) -> None:
+    """Whether or not that has begun a login too."""
+    answered = known.issuer.answer(sent_to(stranger, known))
+    other = stranger.another()
+    refused(other, back(other, answered), "This browser has not begun a login with")
+    own = sent_to(other, known)
+    refused(other, back(other, answered), "belongs to another login (state).")
+    assert back(stranger, answered).status_code == 200
+    assert back(other, known.issuer.answer(own)).status_code == 200
+
+
+def test_an_answer_of_another_issuer(trusted: Callable[..., Known], stranger: Browser) -> None:
+    """Neither its code nor its name is accepted where the user has chosen another one."""
+    chosen, other = trusted(), trusted()
+    answered = chosen.issuer.answer(sent_to(stranger, chosen))
+    answer = back(stranger, answered.replace(chosen.name, other.name))
+    refused(stranger, answer, "belongs to another login (state).")
+    named = chosen.issuer.answer(sent_to(stranger, chosen), iss=other.issuer.url)
+    answer = back(stranger, named)
+    assert answer.status_code == 502
+    assert TOKEN not in chosen.issuer.asked + other.issuer.asked
+
+
+@ON_SQLITE
+def test_the_issuer_names_itself_if_it_says_so(
+    trusted: Callable[..., Known], stranger: Browser
+) -> None:
+    known = trusted()
+    announced = {"authorization_response_iss_parameter_supported": True}
+    known.issuer.lie(DISCOVERY, known.issuer.discovery(**announced))
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known), iss=None))
+    assert answer.status_code == 502
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+
+
+def test_a_login_is_finished_once(known: Known, stranger: Browser) -> None:
+    """Also if the issuer accepts its code again."""
+    location = sent_to(stranger, known)
+    kept = dict(stranger.cookies)
+    answered = known.issuer.answer(location)
+    assert back(stranger, answered).status_code == 200
+    thief = stranger.another()
+    thief.cookies = dict(kept)
+    assert back(thief, answered).status_code == 502
+    assert thief.cookies == {}
+    thief.cookies = dict(kept)
+    refused(thief, back(thief, known.issuer.answer(location)), "was finished before")
+
+
+def test_a_login_ends(known: Known, stranger: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = known.issuer.answer(sent_to(stranger, known))
+    later = time.time() + CODE_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    refused(stranger, back(stranger, answered), "in the last 10 minutes.")
+
+
+def test_a_login_that_another_host_has_begun(
+    known: Known, stranger: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its clock may be ahead by a minute."""
+    begun, last = time.time(), ""
+    for ahead, message in ((59, "You are logged in"), (62, "has not begun a login")):
+        monkeypatch.setattr(time, "time", lambda: begun)
+        last = known.issuer.answer(sent_to(stranger, known))
+        monkeypatch.setattr(time, "time", lambda ahead=ahead: begun - ahead)
+        assert message in back(stranger, last).text
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("cookie", ["", "x", "1.x", "99999999999.aaaaaaaaaaaaaaaaaaaaaa"])
+def test_cookies_that_are_not_those_of_a_login(
+    cookie: str, known: Known, stranger: Browser
+) -> None:
+    answered = known.issuer.answer(sent_to(stranger, known))
+    stranger.cookies = {f"{stranger.session_cookie}_login": cookie}
+    refused(stranger, back(stranger, answered), "This browser has not begun a login")
+
+
+def test_other_sites_do_not_begin_a_login(known: Known, stranger: Browser) -> None:
+    for site in ("cross-site", "same-site"):
+        answer = stranger.get(known.start, {"Sec-Fetch-Site": site})
+        assert answer.headers["location"] == "/console/login"
+        assert stranger.cookies == {}
+
+
+def test_a_secret_is_read_through_links(
+    trusted: Callable[..., Known], tmp_path: Path, stranger: Browser
+) -> None:
+    """Kubernetes replaces a link to a dated folder when the secret changes."""
+    link = tmp_path / "data"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "secret").write_text(name, encoding="utf-8")
+    link.symlink_to("one")
+    given = (*CLIENT, *ROLES, "--company", "*", "--console-secret-file", str(link / "secret"))
+    known = trusted(*given)
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    link.unlink()
+    link.symlink_to("two")
+    (tmp_path / "one" / "secret").unlink()
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    expected = [
+        base64.b64encode(f"the-console:{name}".encode()).decode() for name in ("one", "two")
+    ]
+    assert known.issuer.authorizations == [f"Basic {each}" for each in expected]
+
+
+def test_the_client_has_a_secret(
+    trusted: Callable[..., Known], folder: Path, stranger: Browser
+) -> None:
+    """In `Authorization`, the default, or in the form if the issuer takes it only there."""
+    file = folder / "console-secret"
+    file.write_text("s p+c\n", encoding="utf-8")
+    given = (*CLIENT, *ROLES, "--company", "*", "--console-secret-file", str(file))
+    known = trusted(*given)
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    expected = base64.b64encode(b"the-console:s+p%2Bc").decode()
+    assert known.issuer.authorizations == [f"Basic {expected}"]
+    posting = trusted(*given)
+    methods = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    posting.issuer.lie(DISCOVERY, posting.issuer.discovery(**methods))
+    assert back(stranger, posting.issuer.answer(sent_to(stranger, posting))).status_code == 200
+    assert posting.issuer.authorizations == [""]
+    file.unlink()
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 502
+
+
+LIES: dict[str, Callable[[], bytes]] = {
+    "nothing": lambda: b"",
+    "no UTF-8": lambda: b'{"id_token": "\xff"}',
+    "a token of other letters": lambda: b'{"id_token": "\\u00e9.\\u2603.\\ud83d\\ude00"}',
+    "half a letter": lambda: b'{"id_token": "\\ud83d.a.b"}',
+    "a deep value": lambda: b'{"id_token": ' + b"[" * 20_000,
+    "no JSON": lambda: b"<html>",
+    "no ID token": lambda: b'{"access_token": "x"}',
+    "no token": lambda: b'{"id_token": "x"}',
+    "a long token": lambda: b'{"id_token": "' + b"x" * 9_000 + b'"}',
+    "more than is read": lambda: b" " * 70_000,
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", LIES)
+def test_answers_of_the_token_endpoint(case: str, known: Known, stranger: Browser) -> None:
+    known.issuer.lies[TOKEN] = responding(LIES[case]())
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
+    assert answer.status_code in (403, 502)
+    assert "the audit log has the reason." in answer.text
+    assert stranger.cookies == {}
+
+
+@ON_SQLITE
+def test_failed_logins_make_an_address_wait(
+    trusted: Callable[..., Known], stranger: Browser
+) -> None:
+    """With this issuer alone."""
+    known, other = trusted(), trusted()
+    statuses: list[int] = []
+    # each further failure doubles the wait, so a slow machine is in time for one of them
+    while 429 not in statuses and len(statuses) < 12:
+        wrong = known.issuer.answer(sent_to(stranger, known), code="wrong")
+        asked = len(known.issuer.asked)
+        answer = back(stranger, wrong)
+        statuses.append(answer.status_code)
+    failures = len(statuses) - 1
+    assert failures >= FREE_FAILURES
+    assert statuses == [502] * failures + [429]
+    assert int(answer.headers["retry-after"]) >= 1
+    assert TOKEN not in known.issuer.asked[asked:]
+    assert back(stranger, other.issuer.answer(sent_to(stranger, other))).status_code == 200
+
+
+@ON_SQLITE
+def test_other_sites_make_nobody_wait(known: Known, stranger: Browser) -> None:
+    """Their pages can send any browser to this address, also while its user logs in."""
+    location = sent_to(stranger, known)
+    begun = dict(stranger.cookies)
+    for cookies in ({}, begun):
+        stranger.cookies = dict(cookies)
+        for _ in range(6):
+            assert back(stranger, f"{known.start}/back?code=1&state=1").status_code == 403
+    assert back(stranger, known.issuer.answer(location)).status_code == 200
+
+
+@ON_SQLITE
+def test_a_slow_issuer_keeps_nobody_from_another(
+    service: Service, trusted: Callable[..., Known], stranger: Browser
+) -> None:
+    slow, other = trusted(), trusted()
+    paths = (*[slow.start] * (MOST_RUNNING + 1), other.start)
+    # all are there before the issuers have answered
+    answers = service.send_all([httpx.Request("GET", f"{stranger.origin}{each}") for each in paths])
+    assert [each.status_code for each in answers] == [303] * MOST_RUNNING + [503, 303]
+    assert answers[-2].headers["retry-after"] == "1"
+
+
+@ON_SQLITE
+def test_users_who_cannot_be_checked_do_not_wait(
+    service: Service, known: Known, stranger: Browser
+) -> None:
+    """The console has not asked the issuer for them."""
+    location = sent_to(stranger, known)
+    cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in stranger.cookies.items())}
+    many = [known.issuer.answer(location) for _ in range(MOST_RUNNING + 2 * FREE_FAILURES)]
+    answers = service.send_all([httpx.Request("GET", each, headers=cookie) for each in many])
+    statuses = [each.status_code for each in answers]
+    # a login is finished once
+    assert sorted(statuses) == [200] + [403] * (MOST_RUNNING - 1) + [503] * 2 * FREE_FAILURES
+    assert "Begin the login again in a moment." in answers[statuses.index(503)].text
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+
+
+@ON_SQLITE
+def test_an_issuer_without_keys(known: Known, stranger: Browser) -> None:
+    known.issuer.lie(KEYS, "x")
+    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) >= 1
+
+
+def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) -> None:
+    """With the reason that the page does not show, and without the code."""
+    with (
+        Service(fresh_database, folder, outgoing_allow=LOOPBACK) as service,
+        OtherIssuer(folder) as issuer,
+    ):
+        command = IssuerCommand(service, folder)
+        command.add("audited", issuer.url, *CLIENT, *ROLES)
+        known, stranger = Known(issuer, "audited"), Browser(service, origin_of(service.settings))
+        issuer.user = {**USER, "aud": "other"}
+        page = back(stranger, issuer.answer(sent_to(stranger, known)))
+        assert page.status_code == 403
+        assert "(aud)" not in page.text
+        assert stranger.get("/console/login/nobody").status_code == 404
+        issuer.lie(TOKEN, {"id_token": 1})
+        assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
+        issuer.lies[TOKEN] = responding(b"", b"HTTP/1.1 302 Found\r\nLocation: /other\r\n")
+        assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
+        issuer.lie(DISCOVERY, issuer.discovery(token_endpoint="https://10.1.2.3/token"))
+        command.done("refresh", "audited")
+        assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
+        assert back(stranger, issuer.answer(sent_to(stranger, known), state="x")).is_error
+        database = service.settings.database
+    lines = Command(folder, database).done("audit").out.splitlines()
+    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
+    failed = [each for each in entries if each.act == "authentication.failed"]
+    assert {each.target for each in failed} == {"console audited"}
+    assert sorted(each.detail.partition("reason=")[2] for each in failed) == [
+        "'https://10.1.2.3/token' cannot be reached: 10.1.2.3 is not a global address",
+        f"'{issuer.url}{TOKEN}' responded with status 302",
+        f"'{issuer.url}{TOKEN}' responded without an ID token",
+        "The ID token is not for the console alone (aud)",
+        "The answer belongs to another login (state)",
+    ]
+
+
+def test_the_log_has_no_code(
+    fresh_database: FreshDatabase, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Not even a log that has queries, whatever comes with the code."""
+    with Service(fresh_database, tmp_path, log_level="debug") as service:
+        stranger = Browser(service, origin_of(service.settings))
+        capfd.readouterr()
+        address = "/console/login/nobody/back?code=canary-1&state=canary-2"
+        assert stranger.get(address).status_code == 404
+        assert stranger.get(f"{address}{'&x=1' * MOST_FIELDS}").status_code == 400
+        stranger.get("/console/login?shown=1")
+    logged = capfd.readouterr().err
+    assert "/console/login/nobody/back" in logged
+    assert "shown=1" in logged
+    assert "canary" not in logged
+
+
+@ON_SQLITE
+def test_an_issuer_that_is_away(known: Known, stranger: Browser) -> None:
+    known.issuer.stop()
+    answer = stranger.get(known.start)
+    assert answer.status_code == 502
+    assert f"The login with {known.name} failed." in answer.text
+    assert stranger.cookies == {}
+
+
+def test_removing_the_issuer_ends_its_sessions(
+    command: IssuerCommand,
+    known: Known,
+    trusted: Callable[..., Known],
+    stranger: Browser,
+) -> None:
+    kept, other = trusted(), stranger.another()
+    back(stranger, known.issuer.answer(sent_to(stranger, known)))
+    back(other, kept.issuer.answer(sent_to(other, kept)))
+    command.done("remove", known.name)
+    assert stranger.get("/console").headers["location"] == "/console/login"
+    assert other.get("/console").status_code == 200
+    command.add(known.name, known.issuer.url, *CLIENT, *ROLES)
+
+
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "no roles": (CLIENT, "a login to the console needs a client and roles."),
+    "no client": (ROLES, "a login to the console needs a client and roles."),
+    "another role": ((*CLIENT, "--console-role", "a=owner"), "invalid role in the console"),
+    "no value": ((*CLIENT, "--console-role", "=admin"), "invalid role in the console"),
+    "two roles": ((*CLIENT, *ROLES, *ROLES), "'Staff' has two roles in the console."),
+    "no file": ((*CLIENT, *ROLES, "--console-secret-file", "missing"), "missing is not a file."),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", REFUSED)
+def test_options_that_are_not_valid(case: str, command: IssuerCommand, known: Known) -> None:
+    options, message = REFUSED[case]
+    assert message in command.fault("new", known.issuer.url, *options)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("member", ["authorization_endpoint", "token_endpoint"])
+def test_the_endpoints_are_checked(
+    member: str, command: IssuerCommand, folder: Path, known: Known, stranger: Browser
+) -> None:
+    """When the issuer is added, and later."""
+    bad = "http://localhost/x", "https://localhost/x#y", "https://[::1", "https:///x", "https://é/x"
+    with OtherIssuer(folder) as issuer:
+        for url in bad:
+            issuer.lie(DISCOVERY, issuer.discovery(**{member: url}))
+            fault = command.fault("new", issuer.url, *CLIENT, *ROLES)
+            assert "is not an https URL, or has a fragment" in fault
+    known.issuer.lie(DISCOVERY, known.issuer.discovery(**{member: bad[-1]}))
+    assert stranger.get(known.start).status_code == 502
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("query", ["", "?", "?p=1"])
+def test_an_endpoint_may_have_a_query(query: str, known: Known, stranger: Browser) -> None:
+    endpoint = f"{known.issuer.url}/authorize{query}"
+    known.issuer.lie(DISCOVERY, known.issuer.discovery(authorization_endpoint=endpoint))
+    asked = parse_qs(urlsplit(sent_to(stranger, known)).query)
+    assert asked["response_type"] == ["code"]
+    assert asked.get("p") == (["1"] if query == "?p=1" else None)
+
+
+@ON_SQLITE
+def test_an_issuer_that_is_refreshed(
+    command: IssuerCommand, known: Known, stranger: Browser
+) -> None:
+    """Its endpoints are fetched again too."""
+    sent_to(stranger, known)
+    moved = known.issuer.discovery(authorization_endpoint=f"{known.issuer.url}/moved")
+    known.issuer.lie(DISCOVERY, moved)
+    assert "/moved?" not in sent_to(stranger, known)
+    command.done("refresh", known.name)
+    assert "/moved?" in sent_to(stranger, known)
+
+
+@ON_SQLITE
+def test_the_command_prints_the_address_to_register(
+    command: IssuerCommand, folder: Path, service: Service
+) -> None:
+    with OtherIssuer(folder) as issuer:
+        out = command.add("printed", issuer.url, *CLIENT, *ROLES, "--company", "*").out
+        origin = origin_of(service.settings)
+        assert f"{origin}/console/login/printed/back" in out
+        listed = command.done("list")
+        assert (
+            "console-client-id=the-console console-role=Staff=viewer "
+            "console-role=Bosses of A=admin" in listed
+        )
+        command.done("remove", "printed")

@@ -1,0 +1,127 @@
+"""The screen of outside issuers."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from comptoir.auth.logins import ConsoleRole
+from support.clients import add_client
+from support.console import Browser, audited
+from support.databases import ON_SQLITE
+from support.service import Service
+
+LoggedIn = Callable[[ConsoleRole], Browser]
+LIST = "/console/issuers"
+NEW = f"{LIST}/new"
+FIELDS = {
+    "name": "entra",
+    "url": "https://login.example.com/v2.0",
+    "audience": "api://comptoir",
+    "unchecked": "yes",
+    "access": "all",
+}
+
+
+def test_an_issuer_is_added_refreshed_and_removed(service: Service, admin: Browser) -> None:
+    mapped = {"map": "Reader=records.read\r\n Admins of A=admin\r\n", "require": "tid=7"}
+    page = admin.follow(admin.submit(admin.get(NEW), NEW, **FIELDS, **mapped))
+    assert "The issuer was added." in page.text
+    assert "Admins of A → admin" in page.text
+    (entry,) = audited(service, "issuer.add")
+    assert entry.by == "console:anna"
+    assert entry.detail == (
+        "https://login.example.com/v2.0 audience=api://comptoir algorithms=RS256 scope-claim=scope "
+        "roles-claim=roles map=Reader=records.read map=Admins of A=admin company=* require=tid=7"
+    )
+    again = admin.submit(admin.get(NEW), NEW, **FIELDS)
+    assert again.status_code == 400
+    assert "The issuer entra with the URL" in again.text
+    page = admin.follow(admin.submit(page, f"{LIST}/refresh"))
+    page = admin.follow(admin.submit(page, f"{LIST}/remove"))
+    assert "only tokens of this service are accepted" in page.text
+    for act in ("issuer.refresh", "issuer.remove"):
+        assert [each.target for each in audited(service, act)] == ["entra"]
+
+
+def test_people_log_in_through_an_issuer(service: Service, admin: Browser, tmp_path: Path) -> None:
+    """Its page has the address to register there."""
+    login = {"console_client_id": "the-console", "console_role": "Staff=viewer\r\nA=B=admin\r\n"}
+    page = admin.follow(admin.submit(admin.get(NEW), NEW, **FIELDS, **login))
+    assert "as the client the-console; Staff → viewer; A=B → admin; nobody else" in page.text
+    assert f"{admin.origin}/console/login/entra/back" in page.text
+    entry = audited(service, "issuer.add")[-1]
+    assert entry.detail.endswith(
+        "console-client-id=the-console console-role=Staff=viewer console-role=A=B=admin"
+    )
+    # the service reads the control tables for each request of a client
+    add_client(service, tmp_path).token()
+    assert 'href="/console/login/entra"' in admin.another().get("/console/login").text
+    admin.submit(page, f"{LIST}/remove")
+
+
+REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
+    "a reserved name": ({"name": "console"}, "name", "begins the subjects of other parties"),
+    "no url": ({"url": ""}, "url", "Enter it"),
+    "its own url": ({"url": "http://127.0.0.1:8080/comptoir/v2.0"}, "url", "is this service"),
+    "a url inside the network": (
+        {"url": "https://127.0.0.1:1", "unchecked": ""},
+        "url",
+        "not added",
+    ),
+    "no https": ({"url": "http://login.example.com"}, "url", "not added"),
+    "no audience": ({"audience": ""}, "audience", "Enter it"),
+    "algorithms": ({"algorithms": "none"}, "algorithms", "none"),
+    "a mapping": ({"map": "Reader"}, "map", "Write VALUE=ROLE"),
+    "an unknown role": ({"map": "Reader=nobody"}, "name", "does not exist"),
+    "a required claim": ({"require": "tid"}, "require", "Write CLAIM=VALUE"),
+    "a client of the console alone": (
+        {"console_client_id": "x"},
+        "console-client-id",
+        "Name both, or neither",
+    ),
+    "roles in the console alone": (
+        {"console_role": "Staff=viewer"},
+        "console-client-id",
+        "Name both, or neither",
+    ),
+    "another role in the console": (
+        {"console_client_id": "x", "console_role": "Staff=owner"},
+        "console-role",
+        "with the role viewer or editor or admin",
+    ),
+    "no company": ({"access": "some"}, "companies", "Choose at least one"),
+    "no claim": ({"access": "claim"}, "companies-claim", "Enter it"),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_fault_is_shown_beside_its_field(case: str, admin: Browser) -> None:
+    """With what was entered, and nothing is added."""
+    given, field, message = REFUSED[case]
+    page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
+    assert page.status_code == 400
+    (fault,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
+    assert message in fault
+    assert 'value="scp"' in page.text
+    assert "entra" not in admin.get(LIST).text
+
+
+def test_a_form_names_no_file(admin: Browser, tmp_path: Path) -> None:
+    """It could be any file of the host, whose content goes to the issuer."""
+    (tmp_path / "secret").write_text("s", encoding="utf-8")
+    login = {"console_client_id": "x", "console_role": "Staff=viewer"}
+    page = admin.submit(
+        admin.get(NEW), NEW, **FIELDS, **login, console_secret_file=str(tmp_path / "secret")
+    )
+    page = admin.follow(page)
+    assert str(tmp_path) not in page.text
+    admin.submit(page, f"{LIST}/remove")
+
+
+def test_viewers_do_not_add_issuers(logged_in: LoggedIn) -> None:
+    viewer = logged_in(ConsoleRole.VIEWER)
+    assert viewer.get(LIST).status_code == 200
+    assert viewer.get(NEW).status_code == 403

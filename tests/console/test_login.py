@@ -1,0 +1,199 @@
+"""Codes, sessions, and their ends."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
+from comptoir.auth.records import Issuer, IssuerTerms
+from support.clocks import SetClock
+from support.command import Command
+from support.console import OPERATOR, Browser, audited, forms_of, new_code, origin_of
+from support.databases import run_sql
+from support.service import Service
+
+
+def attempt(browser: Browser, code: str) -> int:
+    return browser.post("/console/login", {"code": code}).status_code
+
+
+def test_a_code_begins_one_session(own_service: Service) -> None:
+    service = own_service
+    stranger = Browser(service, origin_of(service.settings))
+    code = new_code(service.admin, ConsoleRole.EDITOR, "bruno")
+    page = stranger.log_in(code)
+    assert page.status_code == 200
+    assert "bruno" in page.text
+    assert "editor" in page.text
+    other = stranger.another()
+    assert attempt(other, code) == 403
+    assert other.cookies == {}
+    (login,) = [each for each in audited(service, "console.login") if each.target == "bruno"]
+    assert login.by == "console:bruno"
+    assert login.detail == "editor companies=all"
+
+
+def test_a_code_ends(own_service: Service) -> None:
+    service = own_service
+    stranger = Browser(service, origin_of(service.settings))
+    ended = new_code(service.admin, now=time.time() - CODE_SECONDS)
+    assert attempt(stranger, ended) == 403
+    assert stranger.cookies == {}
+
+
+def test_only_digests_are_stored(service: Service, stranger: Browser) -> None:
+    code = new_code(service.admin)
+    stranger.log_in(code)
+    (secret,) = stranger.cookies.values()
+    sessions = service.admin.wait(service.admin.control.logins.sessions(1_000))
+    assert all(secret not in repr(each) and code not in repr(each) for each in sessions)
+    assert not [each for each in audited(service, "console.login") if secret in repr(each)]
+
+
+def test_without_a_session_every_page_leads_to_the_login(stranger: Browser) -> None:
+    for path in ("/console", "/console/sessions"):
+        assert stranger.get(path).headers["location"] == "/console/login"
+    stranger.cookies[stranger.session_cookie] = "guessed"
+    assert stranger.get("/console").headers["location"] == "/console/login"
+
+
+def test_the_end_by_the_user(admin: Browser) -> None:
+    kept = dict(admin.cookies)
+    page = admin.submit(admin.get("/console"), "/console/sessions/log-out")
+    assert page.headers["location"] == "/console/login"
+    assert admin.cookies == {}
+    admin.cookies = kept
+    assert admin.get("/console").headers["location"] == "/console/login"
+
+
+def test_the_end_of_all_sessions_of_a_user(own_service: Service) -> None:
+    service = own_service
+    stranger = Browser(service, origin_of(service.settings))
+    admin = stranger.another()
+    admin.log_in(new_code(service.admin))
+    first, second = stranger.another(), stranger.another()
+    for each in (first, second):
+        each.log_in(new_code(service.admin, ConsoleRole.VIEWER, "carla"))
+    unopened = new_code(service.admin, ConsoleRole.VIEWER, "carla")
+    page = admin.get("/console/sessions")
+    assert admin.submit(page, "/console/sessions/end", subject="carla").status_code == 303
+    for each in (first, second):
+        assert each.get("/console").headers["location"] == "/console/login"
+    assert attempt(stranger, unopened) == 403
+    assert admin.get("/console").status_code == 200
+    (end,) = [each for each in audited(service, "console.end") if each.target == "carla"]
+    assert end.by == "console:anna"
+
+
+def test_only_an_admin_ends_sessions_of_others(service: Service, stranger: Browser) -> None:
+    stranger.log_in(new_code(service.admin, ConsoleRole.EDITOR, "dora"))
+    page = stranger.get("/console/sessions")
+    assert "anna" not in page.text
+    assert stranger.submit(page, "/console/sessions/end", subject="anna").status_code == 403
+
+
+@pytest.mark.parametrize("subject", ["", "x" * 65, "a\nb", "\0"])
+def test_the_end_of_the_sessions_of_nobody(service: Service, admin: Browser, subject: str) -> None:
+    before = len(audited(service, "console.end"))
+    page = admin.get("/console/sessions")
+    answer = admin.submit(page, "/console/sessions/end", subject=subject)
+    assert answer.status_code == 409
+    assert "Use up to 64 printable characters." in answer.text
+    assert len(audited(service, "console.end")) == before
+
+
+def test_an_admin_of_some_companies_administers_none(service: Service, stranger: Browser) -> None:
+    some = frozenset({service.new_company().id})
+    stranger.log_in(new_code(service.admin, ConsoleRole.ADMIN, "gerd", some))
+    page = stranger.get("/console/sessions")
+    assert "anna" not in page.text
+    assert stranger.submit(page, "/console/sessions/end", subject="anna").status_code == 403
+    page = stranger.get("/console/requests")
+    assert "Change the recording" not in page.text
+    fields = {**dict(forms_of(page)[-2].fields), "level": "bodies", "for": "an hour"}
+    answer = stranger.post("/console/requests/recording", fields)
+    assert answer.status_code == 403
+    assert "This concerns all companies, and gerd has some of them" in answer.text
+
+
+def test_a_session_ends_by_time(
+    service: Service, admin: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, now = service.settings, time.time()
+    # the session began somewhat earlier
+    monkeypatch.setattr(time, "time", lambda: now + settings.console_idle_seconds - 300)
+    assert admin.get("/console").status_code == 200
+    monkeypatch.setattr(time, "time", lambda: now + 2 * settings.console_idle_seconds - 361)
+    assert admin.get("/console").status_code == 200
+    monkeypatch.setattr(time, "time", lambda: now + 3 * settings.console_idle_seconds)
+    assert admin.get("/console").headers["location"] == "/console/login"
+
+
+def test_the_command_prints_a_link(ready: Command) -> None:
+    link = ready.done("console", "--role", "viewer", "--subject", "eva").last_word
+    assert link.startswith("http://127.0.0.1:8080/console/login#")
+    assert ready.done("console", "--subject", "eva", "--end").out == "eva: all sessions ended\n"
+
+
+@pytest.fixture
+def cut_off(service: Service) -> Iterator[Callable[[], None]]:
+    """Take the sessions away, as a database that does not answer does."""
+    names = ("console_sessions", "hidden")
+
+    def rename(name: str, other: str) -> None:
+        run_sql(service.settings.database, f"ALTER TABLE {name} RENAME TO {other}")
+
+    yield lambda: rename(*names)
+    rename(*reversed(names))
+
+
+def is_in(browser: Browser) -> bool:
+    """Whether a browser sees the overview while the database does not answer."""
+    page = browser.get("/console")
+    if page.status_code == 200:
+        assert "The database does not answer." in page.text
+        return True
+    assert page.status_code in (303, 503)
+    return False
+
+
+@pytest.mark.parametrize("part_of_idle", [1.0, 0.9])
+def test_a_session_ends_by_time_without_the_database(
+    service: Service,
+    admin: Browser,
+    cut_off: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    part_of_idle: float,
+) -> None:
+    """After too long a pause between two requests, or as a whole in spite of many requests."""
+    settings, clock = service.settings, SetClock(time.time())
+    monkeypatch.setattr(time, "time", clock)
+    assert admin.get("/console").status_code == 200
+    cut_off()
+    pause = settings.console_idle_seconds * part_of_idle
+    ends = 1 if part_of_idle == 1 else math.ceil(settings.console_session_seconds / pause)
+    for step in range(1, ends + 3):
+        clock.now += pause
+        assert is_in(admin) is (step < ends)
+
+
+def test_an_ended_session_stays_ended_without_the_database(
+    service: Service, admin: Browser, stranger: Browser, cut_off: Callable[[], None]
+) -> None:
+    left, removed, outside = stranger.another(), stranger.another(), stranger.another()
+    left.log_in(new_code(service.admin, ConsoleRole.VIEWER, "gina"))
+    removed.log_in(new_code(service.admin, ConsoleRole.VIEWER, "hans"))
+    kept = dict(left.cookies)
+    left.submit(left.get("/console"), "/console/sessions/log-out")
+    left.cookies = kept
+    admin.submit(admin.get("/console/sessions"), "/console/sessions/end", subject="hans")
+    terms = IssuerTerms("api", ("RS256",), "scope", "roles", {}, {}, "", None, {})
+    issuer = Issuer("entra", "https://login.example.com", terms)
+    service.admin.wait(service.admin.control.add_issuer(issuer, OPERATOR))
+    outside.log_in(new_code(service.admin, ConsoleRole.VIEWER, "entra:ida"))
+    admin.submit(admin.get("/console/issuers"), "/console/issuers/remove")
+    cut_off()
+    ended = [is_in(each) for each in (left, removed, outside)]
+    assert (ended, is_in(admin)) == ([False] * 3, True)

@@ -1,0 +1,105 @@
+"""The overview: figures of the last minutes, and what the service runs with."""
+
+import re
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.console.chart import HEIGHT, MISSING, WIDTH, Chart
+from comptoir.http.figures import SAMPLE_SECONDS, quantile
+from support.clients import add_client
+from support.console import Browser, new_code, origin_of
+from support.service import Service
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of the table with the figures, the latest first."""
+    table = page.partition('aria-label="Figures by time"')[2].partition("</table>")[0]
+    body = table.partition("<tbody>")[2]
+    return [re.findall(r"<t[hd][^>]*>([^<]*)", row) for row in re.findall("<tr>.*</tr>", body)]
+
+
+def lines(page: str, title: str) -> dict[str, list[list[float]]]:
+    """The points of the last line of each curve of a chart."""
+    chart = page.partition(f"<h2>{title}")[2].partition("</li>")[0]
+    found = re.findall(r'<polyline class="line curve-(\d)" points="([^"]*)"', chart)
+    return {
+        curve: [[float(each) for each in point.split(",")] for point in points.split()]
+        for curve, points in found
+    }
+
+
+def test_the_figures_are_those_since_the_last_sample(
+    service: Service, admin: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.origin.get("metrics")
+    service.client.get("companies")
+    for _ in range(9):
+        assert service.client.get("companies(1)").status_code == 400
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + SAMPLE_SECONDS)
+    service.origin.get("metrics")
+    page = admin.get("/console").text
+    latest, *_ = rows(page)
+    _, requests, half, most, refused, failed, waiting, lag = latest
+    assert float(requests) > 0
+    assert float(refused) > 0
+    assert 0 < float(half) <= float(most)
+    assert float(failed) == 0
+    assert (waiting, lag) == ("0", "0")
+    # time goes to the right, where it is now, and the times of requests have one scale
+    drawn = lines(page, "Response time")
+    (now_1, p50), (now_2, p95) = drawn["1"][-1], drawn["2"][-1]
+    assert now_1 == now_2 == WIDTH
+    assert 0 <= p95 <= p50 < HEIGHT
+    refusals, failures = lines(page, "Errors").values()
+    assert refusals[-1][1] < failures[-1][1] == HEIGHT
+    (requests_drawn,) = lines(page, "Requests").values()
+    assert requests_drawn[-1][1] < HEIGHT
+
+
+def test_a_curve_breaks_where_a_number_is_missing() -> None:
+    chart = Chart.of("x", "ms", ".1f", {"": [None, 1.0, None, 4.0, 2.0]}, [0, 0.25, 0.5, 0.75, 1])
+    (curve,) = chart.curves
+    # a number alone is a dot
+    assert curve.lines == ["75.0,45.0 75.0,45.0", "225.0,0.0 300.0,30.0"]
+    assert (chart.most, curve.last) == ("4.0", "2.0")
+    assert Chart.of("x", "ms", ".1f", {"": [None]}, [1]).most == MISSING
+
+
+@pytest.mark.parametrize(
+    ("counts", "part", "expected"),
+    [
+        ((0, 0, 0), 0.5, None),
+        ((10, 10, 10), 0.5, 0.5),
+        ((0, 10, 10), 0.5, 1.5),
+        ((5, 10, 10), 0.95, 1.9),
+        ((0, 0, 10), 0.5, 2.0),
+    ],
+)
+def test_quantiles(counts: tuple[int, ...], part: float, expected: float | None) -> None:
+    bounds = (1.0, 2.0, float("inf"))
+    found = quantile(list(zip(bounds, counts, strict=True)), part)
+    assert found == (expected if expected is None else pytest.approx(expected))
+
+
+def test_what_the_service_runs_with(own_service: Service, tmp_path: Path) -> None:
+    service = own_service
+    stranger = Browser(service, origin_of(service.settings))
+    viewer = stranger.another()
+    page = viewer.log_in(new_code(service.admin, ConsoleRole.VIEWER)).text
+    assert service.settings.base_url in page
+    assert "<dd>ready</dd>" in page
+    password = urlsplit(service.settings.database).password
+    assert password is None or password not in page
+    webshop = add_client(service, tmp_path)
+    viewed = viewer.get("/console").text
+    assert webshop.name in viewed
+    assert f"secret {webshop.secret[:4]}" in viewed
+    assert webshop.secret not in viewed
+    company = service.new_company()
+    code = new_code(service.admin, companies=frozenset([company.id]))
+    assert webshop.name not in stranger.log_in(code).text

@@ -1,0 +1,165 @@
+"""Forms are made from the declaration of an entity type, whichever it is."""
+
+from decimal import Decimal
+from itertools import chain
+
+import msgspec
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.console.record_form import editable, form_fields, shown_properties
+from comptoir.console.values import decoded, empty, encoded, shown, typed
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.overlay import overlaid
+from comptoir.inspector.redaction import MASK
+from comptoir.profiles import PROFILES
+from support.samples import SAMPLES
+from support.specimen import SPECIMEN, WITH_SPECIMENS
+
+BEHAVIOUR = PROFILES["business-central"]
+OF_BUSINESS_CENTRAL = overlaid(MODEL, BEHAVIOUR.values, BEHAVIOUR.forms)
+SETS = list(chain(WITH_SPECIMENS.sets, OF_BUSINESS_CENTRAL.sets))
+"""Every entity set, as it is in each profile."""
+
+
+def set_named(name: str, model: Model = MODEL) -> EntitySet:
+    return model.by_name[name]
+
+
+def test_each_type_has_its_control() -> None:
+    controls = {each.name: each.control for each in form_fields(SPECIMEN, {})}
+
+    assert controls == {
+        "code": "line",
+        "series": "line",
+        "rank": "whole",
+        "text": "line",
+        "mirrored": "line",
+        "amount": "number",
+        "rate": "number",
+        "active": "choice",
+        "reference": "line",
+        "day": "day",
+        "moment": "line",
+        "content": "lines",
+    }
+
+
+def test_a_field_says_what_it_accepts() -> None:
+    contact = {each.name: each for each in form_fields(set_named("contactsExt").type, {})}
+
+    assert contact["number"].note == "Up to 100 characters."
+    assert contact["customerTemplateId"].note.startswith("A Guid, such as 5d115c9c-")
+    assert contact["type"].options == ("Company", "Person")
+    assert contact["displayName"].required
+    assert contact["displayName"].description == "The name to display."
+
+
+def test_a_property_with_few_values_is_a_choice() -> None:
+    contact = set_named("contactsExt", OF_BUSINESS_CENTRAL).type
+    declared = contact.by_name["type"]
+
+    [found] = [each for each in form_fields(contact, {"type": "Person"}) if each.name == "type"]
+
+    assert (found.label, found.control, found.value) == (declared.caption, "choice", "Person")
+    assert "Person" in found.options
+    # a value that another profile has stored stays selected
+    [other] = [each for each in form_fields(contact, {"type": "Robot"}) if each.name == "type"]
+    assert other.options == ("Robot", *found.options)
+
+
+def test_text_with_line_ends_gets_a_field_with_lines() -> None:
+    contact = set_named("contactsExt").type
+
+    [found] = [each for each in form_fields(contact, {"name2": "a\nb"}) if each.name == "name2"]
+
+    assert found.control == "lines"
+
+
+@pytest.mark.parametrize("entity_set", SETS, ids=lambda each: each.name)
+def test_a_key_and_what_the_service_sets_are_only_shown(entity_set: EntitySet) -> None:
+    entity_type = entity_set.type
+    changed = {each.name for each in editable(entity_type)}
+    shown_only = {each.name for each in shown_properties(entity_type, {}, whole=False)}
+
+    assert entity_type.key in shown_only
+    assert changed | shown_only == set(entity_type.by_name)
+    assert not changed & shown_only
+    if entity_type.modified_at is not None:
+        assert entity_type.modified_at.name in shown_only
+
+
+def test_a_new_record_may_have_a_key_unless_the_service_generates_it() -> None:
+    agent, unit = set_named("shippingAgentsExt").type, set_named("unitsOfMeasureExt").type
+
+    assert [each.name for each in editable(agent, creating=True)] == ["code", "name"]
+    created = [each.name for each in editable(unit, creating=True)]
+    assert created == [each.name for each in unit.properties]
+
+
+def test_secrets_are_neither_in_fields_nor_in_lines() -> None:
+    contact = set_named("contactsExt").type
+    values = {"displayName": "A", "onlinePassword": "hunter2"}
+
+    [secret] = [each for each in form_fields(contact, values) if each.control == "secret"]
+
+    assert (secret.name, secret.value) == ("onlinePassword", "")
+    shown_all = {each.name: each.value for each in shown_properties(contact, values, whole=True)}
+    assert shown_all["onlinePassword"] == MASK
+
+
+def test_faults_are_with_their_fields() -> None:
+    agent = set_named("shippingAgentsExt").type
+
+    found = form_fields(agent, {"code": "A"}, {"name": "name must not be empty."})
+
+    assert {each.name: each.fault for each in found} == {
+        "code": "",
+        "name": "name must not be empty.",
+    }
+
+
+@pytest.mark.parametrize("entity_set", SETS, ids=lambda each: each.name)
+def test_an_untouched_form_changes_nothing(entity_set: EntitySet) -> None:
+    values = decoded(msgspec.json.encode(SAMPLES.get(entity_set.name, {})))
+
+    for each in editable(entity_set.type):
+        before = values.get(each.name, empty(each))
+        assert typed(each, shown(each, before), before) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("rank", " 7 ", 7),
+        ("rank", "", 0),
+        ("rank", "seven", "seven"),
+        ("amount", "33.64420", Decimal("33.6442")),
+        ("amount", "1,5", "1,5"),
+        ("active", "true", True),
+        ("day", "", "0001-01-01"),
+        ("day", "2026-02-30", "2026-02-30"),
+        ("moment", "2026-01-31T13:30:00+01:00", "2026-01-31T12:30:00.000Z"),
+        ("reference", "", "00000000-0000-0000-0000-000000000000"),
+        ("text", " kept ", " kept "),
+        ("text", "", ""),
+    ],
+)
+def test_what_a_typed_text_means(name: str, text: str, value: object) -> None:
+    declared = SPECIMEN.by_name[name]
+
+    assert typed(declared, text, empty(declared)) == value
+
+
+def test_line_ends_alone_are_not_a_change() -> None:
+    declared = SPECIMEN.by_name["text"]
+
+    assert typed(declared, "a\r\nb", "a\nb") == "a\nb"
+    assert typed(declared, "a\r\nb\r\nc", "a\nb") == "a\nb\nc"
+    assert typed(declared, "a\r\nb\r\nc", "a\r\nb") == "a\r\nb\r\nc"
+
+
+def test_numbers_stay_exact() -> None:
+    text = b'{"amount":1234567890123.12345,"rank":7,"active":true}'
+
+    assert encoded(decoded(text)) == text

@@ -1,0 +1,295 @@
+"""Records in the console: browsed, filtered, searched, sorted and paged, of any entity set."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from urllib.parse import quote, urlencode
+
+import httpx
+import msgspec
+import pytest
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.catalog import MODEL
+from conftest import stock
+from support.client import Record
+from support.companies import Company
+from support.console import Browser, new_code, origin_of
+from support.databases import FreshDatabase
+from support.samples import NO_GUID, SAMPLES
+from support.service import Service
+from support.specimen import WITH_SPECIMENS
+
+SCRIPT = "<script>alert(1)</script>\"'&"
+SECRETS = ("onlinePassword",)
+EMPTY = (NO_GUID, "0001-01-01", "0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00Z")
+PROFILES = ("standard", "business-central")
+
+
+def logged_in(service: Service, role: ConsoleRole = ConsoleRole.EDITOR) -> Browser:
+    browser = Browser(service, origin_of(service.settings))
+    assert browser.log_in(new_code(service.admin, role)).status_code == 200
+    return browser
+
+
+@pytest.fixture(scope="module")
+def browser(specimen_service: Service) -> Browser:
+    return logged_in(specimen_service)
+
+
+@pytest.fixture(scope="module", params=PROFILES)
+def of_profile(
+    request: pytest.FixtureRequest,
+    fresh_database: FreshDatabase,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Company, Browser]]:
+    """A company with a record of every set, and a browser, in each profile."""
+    folder = tmp_path_factory.mktemp("console")
+    with Service(fresh_database, folder, profile=request.param) as service:
+        yield stock(service.new_company()), logged_in(service)
+
+
+def page(browser: Browser, company: Company, path: str, **query: str) -> httpx.Response:
+    return browser.get(f"/console/records{path}?{urlencode({'company': company.id, **query})}")
+
+
+def text_of(answer: httpx.Response) -> str:
+    return unescape(answer.text)
+
+
+def shown(answer: httpx.Response) -> list[str]:
+    """The names of the records in the table of a page."""
+    assert answer.status_code == 200, answer.text
+    rows = answer.text.split("<tbody>")[1].split("</tbody>")[0]
+    names = re.findall('<th scope="row"[^>]*><a [^>]*>(.*?)</a>', rows)
+    return [unescape(each) for each in names]
+
+
+def link(answer: httpx.Response, label: str) -> str:
+    """The address to which a link with this text leads."""
+    before = answer.text.split(f">{label}</a>")[0]
+    return unescape(before.rpartition('href="')[2].partition('"')[0])
+
+
+def many(company: Company, count: int) -> None:
+    rows: list[Record] = [
+        {"code": f"C{number:03}", "rank": number, "text": f"text {number % 3}"}
+        for number in range(count)
+    ]
+    company.load("specimensExt", *rows)
+
+
+def test_every_entity_set_is_listed(browser: Browser, specimens: Company) -> None:
+    answer = page(browser, specimens, "")
+
+    assert answer.status_code == 200
+    for each in WITH_SPECIMENS.sets:
+        assert f">{each.name}</a>" in answer.text
+
+
+@pytest.mark.parametrize("name", [each.name for each in MODEL.sets])
+def test_records_of_every_set_are_shown(name: str, of_profile: tuple[Company, Browser]) -> None:
+    company, browser = of_profile
+
+    table = page(browser, company, f"/{name}")
+    [first, *_] = shown(table)
+    record = browser.get(link(table, first))
+
+    assert record.status_code == 200
+    assert first in text_of(record).partition("<h1>")[2].partition("</h1>")[0]
+    document = msgspec.json.decode(page(browser, company, f"/{name}/json").content)
+    sample = {key: value for key, value in SAMPLES.get(name, {}).items() if key not in SECRETS}
+    for key, value in {**document["value"][0], **sample}.items():
+        if isinstance(value, str) and "@" not in key and value not in EMPTY:
+            assert value in text_of(record), key
+
+
+def test_a_filter_a_search_and_an_order(browser: Browser, specimens: Company) -> None:
+    many(specimens, 9)
+    specimens.catch_up("specimensExt")
+
+    def names(**query: str) -> list[str]:
+        return shown(page(browser, specimens, "/specimensExt", **query))
+
+    assert names(filter="rank ge 7") == ["C007", "C008"]
+    assert names(search='"text 1"', orderby="rank desc") == ["C007", "C004", "C001"]
+    assert names(filter="rank lt 3", orderby="text desc,code") == ["C002", "C001", "C000"]
+
+
+def test_a_column_sorts(browser: Browser, specimens: Company) -> None:
+    many(specimens, 3)
+    table = page(browser, specimens, "/specimensExt", column="rank")
+
+    ascending = browser.get(link(table, "rank"))
+    assert 'aria-sort="ascending"' in ascending.text
+    descending = page(browser, specimens, "/specimensExt", column="rank", orderby="rank desc")
+
+    assert shown(ascending) == ["C000", "C001", "C002"]
+    assert shown(descending) == ["C002", "C001", "C000"]
+    assert 'aria-sort="descending"' in descending.text
+
+
+def test_chosen_columns_are_shown(browser: Browser, specimens: Company) -> None:
+    specimens.load("specimensExt", {"code": "A", "text": "shown", "mirrored": "left out"})
+
+    answer = page(browser, specimens, "/specimensExt", column="text")
+
+    assert "shown" in answer.text
+    assert "left out" not in answer.text
+
+
+def test_a_column_is_shown_once(browser: Browser, specimens: Company) -> None:
+    many(specimens, 3)
+    once = page(browser, specimens, "/specimensExt", column="text")
+    repeated = "&".join(["column=text", "column=nothing"] * 400)
+
+    answer = browser.get(f"/console/records/specimensExt?company={specimens.id}&{repeated}")
+
+    assert answer.text.partition("<main")[2] == once.text.partition("<main")[2]
+
+
+def test_next_leads_through_all_pages(browser: Browser, specimens: Company) -> None:
+    many(specimens, 120)
+
+    answer = page(browser, specimens, "/specimensExt", filter="rank ge 10", orderby="rank desc")
+    names = shown(answer)
+    while 'rel="next"' in answer.text:
+        before = answer.text.split('" rel="next">')[0]
+        answer = browser.get(unescape(before.rpartition('href="')[2]))
+        names += shown(answer)
+
+    assert names == [f"C{number:03}" for number in range(119, 9, -1)]
+    assert "First page" in answer.text
+
+
+def test_pages_follow_each_other_in_each_profile(of_profile: tuple[Company, Browser]) -> None:
+    company, browser = of_profile
+    other = company.admin.add_company(company, "Pages")
+    other.load("itemsExt", *({"number": f"I{number:03}"} for number in range(60)))
+
+    first = page(browser, other, "/itemsExt", orderby="number")
+    before = first.text.split('" rel="next">')[0]
+    second = browser.get(unescape(before.rpartition('href="')[2]))
+
+    assert shown(first) + shown(second) == [f"I{number:03}" for number in range(60)]
+
+
+def test_a_faulty_filter_is_shown_again_with_a_caret(browser: Browser, specimens: Company) -> None:
+    answer = page(browser, specimens, "/specimensExt", filter="rank eqq 1", search="<b>")
+
+    assert answer.status_code == 400
+    assert 'value="rank eqq 1"' in answer.text
+    assert 'value="&lt;b&gt;"' in answer.text
+    assert 'rank <span class="at">e<span class="caret">^</span></span>qq 1' in answer.text
+    assert "at column 6 of $filter" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ({"filter": "nothing eq 1"}, "specimen has no property 'nothing' at column 1 of $filter"),
+        ({"orderby": "rank down"}, "of $orderby"),
+        ({"search": '"open'}, "of $search"),
+        ({"skiptoken": "wrong"}, "$skiptoken"),
+    ],
+)
+def test_each_fault_of_a_query_is_explained(
+    query: dict[str, str], part: str, browser: Browser, specimens: Company
+) -> None:
+    answer = page(browser, specimens, "/specimensExt", **query)
+
+    assert answer.status_code == 400
+    assert part in text_of(answer)
+    assert 'aria-invalid="true"' in answer.text or "skiptoken" in query
+
+
+def test_a_query_is_shown_as_curl_and_as_json(browser: Browser, specimens: Company) -> None:
+    many(specimens, 3)
+    answer = page(browser, specimens, "/specimensExt", filter="code eq 'C001'", column="rank")
+
+    document = browser.get(link(answer, "As JSON"))
+    assert document.headers["content-type"] == "application/json"
+    [record] = msgspec.json.decode(document.content)["value"]
+    del record["@odata.etag"], record["id"]
+    assert record == {"code": "C001", "rank": 1}
+    path = f"companies({specimens.id})/specimensExt?$filter=code%20eq%20%27C001%27"
+    assert 'curl -sS -H "Authorization: Bearer $TOKEN"' in text_of(answer)
+    assert f"/api/{path}&$select=code,rank,id'" in text_of(answer)
+
+
+def test_a_viewer_sees_records_without_forms(specimen_service: Service, specimens: Company) -> None:
+    many(specimens, 1)
+    viewer = logged_in(specimen_service, ConsoleRole.VIEWER)
+
+    table = page(viewer, specimens, "/specimensExt")
+    record = viewer.get(link(table, "C000"))
+
+    assert ">New</a>" not in table.text
+    assert "text 0" in record.text
+    assert ">Save</button>" not in record.text
+    assert page(viewer, specimens, "/specimensExt/new").status_code == 403
+
+
+def test_what_does_not_exist(browser: Browser, specimens: Company) -> None:
+    unknown = page(browser, specimens, "/specimenExt")
+    assert (unknown.status_code, "Did you mean specimensExt?" in unknown.text) == (404, True)
+    gone = "deadbeef-dead-4eef-8ead-deadbeefdead"
+    assert page(browser, specimens, "/specimensExt/record", key=gone).status_code == 404
+    assert page(browser, specimens, "/specimensExt/record", key="x").status_code == 400
+
+
+def test_any_text_is_a_key(browser: Browser, specimens: Company) -> None:
+    key = "a/b?c#d'e%20 é😀\"<"
+    specimens.load("unitsOfMeasureExt", {"code": key, "displayName": "Odd"})
+
+    table = page(browser, specimens, "/unitsOfMeasureExt")
+    [name] = shown(table)
+    address = f"/console/records/unitsOfMeasureExt/record?company={specimens.id}&key={quote(key)}"
+
+    assert name == key
+    assert 'value="Odd"' in browser.get(address).text
+
+
+def test_records_cannot_inject_markup(browser: Browser, specimens: Company) -> None:
+    for entity_set in WITH_SPECIMENS.stored:
+        texts: dict[str, str | int | float | bool] = {
+            each.name: SCRIPT
+            for each in entity_set.type.properties
+            if each.type.edm_name == "Edm.String" and each.type.facets
+        }
+        key = entity_set.type.key_property
+        if key.name not in texts:
+            texts[key.name] = SAMPLES.get(entity_set.name, {}).get(key.name) or GUID
+        specimens.load(entity_set.name, texts)
+        table = page(browser, specimens, f"/{entity_set.name}", filter="true")
+        record = page(browser, specimens, f"/{entity_set.name}/record", key=str(texts[key.name]))
+        delete = page(
+            browser, specimens, f"/{entity_set.name}/record/delete", key=str(texts[key.name])
+        )
+
+        assert record.status_code == 200
+        for answer in (table, record, delete):
+            assert "<script>alert" not in answer.text
+            assert 'alert(1)</script>"' not in answer.text
+
+
+GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
+
+
+def test_secrets_are_on_no_page(browser: Browser, specimens: Company) -> None:
+    canary = "canary-5f1e"
+    specimens.load("contactsExt", {"id": GUID, "displayName": "A", "onlinePassword": canary})
+    columns = {"column": "onlinePassword", "filter": "displayName eq 'A'"}
+
+    pages = [
+        page(browser, specimens, "/contactsExt", **columns),
+        page(browser, specimens, "/contactsExt/json", **columns),
+        page(browser, specimens, "/contactsExt/record", key=GUID),
+        page(browser, specimens, "/contactsExt/record/delete", key=GUID),
+    ]
+
+    for answer in pages:
+        assert answer.status_code == 200
+        assert canary not in answer.text
+    assert "•••" in pages[2].text
+    assert page(browser, specimens, "/contactsExt", filter=f"onlinePassword eq '{canary}'").is_error

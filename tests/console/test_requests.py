@@ -1,0 +1,481 @@
+"""Requests in the console: what is kept of them, who sees it, and what to do with it."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from html import unescape
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import msgspec
+import pytest
+
+from comptoir.auth import Scope
+from comptoir.auth.logins import ConsoleRole
+from comptoir.errors import CHECK_ORDER
+from conftest import stock
+from support.batches import HTTP, send_multipart
+from support.client import Client
+from support.companies import Company
+from support.console import Browser, forms_of, new_code, origin_of
+from support.databases import FreshDatabase
+from support.rehearsal import Rehearsal
+from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
+from support.service import Service
+
+PERSON = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
+EMPLOYER = "5d115c9c-44e3-4a11-bb43-000d3a2feca2"
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+NEW = {"If-None-Match": "*"}
+UNIT = {"code": "AGAIN", "displayName": "Again"}
+CONTACT_URL = f"contactsExt({CONTACT})"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def recording(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service that keeps whole requests."""
+    with Service(fresh_database, tmp_path_factory.mktemp("requests"), inspect="bodies") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def company(recording: Service) -> Company:
+    return stock(recording.new_company())
+
+
+@pytest.fixture(scope="module")
+def browser(recording: Service) -> Browser:
+    return logged_in(recording)
+
+
+def logged_in(
+    service: Service,
+    role: ConsoleRole = ConsoleRole.ADMIN,
+    companies: frozenset[str] | None = None,
+) -> Browser:
+    browser = Browser(service, origin_of(service.settings))
+    code = new_code(service.admin, role, companies=companies)
+    assert browser.log_in(code).status_code == 200
+    return browser
+
+
+@pytest.fixture(scope="module")
+def contacts(recording: Service) -> Company:
+    """A company with a person, the company where that works, and a unit of measure."""
+    company = recording.new_company()
+    numbers = {PERSON: ("P/1", "Person"), EMPLOYER: ("C1", "Company")}
+    for key, (number, kind) in numbers.items():
+        values = {"number": number, "type": kind, "displayName": number, "companyNumber": "C1"}
+        company.load("contactsExt", {"id": key, **values})
+    company.load("unitsOfMeasureExt", {"code": "P/1", "displayName": "Piece"})
+    return company
+
+
+class Row(msgspec.Struct):
+    """A row of the live list."""
+
+    id: str
+    address: str
+    method: str
+    asked: str
+    status: int
+    check: str
+    by: str
+
+
+def rows(browser: Browser, **query: str) -> list[Row]:
+    answer = browser.get(f"/console/requests/rows?{urlencode(query)}")
+    return msgspec.json.decode(answer.content, type=list[Row])
+
+
+def page_of(browser: Browser, answer: httpx.Response) -> str:
+    """The page of the request that got an answer."""
+    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+    assert page.status_code == 200, page.text
+    return unescape(page.text)
+
+
+def test_the_list_shows_what_a_client_sent(company: Company, browser: Browser) -> None:
+    refused = company.patch(AGENT, {"name": "x"}, if_match='W/"1"')
+    first = rows(browser)[0]
+
+    assert first.id == refused.headers["x-request-id"]
+    assert (first.method, first.status, first.check) == ("PATCH", 412, "tag")
+    assert first.asked == f"shippingAgentsExt({SHIPPING_AGENT[:4]}…)"
+    page = browser.get(f"/console/requests?company={company.id}")
+    assert first.asked in unescape(page.text)
+    assert browser.get(first.address).status_code == 200
+
+
+def test_filters(company: Company, browser: Browser) -> None:
+    company.get("shippingAgentsExt", "$top=1")
+    company.get("nothingExt")
+    company.post("shippingAgentsExt", {"code": "FILTERED", "name": "x"})
+    for query, wanted in (
+        ({"method": "POST"}, lambda each: each.method == "POST"),
+        ({"status": "4xx"}, lambda each: 400 <= each.status < 500),
+        ({"status": "404"}, lambda each: each.status == 404),
+        ({"check": "resource"}, lambda each: each.check == "resource"),
+        ({"client": "tests"}, lambda each: each.by == "tests"),
+        ({"text": "$TOP"}, lambda each: "$top" in each.asked),
+    ):
+        found = rows(browser, **query)
+        assert found
+        assert all(map(wanted, found)), query
+    assert rows(browser, client="nobody") == []
+    text = browser.get("/console/requests?client=nobody").text
+    assert "No request that is kept matches." in text
+
+
+def test_a_page_shows_the_checks(company: Company, browser: Browser) -> None:
+    page = page_of(browser, company.patch(AGENT, {"name": "x"}, if_match='W/"1"'))
+
+    chain = page.partition('<ol class="checks">')[2].partition("</ol>")[0]
+    steps = [each.partition(">")[2][:1] for each in chain.split("<li")[1:]]
+    at = CHECK_ORDER.index("tag")
+    assert steps == ["✓"] * at + ["✗"] + ["\N{EN DASH}"] * (len(CHECK_ORDER) - at - 1)
+    assert "The record has changed, and its ETag is now" in page
+    assert '"name": "x"' in page
+    assert 'The client sent <code>W/"1"</code>.' in page
+    number = str(company.record(AGENT)["@odata.etag"]).rpartition(".")[2].rstrip('"')
+    assert f"The record's latest change is number {number}: " in page
+
+
+def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
+    page = page_of(browser, company.get(AGENT))
+
+    assert "✓ token" in page
+    assert "uniqueness" not in page
+    assert "Record now" in page
+    address = page.partition('class="button" href="')[2].partition('"')[0]
+    assert browser.get(address).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "record"),
+    [
+        (f"contactsExt({PERSON})", PERSON),
+        ("contactsExt(number='P/1')", PERSON),
+        ("contactsExt(number=%27P%2F1%27)", PERSON),
+        ("contactsExt(number='P/1')/displayName", PERSON),
+        ("contactsExt(number='P/1')/displayName/$value", PERSON),
+        (f"contactsExt({PERSON})/nothing", PERSON),
+        (f"contactsExt({PERSON})/company", EMPLOYER),
+        (f"contactsExt({PERSON})/company/displayName", EMPLOYER),
+        (f"contactsExt({EMPLOYER})/people", EMPLOYER),
+        (f"contactsExt({EMPLOYER})/people({PERSON})", PERSON),
+        (f"contactsExt({EMPLOYER})/company/people/$count", EMPLOYER),
+        ("unitsOfMeasureExt('P/1')/displayName", "P/1"),
+        ("contactsExt", ""),
+        ("nothingExt('1')", ""),
+        ("", ""),
+        (f"contactsExt({UNKNOWN})", ""),
+        ("contactsExt(number='P/1", ""),
+        ("a/" * 2_000, ""),
+    ],
+)
+def test_the_record_that_a_request_is_about(
+    contacts: Company, browser: Browser, path: str, record: str
+) -> None:
+    answer = contacts.get(path)
+    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+    found = re.search(r'href="([^"]*)">Record now', page.text)
+    assert (found is not None) == bool(record)
+    if found is not None:
+        address = unescape(found[1])
+        assert parse_qs(urlsplit(address).query)["key"] == [record]
+        assert browser.get(address).status_code == 200
+
+
+def test_the_record_that_a_request_has_created(contacts: Company, browser: Browser) -> None:
+    values = {"code": "NEW", "displayName": "New"}
+    answer = contacts.post("unitsOfMeasureExt", values, {"If-None-Match": "*"})
+    assert "key=NEW" in page_of(browser, answer)
+
+
+def test_a_request_as_curl(company: Company, browser: Browser) -> None:
+    page = page_of(browser, company.patch(AGENT, {"name": "it's"}, if_match="*"))
+
+    assert 'curl -sS -X PATCH -H "Authorization: Bearer $TOKEN"' in page
+    assert "-H 'If-Match: *'" in page or "-H 'if-match: *'" in page
+    assert """--data-raw '{"name":"it'"'"'s"}'""" in page
+
+
+@pytest.mark.parametrize("path", ["//evil.example/api", "///evil.example"])
+def test_a_command_sends_the_token_to_nobody_else(
+    recording: Service, browser: Browser, path: str
+) -> None:
+    asked = httpx.Request("GET", recording.settings.base_url)
+    asked.url = asked.url.copy_with(raw_path=path.encode())
+    shown = page_of(browser, recording.send(asked)).partition('id="curl"')[2]
+    command = shown.partition(">")[2].partition("</pre>")[0]
+
+    url = urlsplit(shlex.split(command)[-1])
+    assert f"{url.scheme}://{url.netloc}" == origin_of(recording.settings)
+
+
+def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
+    batch = {
+        "requests": [
+            {"id": "one", "method": "GET", "url": AGENT},
+            {
+                "id": "two",
+                "method": "PATCH",
+                "url": AGENT,
+                "headers": JSON | {"If-Match": '"x"'},
+                "body": {"name": "in a batch"},
+            },
+        ]
+    }
+    answer = company.post("$batch", batch)
+    page = page_of(browser, answer)
+
+    assert f"one: GET /companies({company.id})/{AGENT}" in page
+    assert f"two: PATCH /companies({company.id})/{AGENT}" in page
+    assert "in a batch" in page
+    assert "Send again as console:anna…" in page
+    (row,) = [each for each in rows(browser) if each.id == answer.headers["x-request-id"]]
+    assert (row.status, row.check) == (200, "tag")
+
+
+def test_the_token_is_described(company: Company, browser: Browser) -> None:
+    page = page_of(browser, company.get(AGENT))
+
+    assert "records.read" in page
+    assert '"sub": "tests"' in page
+    assert company.token.rpartition(".")[2] not in page
+
+
+def test_a_request_is_sent_again(company: Company, browser: Browser) -> None:
+    read = company.get(AGENT)
+    address = f"/console/requests/{read.headers['x-request-id']}"
+    page = browser.get(address)
+    action = next(each.action for each in forms_of(page) if "/again" in each.action)
+    assert "The response has the status" in browser.submit(page, action).text
+
+    written = company.patch(AGENT, {"name": "Again"}, if_match="*")
+    company.patch(AGENT, {"name": "Other"}, if_match="*")
+    page = browser.get(f"/console/requests/{written.headers['x-request-id']}")
+    action = next(each.action for each in forms_of(page) if "/again" in each.action)
+    asked = browser.submit(page, action)
+    assert "It writes, with console:anna as its author" in asked.text
+    assert company.get(AGENT).json()["name"] == "Other"
+    done = browser.submit(asked, action)
+    assert "200" in done.text
+    assert company.get(AGENT).json()["name"] == "Again"
+
+
+def sent_again(browser: Browser, answer: httpx.Response) -> str:
+    """The page after a request was sent again, and the question was answered."""
+    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+    action = next(each.action for each in forms_of(page) if "/again" in each.action)
+    asked = browser.submit(page, action)
+    assert "It writes, with console:anna as its author" in unescape(asked.text)
+    return unescape(browser.submit(asked, action).text)
+
+
+def named(company: Company) -> str:
+    """The name of the shipping agent, and who has changed it last."""
+    author = company.changes()[-1].by
+    return f"{company.record(AGENT)['name']} by {author}"
+
+
+def test_a_batch_is_sent_again(company: Company, browser: Browser) -> None:
+    """With its groups, dependencies, conditions and references."""
+    patch = {"method": "PATCH", "url": AGENT, "headers": JSON | {"If-Match": "*"}}
+    requests = [
+        {"id": "1", "method": "POST", "url": "unitsOfMeasureExt", "headers": NEW, "body": UNIT},
+        {"id": "2", **patch, "body": {"name": "first"}, "atomicityGroup": "g"},
+        {"id": "3", **patch, "body": {"name": "second"}, "atomicityGroup": "g"},
+        {"id": "4", **patch, "body": {"name": "third"}, "dependsOn": ["1"]},
+        {"id": "5", **patch, "body": {"name": "fourth"}, "if": "not $1/$succeeded"},
+        {"id": "6", "method": "GET", "url": "$2/name"},
+        {"id": "7", **patch, "body": {"name": "fifth"}, "if": "$1/$succeeded"},
+    ]
+    first = company.post("$batch", {"requests": requests})
+    assert company.record(AGENT)["name"] == "fifth"
+
+    page = sent_again(browser, first)
+
+    # the unit of measure exists now
+    statuses = re.findall(r'"status": (\d+)', page)
+    assert statuses == ["412", "200", "200", "424", "200", "200", "424"]
+    assert '"atomicityGroup": "g"' in page
+    assert named(company) == "fourth by console:anna"
+
+
+def change_set(name: str) -> str:
+    """A part with a change set, whose request has the id 1."""
+    lines = (
+        "--batch_1",
+        "Content-Type: multipart/mixed; boundary=set",
+        "",
+        "--set",
+        f"{HTTP}Content-ID: 1",
+        "",
+        f"PATCH {AGENT} HTTP/1.1",
+        "If-Match: *",
+        "Content-Type: application/json",
+        "",
+        f'{{"name": "{name}"}}',
+        "--set--",
+        "",
+    )
+    return "\n".join(lines)
+
+
+def test_a_batch_in_multipart_is_sent_again(company: Company, browser: Browser) -> None:
+    """Each of its change sets numbers its requests from 1."""
+    first = send_multipart(company, f"{change_set('set 1')}{change_set('set 2')}--batch_1--\n")
+    company.patch(AGENT, {"name": "meanwhile"}, if_match="*")
+
+    assert "The response has the status" in sent_again(browser, first)
+    assert named(company) == "set 2 by console:anna"
+
+
+@pytest.mark.parametrize(
+    ("requests", "problem"),
+    [
+        (
+            [{"id": "1", "method": "PATCH", "url": AGENT, "body": {"name": "x" * 70_000}}],
+            "The whole body of the request is not kept",
+        ),
+        (
+            [{"id": "1", "method": "PATCH", "url": CONTACT_URL, "body": {"onlinePassword": "x"}}],
+            "The request has a secret, which is not kept",
+        ),
+        (
+            [{"id": "1", "method": "GET", "url": f"{AGENT}?x={'x' * 5_000}"}],
+            "The whole URL of the request is not kept",
+        ),
+        ([{"id": "1"}], "Not all requests of the batch are kept"),
+    ],
+)
+def test_a_batch_that_cannot_be_sent_again(
+    company: Company, browser: Browser, requests: list[object], problem: str
+) -> None:
+    answer = company.post("$batch", {"requests": requests})
+    assert f"{problem}, so the console does not send it again." in page_of(browser, answer)
+    token = dict(forms_of(browser.get("/console"))[-1].fields)
+    again = browser.post(f"/console/requests/{answer.headers['x-request-id']}/again", token)
+    assert again.status_code == 409
+    assert problem in again.text
+
+
+def test_a_batch_that_stopped_is_not_sent_again(company: Company, browser: Browser) -> None:
+    """What comes after the error is not kept."""
+    reads = [f"--batch_1\n{HTTP}\nGET {each} HTTP/1.1\n\n" for each in ("nothingExt", AGENT)]
+    answer = send_multipart(company, f"{''.join(reads)}--batch_1--\n")
+    assert "Not all requests of the batch are kept" in page_of(browser, answer)
+
+
+def test_a_batch_at_an_encoded_address_is_not_sent_again_in_part(
+    company: Company, browser: Browser
+) -> None:
+    answer = company.post("%24batch", {"requests": [{"id": "1"}]})
+    assert answer.status_code == 400
+    assert "Not all requests of the batch are kept" in page_of(browser, answer)
+
+
+def test_a_viewer_does_not_write_by_sending_again(company: Company, recording: Service) -> None:
+    viewer = logged_in(recording, ConsoleRole.VIEWER)
+    written = company.patch(AGENT, {"name": "Viewed"}, if_match="*")
+    company.patch(AGENT, {"name": "Kept"}, if_match="*")
+    page = viewer.get(f"/console/requests/{written.headers['x-request-id']}")
+    action = next(each.action for each in forms_of(page) if "/again" in each.action)
+
+    done = viewer.submit(viewer.submit(page, action), action)
+
+    assert "by the check <strong>scope</strong>" in done.text
+    assert company.get(AGENT).json()["name"] == "Kept"
+
+
+def test_an_unknown_id(browser: Browser) -> None:
+    answer = browser.get("/console/requests/0-1")
+
+    assert answer.status_code == 404
+    assert "Each worker keeps its last 1000 requests while it records." in unescape(answer.text)
+
+
+def test_a_user_sees_the_requests_of_own_companies(
+    company: Company, recording: Service, browser: Browser
+) -> None:
+    other = recording.new_company()
+    limited = logged_in(recording, ConsoleRole.VIEWER, frozenset({other.id}))
+    foreign, own = company.get(AGENT), other.get("shippingAgentsExt")
+    batch = {
+        "requests": [{"id": "1", "method": "GET", "url": f"/api/companies({company.id})/{AGENT}"}]
+    }
+    mixed = recording.client.post("$batch", batch)
+
+    assert [each.id for each in rows(limited)] == [own.headers["x-request-id"]]
+    for answer in (foreign, mixed):
+        address = f"/console/requests/{answer.headers['x-request-id']}"
+        assert limited.get(address).status_code == 404
+        assert browser.get(address).status_code == 200
+
+
+def test_the_recording_changes_for_a_time(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Service(fresh_database, tmp_path_factory.mktemp("switch")) as service:
+        browser, company = logged_in(service), stock(service.new_company())
+        company.get(AGENT)
+        assert rows(browser) == []
+        page = browser.get("/console/requests")
+        assert "Nothing is kept while the recording is off." in page.text
+
+        action = "/console/requests/recording"
+        fields = {"level": "heads", "for": "10 minutes"}
+        page = browser.follow(browser.submit(page, action, **fields))
+        assert "Recording: heads</strong>, 10 min left" in page.text
+        patched = company.patch(AGENT, {"name": "unkept"}, if_match="*")
+        text = page_of(browser, patched)
+        assert "unkept" not in text
+        assert "A body of 17 bytes, which is not shown." in text
+
+        fields = {"level": "off", "for": "until the stop"}
+        browser.follow(browser.submit(page, action, **fields))
+        unseen = company.get(AGENT)
+        assert [each.id for each in rows(browser)] == [patched.headers["x-request-id"]]
+        assert unseen.status_code == 200
+
+        entries = service.admin.wait(service.admin.control.audit(0, 1_000))
+        acts = [(each.by, each.detail) for each in entries if each.act == "inspect.change"]
+        assert acts == [
+            ("console:anna", "heads 10 minutes"),
+            ("console:anna", "off until the stop"),
+        ]
+        viewer = logged_in(service, ConsoleRole.EDITOR)
+        page = viewer.get("/console/requests")
+        token = dict(forms_of(page)[-2].fields)
+        assert "Change the recording" not in page.text
+        assert viewer.post(action, token | fields).status_code == 403
+
+
+def test_a_fault_is_the_check_that_refused(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("fault")
+    with Service(fresh_database, folder, inspect="bodies", faults="on") as service:
+        company, browser = stock(service.new_company()), logged_in(service)
+        control = Client(
+            service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS])
+        )
+        Rehearsal(control).set("throttle; retry-after=1")
+        answer = company.get(AGENT)
+        page = page_of(browser, answer)
+
+        assert answer.status_code == 429
+        assert rows(browser, check="fault")[0].id == answer.headers["x-request-id"]
+        assert "✗ fault" in page
+        assert "<dt>Fault</dt><dd>r</dd>" in page
+
+
+def test_a_request_of_a_contact_masks_its_password(company: Company, browser: Browser) -> None:
+    page = page_of(browser, company.get(f"contactsExt({CONTACT})"))
+
+    assert '"onlinePassword": "•••"' in page

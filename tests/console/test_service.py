@@ -1,0 +1,230 @@
+"""The console of services with other settings, with several processes, with too many requests."""
+
+import asyncio
+import socket
+import time
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.console.app import MOST_RUNNING
+from comptoir.console.guards import HEADERS, Guards
+from comptoir.http.log import RequestLog
+from comptoir.inspector.redaction import Redactor
+from support.command import Command
+from support.console import FORM, Browser, console_of, forms_of, new_code, origin_of
+from support.databases import FreshDatabase, writes_held
+from support.log import line_about
+from support.server import Server
+from support.service import Service
+from support.sockets import head, read_answer
+from support.waiting import until
+from support.worker_connections import WorkerConnections, process_of
+
+PUBLIC = "https://erp.example.com/api"
+
+
+def test_a_console_with_a_public_url(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    with Service(fresh_database, tmp_path, public_url=PUBLIC, console="on") as service:
+        browser = Browser(service, origin_of(service.settings))
+        answer = browser.post("/console/login", {"code": new_code(service.admin)})
+        (cookie,) = answer.headers.get_list("set-cookie")
+        name, *attributes = cookie.split("; ")
+        assert name.startswith("__Host-comptoir=")
+        assert sorted(attributes) == ["HttpOnly", "Path=/", "SameSite=strict", "Secure"]
+        assert browser.get("/console").status_code == 200
+        plain = Browser(service, "http://127.0.0.1:8080")
+        answer = plain.post("/console/login", {"code": new_code(service.admin)})
+        (cookie,) = answer.headers.get_list("set-cookie")
+        assert cookie.startswith("comptoir_console_8080=")
+        assert "Secure" not in cookie
+
+
+def test_two_services_of_a_host(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    """Browsers send the cookies of a host to all its ports."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    with (
+        Service(fresh_database, tmp_path / "one", MODEL, port=8081) as one,
+        Service(fresh_database, tmp_path / "other", MODEL, port=8082) as other,
+    ):
+        first, second = (Browser(each, origin_of(each.settings)) for each in (one, other))
+        second.cookies = first.cookies
+        for browser, service in ((first, one), (second, other)):
+            browser.log_in(new_code(service.admin))
+        assert sorted(first.cookies) == ["comptoir_console_8081", "comptoir_console_8082"]
+        assert [each.get("/console").status_code for each in (first, second)] == [200, 200]
+        first.submit(first.get("/console"), "/console/sessions/log-out")
+        assert [each.get("/console").status_code for each in (first, second)] == [303, 200]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("console", "off"), ("public_url", PUBLIC), ("host", "0.0.0.0")]
+)
+def test_a_service_without_a_console(
+    fresh_database: FreshDatabase, tmp_path: Path, setting: str, value: str
+) -> None:
+    with Service(fresh_database, tmp_path, MODEL, **{setting: value}) as service:
+        answer = service.origin.get("console/login")
+        assert answer.status_code == 404
+        assert answer.json()["error"]["code"] == "BadRequest_ResourceNotFound"
+
+
+def test_a_console_beyond_loopback_needs_https(command: Command) -> None:
+    config = command.folder / "comptoir.toml"
+    config.write_text('console = "on"\nhost = "0.0.0.0"\nport = 0\n', encoding="utf-8")
+    fault = command.fault("serve", "--config", config)
+    assert "the console is on, and browsers use http://0.0.0.0" in fault
+    assert "Set tls_certificate and tls_key" in fault
+
+
+def test_any_process_knows_a_session(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path, workers=2) as server:
+        browser = console_of(server)
+        browser.log_in(new_code(server.admin))
+        (secret,) = browser.cookies.items()
+        with WorkerConnections(server, 12) as connections:
+            reader = Browser(connections, browser.origin)
+            reader.cookies = dict([secret])
+
+            def answers() -> set[tuple[str, int]]:
+                found = [reader.get("/console") for _ in range(12)]
+                return {(process_of(each), each.status_code) for each in found}
+
+            assert {status for _, status in answers()} == {200}
+            assert len({process for process, _ in answers()}) == 2
+            browser.submit(browser.get("/console/sessions"), "/console/sessions/end")
+            assert {status for _, status in answers()} == {303}
+
+
+def test_eight_requests_run_at_once(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    settings = Settings(
+        database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"), lock_seconds=60
+    )
+    with Server(settings, tmp_path) as server:
+        company, browser = server.new_company(), console_of(server)
+        browser.log_in(new_code(server.admin, ConsoleRole.EDITOR, "frida"))
+        address = f"/console/records/unitsOfMeasureExt/new?company={company.id}"
+        token = dict(forms_of(browser.get(address))[-1].fields)["token"]
+        body = urlencode({"token": token, "field.code": "BOX"}).encode()
+        waiting: list[socket.socket] = []
+
+        def is_busy() -> bool | None:
+            # a page that is read meanwhile has one of the places
+            waiting.append(server.connect())
+            waiting[-1].sendall(sent_by(browser, address, len(body)) + body)
+            return browser.get("/console").status_code == 503 or None
+
+        with writes_held(settings.database) as let_go:
+            until(is_busy, "a busy console")
+            assert len(waiting) >= MOST_RUNNING
+            answer = browser.get("/console")
+            assert answer.headers["retry-after"] == "1"
+            assert server.client.get("companies").status_code == 200
+            let_go()
+        until(lambda: browser.get("/console").status_code == 200 or None, "an idle console")
+        for each in waiting:
+            each.close()
+
+
+def test_pages_that_are_loaded_at_once(service: Service, admin: Browser) -> None:
+    """Most are refused before anything is read for them, also where no page has to wait."""
+    cookie = "; ".join(f"{name}={value}" for name, value in admin.cookies.items())
+    page = httpx.Request("GET", f"{admin.origin}/console", headers={"Cookie": cookie})
+    statuses = [each.status_code for each in service.send_all([page] * 10 * MOST_RUNNING)]
+    assert statuses.count(200) >= MOST_RUNNING
+    assert statuses.count(503) > MOST_RUNNING
+    assert set(statuses) == {200, 503}
+    assert admin.get("/console").status_code == 200
+
+
+def test_slow_forms_keep_nobody_out(server: Server) -> None:
+    browser = console_of(server)
+    browser.log_in(new_code(server.admin, ConsoleRole.VIEWER, "frida"))
+    slow = [server.connect() for _ in range(MOST_RUNNING + 1)]
+    for each in slow:
+        each.sendall(sent_by(browser, "/console/sessions/end", 10))
+    # a request that is complete comes after them
+    assert [browser.get("/console").status_code for _ in range(20)] == [200] * 20
+    for each in slow:
+        each.close()
+
+
+def test_wrong_codes_to_several_processes_at_the_same_time(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path, workers=2) as server:
+        guess = sent_by(console_of(server), "/console/login", 10) + b"code=wrong"
+        began = time.monotonic()
+        guesses = [server.connect() for _ in range(20)]
+        for each in guesses:
+            each.sendall(guess)
+        statuses = [read_answer(each).status_code for each in guesses]
+        for each in guesses:
+            each.close()
+    # as many may follow after a minute, of which the service counts whole seconds
+    most = 5 * (1 + (time.monotonic() - began + 1) // 60)
+    assert 5 <= statuses.count(403) <= most
+    assert set(statuses) == {403, 429}
+
+
+def sent_by(browser: Browser, path: str, length: int) -> bytes:
+    """The head of a form that a browser sends."""
+    headers = {
+        "Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items()),
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": FORM,
+        "Content-Length": str(length),
+    }
+    host = browser.origin.removeprefix("http://").encode()
+    return head("POST", path, headers).replace(b"Host: test", b"Host: " + host)
+
+
+def test_what_pages_load_by_themselves_is_not_logged(server: Server) -> None:
+    browser = console_of(server)
+    browser.log_in(new_code(server.admin))
+    since = server.log.stat().st_size
+    for path in (
+        "/console/requests/rows",
+        "/console/static/console.css",
+        "/console/static/none.js",
+    ):
+        browser.get(path)
+    browser.get("/console/login")
+
+    line_about(server, "/console/login", since)
+    assert line_about(server, "/console/static/none.js", since).status == 404
+    log = server.log.read_text("utf-8")[since:]
+    assert "console.css" not in log
+    assert "requests/rows" not in log
+
+
+async def _fails(scope: Scope, receive: Receive, send: Send) -> None:
+    raise ZeroDivisionError
+
+
+async def _stops(scope: Scope, receive: Receive, send: Send) -> None:
+    raise asyncio.CancelledError
+
+
+async def first_page(inner: ASGIApp) -> httpx.Response:
+    guards = Guards(inner, Settings(), RequestLog("off", Redactor.of(MODEL)))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guards)) as client:
+        return await client.get("http://127.0.0.1:8080/console")
+
+
+@pytest.mark.parametrize(("inner", "status"), [(_fails, 500), (_stops, 503)])
+def test_a_failure_is_a_page(inner: ASGIApp, status: int, caplog: pytest.LogCaptureFixture) -> None:
+    answer = asyncio.run(first_page(inner))
+    assert answer.status_code == status
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert ("ZeroDivisionError" in caplog.text) == (inner is not _stops)
+    assert "ZeroDivision" not in answer.text

@@ -1,0 +1,323 @@
+"""A model with derived types: what they accept and write, and that the database stays the same."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.derived import SHORT_INSTANT, CodeText, EnumText, encoded_name
+from comptoir.edm.model import EntityType, Model, ModelFault, Property, UniqueRule
+from comptoir.edm.overlay import overlaid
+from comptoir.edm.record_json import RecordEncoder
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import TEXT, Text, ValueFault
+from comptoir.profiles.standard import DECLARED
+from comptoir.profiles.values import (
+    Enumeration,
+    FieldRule,
+    Member,
+    ShownProperty,
+    TableRule,
+    Values,
+)
+from comptoir.sql.tables import build_tables
+from support.client import Record, page, record, tag_of
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.service import Service
+
+LAYOUTS = {
+    "companies": 574872948,
+    "campaignsExt": 1633731555,
+    "contactsExt": 2060934223,
+    "customersExt": 809316451,
+    "filteredItemAttributesExt": 1548189111,
+    "itemAttributesExt": 1086956424,
+    "itemAttributeValuesExt": 887064507,
+    "ItemProductTextLongContentsExt": 1108301148,
+    "itemReferencesExt": 1034224647,
+    "itemsExt": 1334324689,
+    "itemTranslationsExt": 2124396807,
+    "salesPricesExt": 1773202740,
+    "shippingAgentsExt": 378084917,
+    "unitsOfMeasureExt": 1410743760,
+}
+"""The layouts of the declared types, by which the JSON in existing databases is recognized."""
+
+MEMBERS = ((" ", "(All)"), ("Bar Code", "Bar Code"), ("Job", "Project"), ("G/L Account", "Ledger"))
+
+
+def fields(set_name: str, **rules: FieldRule) -> Values:
+    return Values({set_name: TableRule(1, "T", "a test", rules)})
+
+
+KIND = Enumeration("a test", (Member(" ", " "), Member("Bar", "Bar Code"), Member("C", "Customer")))
+REFERENCES = fields(
+    "itemReferencesExt",
+    itemNo=FieldRule("Item No.", 20, code=True),
+    referenceType=FieldRule("Type", enumeration=KIND),
+    description=FieldRule("Description", 5),
+)
+SYMBOLS = fields("unitsOfMeasureExt", symbol=FieldRule("Symbol", 5))
+BOTH = Values({**REFERENCES.tables, **SYMBOLS.tables})
+OTHER_FORMS = replace(DECLARED, enumerations="names", instants="short")
+
+
+def types(model: Model, set_name: str) -> dict[str, object]:
+    return {each.name: each.type for each in model.by_name[set_name].type.properties}
+
+
+def test_an_empty_overlay_is_the_model_itself() -> None:
+    assert overlaid(MODEL, Values(), DECLARED) is MODEL
+
+
+def test_the_layouts_of_declared_types_are_those_in_existing_databases() -> None:
+    """If this fails, services read every record from its columns after an upgrade."""
+    assert {each.name: RecordEncoder(each.type).layout for each in MODEL.sets} == LAYOUTS
+
+
+def test_another_wire_form_is_another_layout() -> None:
+    names = overlaid(MODEL, REFERENCES, replace(DECLARED, enumerations="names"))
+    short = overlaid(MODEL, Values(), replace(DECLARED, instants="short"))
+    changed = {"itemReferencesExt"}
+    timed = {each.name for each in MODEL.sets if INSTANT in types(MODEL, each.name).values()}
+    for model, expected in ((names, changed), (short, timed)):
+        layouts = {each.name: RecordEncoder(each.type).layout for each in model.sets}
+        assert {name for name in layouts if layouts[name] != LAYOUTS[name]} == expected
+
+
+def test_another_member_is_another_layout() -> None:
+    def layout(*members: tuple[str, str]) -> int:
+        edm_type = EnumText(members, named=True, stored_length=None)
+        return RecordEncoder(EntityType("one", "", (Property("kind", edm_type),), "kind")).layout
+
+    assert layout(("A", "a")) != layout(("A", "b")) != layout(("A", "a"), ("B", "b"))
+
+
+def test_limits_and_codes_have_the_same_json() -> None:
+    """So services with and without them share it."""
+    codes = fields("itemsExt", number=FieldRule("No.", 20, code=True))
+    model = overlaid(MODEL, codes, DECLARED)
+    assert RecordEncoder(model.by_name["itemsExt"].type).layout == LAYOUTS["itemsExt"]
+
+
+def test_tables_stay_as_declared() -> None:
+    def columns(model: Model) -> list[str]:
+        metadata = build_tables(model).metadata
+        return [repr(column) for table in metadata.sorted_tables for column in table.columns]
+
+    assert columns(overlaid(MODEL, REFERENCES, OTHER_FORMS)) == columns(MODEL)
+
+
+def test_every_set_of_another_model_is_another_object() -> None:
+    """Caches are keyed by sets and types."""
+    model = overlaid(MODEL, REFERENCES, DECLARED)
+    for each in MODEL.sets:
+        derived = model.by_name[each.name]
+        assert (derived is each, derived.type is each.type) == (False, False)
+        assert list(derived.type.by_name) == list(each.type.by_name)
+
+
+def test_a_view_has_the_types_of_its_base() -> None:
+    codes = fields("itemsExt", number=FieldRule("No.", 20, code=True))
+    view = types(overlaid(MODEL, codes, DECLARED), "filteredItemAttributesExt")
+    assert isinstance(view["itemNo"], CodeText)
+    assert view["itemDescription"] is TEXT
+
+
+def test_a_captioned_property_keeps_its_captions() -> None:
+    forms = replace(OTHER_FORMS, captioned=frozenset({"itemReferencesExt.referenceType"}))
+    model = overlaid(MODEL, REFERENCES, forms)
+    assert model.by_name["itemReferencesExt"].type.by_name["referenceType"].suggested == (
+        " ",
+        "Bar Code",
+        "Customer",
+    )
+
+
+FAULTS = {
+    "names nothing, which is not a property": fields("itemsExt", nothing=FieldRule("X", 5)),
+    "nothingExt: the overlay names id": fields("nothingExt", id=FieldRule("X", 5)),
+    "limits a property that is not text": fields("itemsExt", id=FieldRule("X", 5)),
+    "base64Text: the overlay limits": fields(
+        "ItemProductTextLongContentsExt", base64Text=FieldRule("X", 5)
+    ),
+    "accepts more than 100 characters": fields("itemsExt", number=FieldRule("X", 101)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_rule_that_does_not_fit_is_refused(fault: str) -> None:
+    with pytest.raises(ModelFault, match=fault):
+        overlaid(MODEL, FAULTS[fault], DECLARED)
+
+
+def test_only_an_overlay_may_limit_the_text_of_a_key() -> None:
+    declared = EntityType(
+        "thing", "", (Property("code", Text(20)),), "code", (UniqueRule(("code",)),)
+    )
+    with pytest.raises(ModelFault, match="must be a CODE"):
+        Model((replace(MODEL.sets[-1], name="thingsExt", type=declared),))
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [("pcs", "PCS"), ("  pcs ", "PCS"), ("straße", "STRAßE"), ("é\t", "É\t"), (" ", ""), ("", "")],
+)
+def test_a_code_is_trimmed_and_in_upper_case(sent: str, stored: str) -> None:
+    code = CodeText(10, stored_length=100)
+    assert code.from_json(sent) == code.from_texts([sent])[0] == stored
+
+
+def test_a_code_is_measured_without_its_blanks() -> None:
+    code = CodeText(3, stored_length=100)
+    assert code.from_text(" abc ") == "ABC"
+    with pytest.raises(ValueFault, match="exceeds the limit of 3 characters"):
+        code.from_text("abcd")
+
+
+@pytest.mark.parametrize(
+    ("name", "encoded"),
+    [
+        (" ", "_x0020_"),
+        ("Bar Code", "Bar_x0020_Code"),
+        ("G/L Account", "G_x002F_L_x0020_Account"),
+        ("Customer Disc. Group", "Customer_x0020_Disc._x0020_Group"),
+        ("2nd", "_x0032_nd"),
+        ("_x0020_", "_x005F_x0020_"),
+        ("Größe_1", "Größe_1"),
+    ],
+)
+def test_names_are_encoded(name: str, encoded: str) -> None:
+    assert encoded_name(name) == encoded
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_member_is_accepted_by_any_of_its_spellings(named: bool) -> None:
+    kind = EnumText(MEMBERS, named=named, stored_length=100)
+    for name, caption in MEMBERS:
+        for spelling in (name, caption, encoded_name(name)):
+            assert kind.from_json(spelling) == caption
+    assert kind.from_texts(["", "Job"]) == [kind.default, "Project"] == ["(All)", "Project"]
+
+
+@pytest.mark.parametrize("sent", ["Vendor", "job", "Job ", "x" * 5_000])
+def test_another_text_is_not_a_member(sent: str) -> None:
+    kind = EnumText(MEMBERS, named=True, stored_length=100)
+    with pytest.raises(ValueFault, match="must be one of the options '_x0020_', 'Bar_x0020_Code'"):
+        kind.from_text(sent)
+
+
+def test_members_are_written_by_name_and_other_texts_as_they_are() -> None:
+    kind = EnumText(MEMBERS, named=True, stored_length=100)
+    assert kind.to_wire is not None
+    for stored, wire in (
+        ("Project", "Job"),
+        ("(All)", "_x0020_"),
+        ("Vendor", "Vendor"),
+    ):
+        assert kind.to_wire(stored) == wire
+        assert kind.from_wire(wire) == stored
+    assert (kind.to_wire(""), kind.restores) == ("_x0020_", False)
+    assert EnumText(MEMBERS, named=False, stored_length=100).to_wire is None
+    assert kind.accepted_json_schema["enum"] == kind.options
+
+
+@pytest.mark.parametrize(
+    ("stored", "wire"),
+    [
+        ("2025-03-05T19:19:22.370Z", "2025-03-05T19:19:22.37Z"),
+        ("2025-03-05T19:19:20.000Z", "2025-03-05T19:19:20Z"),
+        ("2025-03-05T19:19:22.001Z", "2025-03-05T19:19:22.001Z"),
+        (INSTANT.default, "0001-01-01T00:00:00Z"),
+    ],
+)
+def test_instants_are_written_without_zeros_at_the_end(stored: str, wire: str) -> None:
+    assert SHORT_INSTANT.to_wire is not None
+    assert SHORT_INSTANT.to_wire(stored) == wire
+    assert SHORT_INSTANT.from_wire(wire) == SHORT_INSTANT.from_json(wire) == stored
+
+
+SENT: Record = {"itemNo": "1000", "referenceNo": "R1", "referenceType": "Bar Code"}
+
+
+@pytest.fixture
+def services(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[tuple[Service, Service]]:
+    """A service with the declared types and one with derived types, on the same database."""
+    with Service(fresh_database, tmp_path) as declared:
+        url = declared.settings.database
+        model = overlaid(MODEL, BOTH, OTHER_FORMS)
+        with Service(lambda *_: url, tmp_path, model) as derived:
+            yield declared, derived
+
+
+def company_of(services: tuple[Service, Service]) -> tuple[Company, str]:
+    company = services[0].new_company()
+    return company, f"companies({company.id})/itemReferencesExt"
+
+
+def test_services_never_share_the_json_of_another_form(services: tuple[Service, Service]) -> None:
+    _, path = company_of(services)
+    clients = [each.client for each in services]
+    forms = ("Bar Code", "Bar")
+    for number, client in enumerate(clients):
+        made = record(client.post(path, {**SENT, "referenceNo": f"R{number}"}), 201)
+        assert made["referenceType"] == forms[number]
+        address = f"{path}({made['id']})"
+        for reader, form in zip(clients, forms, strict=True):
+            read = reader.get(address)
+            assert record(read)["referenceType"] == form
+            assert {each["referenceType"] for each in reader.listed(path)} == {form}
+        for writer, form in zip(clients, forms, strict=True):
+            changed = writer.patch(address, {"description": form[:3]}, tag_of(read))
+            assert record(changed)["referenceType"] == form
+            assert [record(each.get(address))["referenceType"] for each in clients] == list(forms)
+            read = changed
+
+
+def test_pages_by_a_value_that_is_not_a_member_go_on(services: tuple[Service, Service]) -> None:
+    company, path = company_of(services)
+    kinds = ["Zeta", "Bar Code", "", "Alpha"]
+    company.load("itemReferencesExt", *[{**SENT, "referenceType": each} for each in kinds])
+    client = services[1].client
+    prefer = {"Prefer": "odata.maxpagesize=1"}
+    listed = page(client.get(path, "$orderby=referenceType", headers=prefer))
+    seen = listed.value
+    while listed.next_link is not None:
+        listed = page(client.follow(listed.next_link, prefer))
+        seen += listed.value
+    assert [each["referenceType"] for each in seen] == ["_x0020_", "Alpha", "Bar", "Zeta"]
+
+
+def test_a_stored_value_over_the_limit_is_read_and_kept(services: tuple[Service, Service]) -> None:
+    company, path = company_of(services)
+    company.load("itemReferencesExt", {**SENT, "description": "much too long"})
+    client = services[1].client
+    (found,) = client.listed(path)
+    assert found["description"] == "much too long"
+    address = f"{path}({found['id']})"
+    tag = tag_of(client.get(address))
+    refused = client.patch(address, {"description": "longer"}, tag)
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "description")
+    assert record(client.patch(address, {"itemNo": " ab "}, tag))["itemNo"] == "AB"
+
+
+def test_computed_texts_are_bounded_by_what_may_be_stored(
+    services: tuple[Service, Service],
+) -> None:
+    path = f"companies({services[0].new_company().id})/unitsOfMeasureExt"
+    text = "symbol"
+    for _ in range(16):
+        text = f"concat({text},symbol)"
+    for each in services:
+        answer = each.client.get(path, f"$filter=length({text}) gt 0")
+        assert answer.status_code == 501
+        assert "A computed text of more than" in answer.json()["error"]["message"]
+
+
+def test_a_property_without_a_column_shows_one_that_exists() -> None:
+    shown = ShownProperty("text", "number_of_wishes", "")
+    with pytest.raises(ModelFault, match="number_of_wishes, which is not a property"):
+        overlaid(MODEL, Values(), replace(DECLARED, of_companies={"wishes": shown}))

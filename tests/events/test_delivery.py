@@ -1,0 +1,169 @@
+"""Deliveries are leased, repeated and given up as the specification says, on a given clock."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comptoir.catalog import MODEL
+from comptoir.events.delivery import LEASE_SECONDS, Lane, Outcome, Retries, due_at
+from comptoir.outgoing import Sent
+from comptoir.sql.tables import COMPANY_ID, build_tables
+
+MINUTE = 60
+RETRIES = Retries(
+    tuple(float(each * MINUTE) for each in (1, 1, 10, 100, 1000)),
+    frozenset([408, 429, *range(500, 600)]),
+)
+START = 1_700_000_000
+NEW = Lane("one", 0, 7)
+
+
+def answered(status: int) -> Sent:
+    return Sent(status, b"")
+
+
+def attempted(lane: Lane, answer: Sent | None, number: int, now: float) -> Lane | None:
+    """The lane after an attempt by one process, which runs as long as its lease."""
+    leased = lane.leased("process", now)
+    assert leased is not None
+    return leased.settled(RETRIES.outcome(answer), number, now, RETRIES)
+
+
+def test_a_lane_is_a_row_of_its_table() -> None:
+    columns = [each.name for each in build_tables(MODEL).lanes.columns]
+    assert [COMPANY_ID, *Lane.__struct_fields__] == columns
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        *((status, Outcome.DELIVERED) for status in (200, 201, 202, 204, 299)),
+        *((status, Outcome.FAILED) for status in (408, 429, 500, 502, 503, 504, 599)),
+        *((status, Outcome.REFUSED) for status in (100, 199, 300, 301, 302, 307, 308, 304)),
+        *((status, Outcome.REFUSED) for status in (400, 401, 403, 404, 405, 410, 413, 499, 600)),
+    ],
+)
+def test_the_outcome_of_a_status(status: int, outcome: Outcome) -> None:
+    assert RETRIES.outcome(answered(status)) is outcome
+
+
+@pytest.mark.parametrize("answer", [None, answered(408), answered(429), answered(503)])
+def test_a_failing_receiver_is_tried_six_times(answer: Sent | None) -> None:
+    """After 1, 1, 10, 100 and 1,000 minutes; then the subscription is deleted."""
+    lane: Lane | None = NEW
+    now, times = float(START), []
+    while lane is not None:
+        times.append((now - START) / MINUTE)
+        lane = attempted(lane, answer, 9, now)
+        if lane is not None:
+            assert (lane.cursor, lane.tries) == (NEW.cursor, len(times))
+            now = float(lane.due_at)
+    assert times == [0, 1, 2, 12, 112, 1112]
+
+
+def test_a_refusal_ends_it_at_once() -> None:
+    assert attempted(NEW, answered(302), 9, START) is None
+    failed = attempted(NEW, None, 9, START)
+    assert failed is not None
+    assert attempted(failed, answered(410), 9, failed.due_at) is None
+
+
+def test_a_success_forgets_the_failures() -> None:
+    failed = attempted(NEW, None, 9, START)
+    assert failed is not None
+    assert attempted(failed, answered(200), 12, failed.due_at) == Lane("one", 0, 12)
+
+
+def test_a_wait_is_not_shortened_by_rounding() -> None:
+    failed = attempted(NEW, None, 9, START + 0.25)
+    assert failed is not None
+    assert failed.due_at == START + MINUTE + 1
+
+
+def test_a_lease_excludes_others_until_its_end() -> None:
+    leased = NEW.leased("one", START)
+    assert leased is not None
+    for holder in ("one", "other"):
+        assert leased.leased(holder, START + LEASE_SECONDS - 0.001) is None
+    later = leased.leased("other", START + LEASE_SECONDS)
+    assert later is not None
+    assert (later.holder, later.cursor) == ("other", NEW.cursor)
+    assert later != leased
+
+
+def test_changes_are_due_some_time_after_the_first() -> None:
+    assert due_at("2023-11-14T22:13:20.500Z", 30) == START + 30.5
+
+
+class Stored:
+    """A stored lane, and the batches that its receiver got: first number before, and last."""
+
+    def __init__(self) -> None:
+        self.lane = Lane("one", 0, 0)
+        self.is_deleted = False
+        self.got: list[tuple[int, int]] = []
+
+    def lease(self, holder: str, now: float) -> Lane | None:
+        """What a unit of work does before an attempt."""
+        leased = None if self.lane.due_at > now else self.lane.leased(holder, now)
+        self.lane = leased or self.lane
+        return leased
+
+    def settle(self, leased: Lane, outcome: Outcome, number: int, now: float) -> bool:
+        """What a unit of work does after an attempt; returns whether that counts."""
+        if self.lane != leased:
+            return False
+        settled = leased.settled(outcome, number, now, RETRIES)
+        self.lane, self.is_deleted = settled or leased, settled is None
+        return True
+
+
+attempts = st.tuples(
+    st.sampled_from(["one", "other"]),
+    st.sampled_from([200, 200, 503, None]),
+    st.integers(0, 2),
+    st.sampled_from(["settle", "late", "crash"]),
+    st.sampled_from([0, 10, LEASE_SECONDS, 700_000]),
+)
+
+
+@given(st.lists(attempts, max_size=40))
+def test_no_change_is_skipped_and_none_repeated_without_a_loss(
+    taken: Sequence[tuple[str, int | None, int, str, int]],
+) -> None:
+    """With two processes that may crash after a post, or come back after their lease."""
+    stored, late = Stored(), list[Callable[[float], bool]]()
+    now, position, has_loss = float(START), 0, False
+    for holder, status, written, end, passes in taken:
+        position += written
+        leased = stored.lease(holder, now)
+        if leased is not None and not stored.is_deleted and leased.cursor < position:
+            answer = None if status is None else answered(status)
+            outcome = RETRIES.outcome(answer)
+            if outcome is Outcome.DELIVERED:
+                stored.got.append((leased.cursor, position))
+
+            def settle(
+                at: float, leased: Lane = leased, outcome: Outcome = outcome, to: int = position
+            ) -> bool:
+                return stored.settle(leased, outcome, to, at)
+
+            if end == "settle":
+                assert settle(now)
+            else:
+                has_loss = True
+                if end == "late":
+                    late.append(settle)
+        now += passes
+        if passes >= LEASE_SECONDS:
+            while late:
+                late.pop()(now)
+
+    reached = 0
+    for before, last in stored.got:
+        assert before <= reached, "a change was skipped"
+        assert has_loss or before == reached, "a change was repeated"
+        reached = max(reached, last)
+    assert stored.is_deleted or stored.lane.cursor <= reached

@@ -1,0 +1,134 @@
+"""Changes are folded into notifications as the specification says, in the order of the log."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comptoir.edm.times import instant
+from comptoir.events.fold import COLLECTION, Fold, Notification
+from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change, Tally
+
+START = datetime(2026, 1, 31, 12, tzinfo=UTC)
+CHANGE_TYPES = {CREATE: "created", UPDATE: "updated", DELETE: "deleted"}
+
+
+def at(seconds: float) -> str:
+    return instant(START + timedelta(seconds=seconds))
+
+
+def history(*steps: tuple[str, str]) -> list[Change]:
+    """A change each second, from the number 11 on: verb and record."""
+    return [
+        Change(number, "itemsExt", record, verb, at(number), "me")
+        for number, (verb, record) in enumerate(steps, start=11)
+    ]
+
+
+def folded(changes: Sequence[Change], most: int = 1_000) -> list[Notification]:
+    fold = Fold(most)
+    fold.add(changes)
+    return fold.notifications()
+
+
+def plainly(changes: Sequence[Change], most: int) -> list[Notification]:
+    """The specification's sentences, one after the other, without regard to memory and time."""
+    left: list[Change] = []
+    for change in changes:
+        of_record = [each for each in left if each.record == change.record]
+        if change.verb == UPDATE and of_record and of_record[-1].verb == UPDATE:
+            left.remove(of_record[-1])
+        left.append(change)
+        if len(left) > most:
+            first = datetime.fromisoformat(changes[0].at)
+            deleted = any(each.verb == DELETE for each in changes)
+            since = "" if deleted else instant(first - timedelta(milliseconds=50))
+            return [Notification(COLLECTION, "", changes[-1].at, since)]
+    return [Notification(CHANGE_TYPES[each.verb], each.record, each.at) for each in left]
+
+
+def tally(changes: Sequence[Change]) -> Tally:
+    """The summary of changes that a database computes."""
+    if not changes:
+        return Tally(0, 0, "", 0)
+    deletions = sum(each.verb == DELETE for each in changes)
+    return Tally(len(changes), changes[-1].number, changes[-1].at, deletions)
+
+
+steps = st.tuples(
+    st.sampled_from([CREATE, UPDATE, UPDATE, UPDATE, DELETE]), st.sampled_from("ABCD")
+)
+
+
+@given(st.lists(steps, max_size=40), st.integers(1, 8), st.integers(1, 10))
+def test_it_is_as_the_specification_says(
+    taken: list[tuple[str, str]], most: int, size: int
+) -> None:
+    """However the changes are sliced, and also if a tally replaces the rest of a collection's."""
+    changes = history(*taken)
+    by_slices, with_tally = Fold(most), Fold(most)
+    for start in range(0, len(changes), size):
+        by_slices.add(changes[start : start + size])
+    for start in range(0, len(changes), size):
+        if with_tally.is_collection:
+            with_tally.add_tally(tally(changes[start:]))
+            break
+        with_tally.add(changes[start : start + size])
+
+    expected = plainly(changes, most)
+    for fold in (by_slices, with_tally):
+        assert fold.notifications() == expected
+        assert fold.number == (changes[-1].number if changes else 0)
+        assert fold.is_collection == any(each.change_type == COLLECTION for each in expected)
+
+
+@given(st.lists(steps, max_size=40))
+def test_nothing_is_lost(taken: list[tuple[str, str]]) -> None:
+    """Each record's last notification is of its last change, and they are in order."""
+    changes = history(*taken)
+    found = folded(changes)
+    assert [each.at for each in found] == sorted({each.at for each in found})
+    last = {each.record: (CHANGE_TYPES[each.verb], each.at) for each in changes}
+    assert {each.record: (each.change_type, each.at) for each in found} == last
+    hidden = [each for each in changes if each.verb != UPDATE]
+    assert [(each.record, each.at) for each in found if each.change_type != "updated"] == [
+        (each.record, each.at) for each in hidden
+    ]
+
+
+def test_updates_become_one_at_the_place_of_the_last() -> None:
+    changes = history((UPDATE, "A"), (UPDATE, "B"), (UPDATE, "A"), (UPDATE, "A"))
+    assert folded(changes) == [
+        Notification("updated", "B", at(12)),
+        Notification("updated", "A", at(14)),
+    ]
+
+
+def test_an_update_is_not_folded_into_a_creation() -> None:
+    changes = history((CREATE, "A"), (UPDATE, "A"), (UPDATE, "A"), (DELETE, "A"), (CREATE, "A"))
+    assert [each.change_type for each in folded(changes)] == [
+        *("created", "updated", "deleted", "created"),
+    ]
+
+
+@pytest.mark.parametrize("most", [1, 1_000])
+def test_the_most_notifications(most: int) -> None:
+    """More changes of the same records fit, one more record does not."""
+    full = [(UPDATE, str(number)) for number in range(most)] * 2
+    assert len(folded(history(*full), most)) == most
+
+    changes = history(*full, (CREATE, "new"))
+    assert folded(changes, most) == [Notification(COLLECTION, "", changes[-1].at, at(10.95))]
+
+
+def test_a_collection_with_a_deletion_has_no_time_to_filter_by() -> None:
+    changes = history((DELETE, "A"), (CREATE, "A"), (CREATE, "B"))
+    assert folded(changes, 2) == [Notification(COLLECTION, "", at(13), "")]
+    fold = Fold(2)
+    fold.add(history((CREATE, "A"), (CREATE, "B"), (CREATE, "C")))
+    assert fold.notifications()[0].since
+    fold.add_tally(Tally(5, 18, at(18), 1))
+    assert fold.notifications() == [Notification(COLLECTION, "", at(18), "")]
+    assert fold.number == 18

@@ -1,0 +1,20 @@
+"""A receiver that answers nothing does not hold up a client for long."""
+
+import asyncio
+from ipaddress import ip_network
+
+import pytest
+
+from comptoir.errors import Refusal
+from comptoir.events.handshake import shake_hands
+from comptoir.outgoing.guard import Guard
+from comptoir.outgoing.post import Poster
+from support.receiver import Receiver
+
+
+def test_a_receiver_that_hangs() -> None:
+    post = Poster(Guard([ip_network("127.0.0.0/8")], plain=True)).post
+    with Receiver() as receiver:
+        receiver.handshake = receiver.hang
+        with pytest.raises(Refusal, match="did not respond completely within"):
+            asyncio.run(shake_hands(receiver.url(), post, 0.05))

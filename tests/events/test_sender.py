@@ -1,0 +1,757 @@
+"""Changes reach the receivers of subscriptions once they are due, on given clocks."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import ip_network
+from pathlib import Path
+
+import msgspec
+import pytest
+from typing_extensions import override
+
+from comptoir.app import open_store
+from comptoir.auth import Scope
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.catalog import MODEL
+from comptoir.edm.times import INSTANT
+from comptoir.events import sender
+from comptoir.events.delivery import LEASE_SECONDS
+from comptoir.events.notifications import at
+from comptoir.events.sender import Sender
+from comptoir.events.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.outgoing.guard import Guard
+from comptoir.outgoing.post import Poster
+from comptoir.profiles import PROFILES
+from comptoir.store.control_watch import ControlWatch
+from comptoir.store.store import Store
+from support.client import record, tag_of
+from support.clients import add_client
+from support.clocks import SetClock
+from support.companies import Company
+from support.databases import FreshDatabase, run_sql
+from support.receiver import Receiver, cut, status
+from support.roles import tokens_of_roles
+from support.service import Service
+from support.waiting import until
+
+HOOKS = PROFILES["business-central"].hooks
+assert HOOKS is not None
+MINUTE = 60
+LATER = 4 * 86_400
+"""Seconds after which a subscription has ended."""
+
+
+@dataclass
+class FailingClock(SetClock):
+    """A clock that fails at one of its calls, which 0 is."""
+
+    calls_before: int = 0
+
+    @override
+    def __call__(self) -> float:
+        self.calls_before -= 1
+        if self.calls_before == -1:
+            raise OSError("the clock has failed")
+        return super().__call__()
+
+
+class Rig:
+    """A sender over the database of a service, whose requests are posted by sockets.
+
+    `clock` is the profile's and `real_clock` that of the processes.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.wait = service.admin.wait
+        self.clock, self.real_clock = SetClock(time.time()), SetClock(time.time())
+        self.store = self.wait(_opened(service))
+        self.subscriptions = Subscriptions(self.store)
+        self.attempts: list[tuple[str, float | None]] = []
+        self.sender = self.another()
+
+    def another(self) -> Sender:
+        """A sender as another process has it."""
+        assert HOOKS is not None
+        post = Poster(Guard([ip_network("127.0.0.0/8")], plain=True)).post
+        registry = ControlWatch(self.store.control)
+        clocks = self.clock, self.real_clock
+        another = Sender(self.store, MODEL, registry, HOOKS, post, INSTANT, *clocks)
+        another.note = self.note_attempt
+        return another
+
+    def note_attempt(self, outcome: str, late: float | None) -> None:
+        self.attempts.append((outcome, late))
+
+    def fail(self, calls_before: int) -> None:
+        """Have a sender whose profile's clock fails once, when changes are due."""
+        self.real_clock.now += MINUTE
+        self.clock = FailingClock(self.clock.now + MINUTE, calls_before)
+        self.sender = self.another()
+
+    def __enter__(self) -> "Rig":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait(self.sender.stop())
+        self.wait(self.store.close())
+
+    def subscribe(
+        self,
+        company: Company,
+        url: str,
+        entity_set: str = "contactsExt",
+        owner: str = "tests",
+        **columns: object,
+    ) -> Subscription:
+        """Add a subscription for three days."""
+        now = self.clock()
+        subscription = Subscription(
+            id=new_id(company.id),
+            owner=owner,
+            url=url,
+            sets=entity_set,
+            resource=f"api/companies({company.id})/{entity_set}",
+            client_state="state",
+            version=1,
+            expires_at=int(now) + 3 * 86_400,
+            created_at=at(now),
+            modified_at=at(now),
+        )
+        subscription = msgspec.structs.replace(subscription, **columns)
+        act = Act(Actor(owner), ActName.SUBSCRIPTION_ADD, subscription.id)
+        self.wait(self.subscriptions.add(subscription, act))
+        return subscription
+
+    def stored(self, subscription: Subscription) -> bool:
+        return self.wait(self.subscriptions.find(subscription.id)) is not None
+
+    def look(self, after: float = 0.0) -> None:
+        """Look after some seconds of both clocks, and wait for the deliveries."""
+        self.clock.now += after
+        self.real_clock.now += after
+        assert self.wait(self.sender.look())
+        self.wait(self.sender.delivered())
+
+    def acts(self, subscription: Subscription) -> list[tuple[str, str]]:
+        """What the audit log has of a subscription after its start."""
+        entries = self.wait(self.store.control.audit(0, 10_000))
+        found = [each for each in entries if each.target == subscription.id]
+        return [(each.act, each.detail.partition(" reason=")[2]) for each in found[1:]]
+
+
+async def _opened(service: Service) -> Store:
+    return open_store(service.settings)
+
+
+@pytest.fixture(scope="module")
+def service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    with Service(fresh_database, tmp_path_factory.mktemp("sender")) as service:
+        yield service
+
+
+@pytest.fixture
+def company(service: Service) -> Iterator[Company]:
+    """A company whose subscriptions do not outlive the test."""
+    company = service.new_company()
+    yield company
+    for table in ("subscriptions", "lanes"):
+        run_sql(service.settings.database, f"DELETE FROM {table}")
+    run_sql(service.settings.database, "DELETE FROM subscribed")
+
+
+@pytest.fixture
+def rig(service: Service) -> Iterator[Rig]:
+    with Rig(service) as rig:
+        yield rig
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver
+
+
+def create(company: Company, name: str = "A") -> str:
+    """Create a contact; returns its path."""
+    created = record(company.post("contactsExt", {"displayName": name}), 201)
+    return f"contactsExt({created['id']})"
+
+
+def change(company: Company, path: str, name: str = "B") -> None:
+    response = company.patch(path, {"displayName": name}, if_match="*")
+    assert response.status_code == 200, response.text
+
+
+def remove(company: Company, path: str) -> None:
+    assert company.delete(path, if_match="*").status_code == 204
+
+
+def kinds(receiver: Receiver) -> list[tuple[str, str]]:
+    """The change type of each notification, and the end of its resource."""
+    return [(each.change_type, each.resource.rpartition("/")[2]) for each in receiver.notified]
+
+
+def test_changes_are_sent_30_seconds_after_the_first(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """Each with its record, in one post; what happened before the subscription is not sent."""
+    old = create(company)
+    subscription = rig.subscribe(company, receiver.url())
+    new, gone = create(company), create(company)
+    change(company, old)
+    change(company, old, "C")
+    remove(company, gone)
+    company.post("shippingAgentsExt", {"code": "DHL"})
+    changes = company.changes()
+    first = datetime.fromisoformat(changes[1].at).timestamp()
+
+    rig.clock.now = first + 29.5
+    rig.look()
+    assert receiver.deliveries == []
+    rig.look(after=1)
+    ((path, value),) = receiver.deliveries
+    assert path == "/hook"
+    assert [(each.change_type, each.resource) for each in value] == [
+        (kind, f"api/companies({company.id})/{record}")
+        for kind, record in (
+            ("created", new),
+            ("created", gone),
+            ("updated", old),
+            ("deleted", gone),
+        )
+    ]
+    assert {each.subscription_id for each in value} == {subscription.id}
+    assert {each.client_state for each in value} == {"state"}
+    assert {each.expiration_date_time for each in value} == {at(subscription.expires_at)}
+    assert [each.last_modified_date_time for each in value] == [
+        changes[number].at for number in (1, 2, 4, 5)
+    ]
+
+    rig.look(after=60)
+    assert len(receiver.deliveries) == 1
+    change(company, new)
+    rig.look(after=60)
+    assert kinds(receiver)[4:] == [("updated", new)]
+
+
+def test_the_delay_is_the_same_after_the_clock_was_moved_on(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """The change log has the time of the processes."""
+    rig.subscribe(company, receiver.url())
+    day = 86_400
+    rig.clock.now += day
+    rig.look()
+    create(company)
+    changed_at = datetime.fromisoformat(company.changes()[0].at).timestamp()
+    for seconds, count in ((29.5, 0), (30.5, 1)):
+        rig.real_clock.now = changed_at + seconds
+        rig.clock.now = rig.real_clock.now + day
+        rig.look()
+        assert len(receiver.deliveries) == count
+
+
+def test_a_key_is_written_as_in_a_path(rig: Rig, company: Company, receiver: Receiver) -> None:
+    rig.subscribe(company, receiver.url(), "shippingAgentsExt")
+    assert company.post("shippingAgentsExt", {"code": "A'B C"}).status_code == 201
+    rig.look(after=60)
+    ((kind, key),) = kinds(receiver)
+    assert kind == "created"
+    found = company.record(key)
+    assert found["code"] == "A'B C"
+
+
+def test_the_subscriptions_of_a_url_are_sent_together(
+    rig: Rig, service: Service, company: Company, receiver: Receiver
+) -> None:
+    """Even if some changes are not due yet; another URL and another company have their own."""
+    other = service.new_company()
+    for each, path, entity_set in (
+        (company, "/one", "contactsExt"),
+        (company, "/one", "shippingAgentsExt"),
+        (company, "/two", "contactsExt"),
+        (other, "/one", "contactsExt"),
+    ):
+        rig.subscribe(each, receiver.url(path), entity_set)
+    create(company)
+    create(other)
+    rig.clock.now = datetime.fromisoformat(company.changes()[0].at).timestamp() + 30
+    company.post("shippingAgentsExt", {"code": "DHL"})
+    rig.look()
+    rig.look(after=60)
+    sent = sorted((path, len(value)) for path, value in receiver.deliveries)
+    assert sent == [("/one", 1), ("/one", 2), ("/two", 1)]
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+def test_more_than_1000_changes_are_one_notification(
+    deletes: bool, rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """Its filter finds them all; it has none if some were deleted."""
+    create(company, "before")
+    rig.subscribe(company, receiver.url())
+    gone = create(company)
+    company.load("contactsExt", *[{"number": f"N{number}"} for number in range(1_700)])
+    if deletes:
+        remove(company, gone)
+    rig.look(after=60)
+    (notified,) = receiver.notified
+    assert notified.change_type == "collection"
+    assert notified.last_modified_date_time == company.changes()[-1].at
+    root, _, resource = notified.resource.rpartition("/")
+    assert root == f"api/companies({company.id})"
+    name, _, query = resource.partition("?")
+    assert name == "contactsExt"
+    if deletes:
+        assert query == ""
+    else:
+        assert query.startswith("$filter=lastModifiedDateTime%20gt%20")
+        assert company.get("contactsExt/$count", query).text in ("1701", "1702")
+    rig.look(after=60)
+    assert len(receiver.notified) == 1
+
+
+def test_a_thousand_changes_are_as_many_notifications(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    rig.subscribe(company, receiver.url())
+    company.load("contactsExt", *[{"number": f"N{number}"} for number in range(1_000)])
+    rig.look(after=60)
+    ((_, value),) = receiver.deliveries
+    assert {each.change_type for each in value} == {"created"}
+    assert len({each.resource for each in value}) == 1_000
+
+
+def test_one_delivery_reads_a_bounded_number_of_changes(
+    rig: Rig, company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one has those after them."""
+    monkeypatch.setattr(sender, "READ_CHANGES", 2)
+    monkeypatch.setattr(sender, "MOST_READS", 2)
+    rig.subscribe(company, receiver.url())
+    paths = [create(company) for _ in range(5)]
+    rig.look(after=60)
+    assert kinds(receiver) == [("created", each) for each in paths[:4]]
+    rig.look(after=60)
+    assert kinds(receiver) == [("created", each) for each in paths]
+
+
+def test_a_client_with_slow_receivers_leaves_room_for_others(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    paths = [f"/slow{number:02}" for number in range(sender.MOST_OF_CLIENT + 1)]
+    for path in paths:
+        rig.subscribe(company, receiver.url(path))
+    rig.subscribe(company, receiver.url("/other"), owner="other")
+    create(company)
+    receiver.delivery = receiver.hang
+    rig.clock.now += 60
+    assert rig.wait(rig.sender.look())
+    rig.wait(asyncio.to_thread(receiver.wait, sender.MOST_OF_CLIENT + 1))
+    begun = {path for path, _ in receiver.deliveries}
+    (waiting,) = {*paths, "/other"} - begun
+    assert waiting != "/other"
+    receiver.delivery = status(200)
+    receiver.release()
+    rig.wait(rig.sender.delivered())
+    rig.look()
+    assert [path for path, _ in receiver.deliveries].count(waiting) == 1
+
+
+@pytest.mark.parametrize("answer", ["408", "429", "500", "503", "cut"])
+def test_a_failed_delivery_is_repeated_five_times(
+    answer: str, rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """With the changes since then. After the sixth failure the subscription is deleted."""
+    receiver.delivery = cut if answer == "cut" else status(int(answer))
+    end = int(rig.clock()) + LATER
+    subscription = rig.subscribe(company, receiver.url(), expires_at=end)
+    path = create(company)
+    rig.look(after=60)
+    for count, minutes in enumerate((1, 1, 10, 100, 1_000), start=1):
+        assert len(receiver.deliveries) == count
+        rig.look(after=minutes * MINUTE - 10)
+        assert len(receiver.deliveries) == count
+        assert rig.stored(subscription)
+        change(company, path, f"N{count}")
+        rig.look(after=20)
+    assert [len(value) for _, value in receiver.deliveries] == [1, 2, 2, 2, 2, 2]
+    assert not rig.stored(subscription)
+    reason = f"the receiver responded with status {answer}"
+    if answer == "cut":
+        reason = "the receiver did not answer"
+    assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_DROP, reason)]
+    rig.look(after=60)
+    assert len(receiver.deliveries) == 6
+
+
+def test_a_delivery_succeeds_after_a_failure(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    subscription = rig.subscribe(company, receiver.url())
+    path = create(company)
+    receiver.delivery = status(503)
+    rig.look(after=60)
+    receiver.delivery = status(200)
+    rig.look(after=70)
+    assert kinds(receiver) == [("created", path)] * 2
+    assert [outcome for outcome, _ in rig.attempts] == ["failed", "delivered"]
+    # due after 30 seconds, by clocks that are 60 and then 70 seconds later
+    assert rig.attempts[0][1] is None
+    assert rig.attempts[1][1] == pytest.approx(100, abs=30)
+    receiver.delivery = status(503)
+    change(company, path)
+    rig.look(after=60)
+    rig.look(after=70)
+    assert rig.stored(subscription)
+    assert len(receiver.deliveries) == 4, "the failures are counted again from the first"
+
+
+def test_the_lag_is_that_of_the_first_change_that_is_late(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """Also while an attempt waits for the next one; changes of other sets do not count."""
+    rig.subscribe(company, receiver.url())
+    company.post("shippingAgentsExt", {"code": "DHL"})
+    assert rig.wait(rig.sender.lag()) == 0
+    create(company)
+    first = datetime.fromisoformat(company.changes()[-1].at).timestamp()
+    rig.clock.now = rig.real_clock.now = first + 30
+    assert rig.wait(rig.sender.lag()) == 0
+    receiver.delivery = status(503)
+    rig.look(after=7)
+    create(company)
+    assert rig.wait(rig.sender.lag()) == pytest.approx(7)
+    receiver.delivery = status(200)
+    rig.look(after=70)
+    assert rig.wait(rig.sender.lag()) == 0
+
+
+@pytest.mark.parametrize("answer", [300, 301, 302, 307, 400, 401, 404, 410, 413])
+def test_a_refused_delivery_ends_the_subscription(
+    answer: int, rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """All those of the URL that it was for; a redirect is not followed."""
+    receiver.delivery = status(answer, Location=receiver.url("/elsewhere"))
+    both = [rig.subscribe(company, receiver.url(), each) for each in ("contactsExt", "itemsExt")]
+    idle = rig.subscribe(company, receiver.url("/other"))
+    create(company)
+    assert company.post("itemsExt", {"number": "I1"}).status_code == 201
+    receiver_of_idle = rig.subscribe(company, receiver.url(), "shippingAgentsExt")
+    rig.look(after=60)
+    assert sorted(path for path, _ in receiver.deliveries) == ["/hook", "/other"]
+    assert [rig.stored(each) for each in (*both, idle)] == [False] * 3
+    assert rig.stored(receiver_of_idle)
+    reason = f"the receiver responded with status {answer}"
+    assert rig.acts(both[0]) == [(ActName.SUBSCRIPTION_DROP, reason)]
+
+
+def test_a_receiver_inside_the_network_gets_nothing(rig: Rig, company: Company) -> None:
+    """An address that the guard refuses is a failure, as if nobody listened there."""
+    subscription = rig.subscribe(company, "https://10.0.0.1:8443/hook")
+    create(company)
+    rig.look(after=60)
+    assert rig.stored(subscription)
+    for minutes in (1, 1, 10, 100, 1_000):
+        rig.look(after=minutes * MINUTE + 10)
+    assert not rig.stored(subscription)
+
+
+def test_a_subscription_ends(rig: Rig, company: Company, receiver: Receiver) -> None:
+    """Its pending changes are not sent."""
+    subscription = rig.subscribe(company, receiver.url())
+    rig.look(after=3 * 86_400 - 60)
+    assert rig.stored(subscription)
+    create(company)
+    rig.look(after=120)
+    assert not rig.stored(subscription)
+    assert receiver.deliveries == []
+    assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_EXPIRE, "")]
+
+
+def test_a_process_that_stops_leaves_its_delivery_to_another(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """After its lease: the receiver may get a notification twice, but misses none."""
+    rig.subscribe(company, receiver.url())
+    path = create(company)
+    rig.clock.now += 60
+    receiver.delivery = receiver.hang
+    assert rig.wait(rig.sender.look())
+    rig.wait(asyncio.to_thread(receiver.wait, 1))
+    rig.wait(rig.sender.stop())
+    receiver.delivery = status(200)
+
+    rig.sender = rig.another()
+    rig.look()
+    assert len(receiver.deliveries) == 1
+    rig.look(after=LEASE_SECONDS + 1)
+    assert kinds(receiver) == [("created", path)] * 2
+    rig.look(after=60)
+    assert len(receiver.deliveries) == 2
+
+
+def test_the_outcome_of_a_lost_lease_does_not_count(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """A process that was slower than its lease changes nothing when it ends at last."""
+    subscription = rig.subscribe(company, receiver.url())
+    create(company)
+    rig.clock.now += 60
+    receiver.delivery = receiver.hang
+    slow = rig.sender
+    assert rig.wait(slow.look())
+    rig.wait(asyncio.to_thread(receiver.wait, 1))
+    receiver.delivery = status(200)
+    rig.sender = rig.another()
+    rig.look(after=LEASE_SECONDS + 1)
+    assert len(receiver.deliveries) == 2
+    receiver.release()
+    rig.wait(slow.delivered())
+    assert rig.stored(subscription)
+    rig.look(after=120)
+    assert len(receiver.deliveries) == 2, "the failure of the slow one is not repeated"
+
+
+def test_one_of_several_processes_delivers(rig: Rig, company: Company, receiver: Receiver) -> None:
+    paths = {path: create(company) for path in ("/a", "/b", "/c")}
+    for path in paths:
+        rig.subscribe(company, receiver.url(path))
+    for path in paths.values():
+        change(company, path)
+    rig.clock.now += 60
+    senders = [rig.another() for _ in range(3)]
+
+    async def look() -> None:
+        assert all(await asyncio.gather(*(each.look() for each in senders)))
+        await asyncio.gather(*(each.delivered() for each in senders))
+
+    rig.wait(look())
+    assert sorted(path for path, _ in receiver.deliveries) == sorted(paths)
+
+
+def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    subscription = rig.subscribe(company, receiver.url())
+    create(company)
+    rig.clock.now += 60
+    receiver.delivery = receiver.hang
+    assert rig.wait(rig.sender.look())
+    rig.wait(asyncio.to_thread(receiver.wait, 1))
+    act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
+    assert rig.wait(rig.subscriptions.remove(subscription, act))
+    receiver.release()
+    rig.wait(rig.sender.delivered())
+    assert not rig.stored(subscription)
+    assert not rig.wait(rig.subscriptions.remove(subscription, act))
+
+
+@pytest.mark.parametrize("loss", ["disabled", "removed", "company", "scope"])
+def test_a_client_that_lost_its_rights_gets_nothing(
+    loss: str, rig: Rig, company: Company, receiver: Receiver, tmp_path: Path
+) -> None:
+    webshop = add_client(rig.service, tmp_path, scope="records.read events")
+    subscription = rig.subscribe(company, receiver.url(), owner=f"client:{webshop.name}")
+    create(company)
+    rig.look(after=60)
+    assert len(receiver.deliveries) == 1
+    reasons: Mapping[str, tuple[tuple[str, ...], str]] = {
+        "disabled": (("disable",), "the client was disabled or removed"),
+        "removed": (("remove",), "the client was disabled or removed"),
+        "company": (
+            ("change", "--company", "00000000-0000-4000-8000-000000000000"),
+            "the client no longer has the company",
+        ),
+        "scope": (("change", "--scope", "records.read"), "the client no longer has the scopes"),
+    }
+    (verb, *options), reason = reasons[loss]
+    webshop.command.done("client", verb, webshop.name, *options)
+    create(company)
+    rig.sender = rig.another()
+    rig.look(after=60)
+    assert len(receiver.deliveries) == 1
+    assert not rig.stored(subscription)
+    assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_DROP, reason)]
+
+
+def test_a_client_that_was_just_added_has_its_notifications(
+    rig: Rig, company: Company, receiver: Receiver, tmp_path: Path
+) -> None:
+    """Also while the process does not know of it yet."""
+    for count in (1, 2):
+        webshop = add_client(rig.service, tmp_path, scope="records.read events")
+        rig.subscribe(company, receiver.url(f"/{count}"), owner=f"client:{webshop.name}")
+    create(company)
+    rig.look(after=60)
+    assert len(receiver.deliveries) == 2
+    late = add_client(rig.service, tmp_path, scope="records.read events")
+    rig.subscribe(company, receiver.url("/late"), owner=f"client:{late.name}")
+    create(company)
+    rig.look(after=60)
+    assert sorted(path for path, _ in receiver.deliveries[2:]) == ["/1", "/2", "/late"]
+
+
+def test_a_renewal_does_not_undo_another(rig: Rig, company: Company, receiver: Receiver) -> None:
+    first = rig.subscribe(company, receiver.url())
+    act = Act(Actor("tests"), ActName.SUBSCRIPTION_RENEW, first.id)
+    renewed, late = (
+        msgspec.structs.replace(first, version=2, client_state=state) for state in ("new", "late")
+    )
+    assert rig.wait(rig.subscriptions.renew(first, renewed, act))
+    assert not rig.wait(rig.subscriptions.renew(first, late, act))
+    assert rig.wait(rig.subscriptions.find(first.id)) == renewed
+    assert rig.acts(first) == [(ActName.SUBSCRIPTION_RENEW, "")]
+
+
+def test_a_subscription_to_a_set_that_no_longer_exists(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """As after a release without it; other subscriptions go on."""
+    gone = rig.subscribe(company, receiver.url(), "goneExt")
+    rig.subscribe(company, receiver.url())
+    path = create(company)
+    rig.look(after=60)
+    assert kinds(receiver) == [("created", path)]
+    assert rig.acts(gone) == [(ActName.SUBSCRIPTION_DROP, "the entity set does not exist")]
+
+
+def test_a_client_without_the_right_to_read_gets_nothing(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    scopes = frozenset({Scope.RECORDS_READ, Scope.EVENTS})
+    tokens_of_roles(rig.service, {"items": {"itemsExt": "R"}}, scopes)
+    of_items = rig.subscribe(company, receiver.url(), "itemsExt", "client:items")
+    of_contacts = rig.subscribe(company, receiver.url(), "contactsExt", "client:items")
+    create(company)
+    assert company.post("itemsExt", {"number": "I1"}).status_code == 201
+    rig.look(after=60)
+    assert [each.subscription_id for each in receiver.notified] == [of_items.id]
+    reason = "the client may no longer read the entity set"
+    assert rig.acts(of_contacts) == [(ActName.SUBSCRIPTION_DROP, reason)]
+
+
+def test_a_cursor_passes_the_changes_of_other_sets(
+    rig: Rig, company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a look after a restart reads few of them; nothing is stored for each."""
+    monkeypatch.setattr(sender, "MOST_PASSED", 3)
+    subscription = rig.subscribe(company, receiver.url(), "itemsExt")
+
+    def cursor() -> int:
+        now = rig.clock() + LATER
+        ((_, lane),) = rig.wait(rig.subscriptions.waiting(company.id, now, rig.real_clock()))
+        return lane.cursor
+
+    for _ in range(3):
+        create(company)
+        rig.look()
+    assert cursor() == 0
+    create(company)
+    rig.look()
+    assert cursor() == 4
+    assert company.post("itemsExt", {"number": "I1"}).status_code == 201
+    rig.look(after=60)
+    assert [each.subscription_id for each in receiver.notified] == [subscription.id]
+
+
+def test_a_company_without_subscriptions_is_forgotten_after_an_hour(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """An hour, because a subscription may be about to be stored."""
+    subscription = rig.subscribe(company, receiver.url())
+    act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
+    subscribed = rig.store.control.subscribed
+    rig.look(after=3_700)
+    assert [each for each, _ in rig.wait(subscribed())] == [company.id]
+    assert rig.wait(rig.subscriptions.remove(subscription, act))
+    rig.subscribe(company, receiver.url("/other"))
+    rig.look()
+    assert [each for each, _ in rig.wait(subscribed())] == [company.id]
+
+
+def test_companies_that_fail_do_not_hold_up_others(
+    rig: Rig, service: Service, company: Company, receiver: Receiver
+) -> None:
+    """A company that was deleted is forgotten."""
+    with ExitStack() as left:
+        left.callback(run_sql, service.settings.database, "DELETE FROM subscribed")
+        gone = "00000000-0000-4000-8000-000000000000"
+        rig.wait(rig.store.control.add_subscribed(gone))
+        rig.subscribe(company, receiver.url())
+        path = create(company)
+        rig.look(after=60)
+        assert kinds(receiver) == [("created", path)]
+        rig.look(after=3_700)
+        assert [each for each, _ in rig.wait(rig.store.control.subscribed())] == [company.id]
+
+
+def test_a_write_stores_nothing_for_subscriptions(
+    rig: Rig, company: Company, receiver: Receiver
+) -> None:
+    """The change log is all that deliveries need."""
+    rig.subscribe(company, receiver.url())
+    waiting = rig.subscriptions.waiting
+    before = rig.wait(waiting(company.id, rig.clock() + LATER, rig.real_clock()))
+    path = create(company)
+    tag = tag_of(company.get(path))
+    assert company.patch(path, {"displayName": "B"}, if_match=tag).status_code == 200
+    rig.look()
+    assert rig.wait(waiting(company.id, rig.clock() + LATER, rig.real_clock())) == before
+
+
+@pytest.mark.parametrize(("calls_before", "delivered"), [(0, 0), (1, 1)])
+def test_a_failure_holds_up_only_one_company_until_the_next_look(
+    calls_before: int,
+    delivered: int,
+    rig: Rig,
+    company: Company,
+    receiver: Receiver,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The first call is for all companies, and the second for the first of them."""
+    for each in (company, rig.service.new_company()):
+        rig.subscribe(each, receiver.url())
+        create(each)
+    rig.fail(calls_before)
+    assert not rig.wait(rig.sender.look())
+    rig.wait(rig.sender.delivered())
+    assert len(receiver.deliveries) == delivered
+    assert "the clock has failed" in caplog.text
+    rig.look()
+    assert len(receiver.deliveries) == 2
+
+
+def test_a_delivery_that_fails_is_logged_and_repeated_after_its_lease(
+    rig: Rig, company: Company, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.subscribe(company, receiver.url())
+    create(company)
+    rig.fail(calls_before=2)
+    rig.look()
+    assert len(receiver.deliveries) == 1
+    assert "the clock has failed" in caplog.text
+    rig.look(after=LEASE_SECONDS + 1)
+    assert len(receiver.deliveries) == 2
+
+
+def test_the_sender_goes_on_after_a_failure(
+    rig: Rig, company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "LOOK_SECONDS", 0.01)
+    rig.subscribe(company, receiver.url())
+    create(company)
+    rig.fail(calls_before=0)
+
+    async def deliveries() -> None:
+        rig.sender.start()
+        await asyncio.to_thread(until, lambda: receiver.deliveries or None, "a delivery")
+
+    rig.wait(deliveries())

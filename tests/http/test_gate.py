@@ -1,0 +1,110 @@
+"""The gate of a client."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from starlette.types import Message, Receive
+
+from comptoir.errors import Refusal
+from comptoir.http.exchange import ClientDisconnectedError
+from comptoir.http.gate import Gate
+from support.waiting import PATIENCE_SECONDS
+
+LEFT: Message = {"type": "http.disconnect"}
+
+
+def sent(body: bytes = b"", *, more: bool = False) -> Message:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+def receiving(messages: Sequence[Message]) -> Receive:
+    """Receives what a client sends, which then stays connected."""
+    left = list(messages)
+
+    async def receive() -> Message:
+        if not left:
+            await asyncio.get_running_loop().create_future()
+        return left.pop(0)
+
+    return receive
+
+
+def test_a_turn_that_does_not_come_is_503() -> None:
+    """Which leaves the turns as they were."""
+
+    async def entered() -> None:
+        gate = Gate(1, seconds=0.01)
+        await gate.enter(receiving([]))
+        with pytest.raises(Refusal, match="did not end within") as refused:
+            await gate.enter(receiving([sent()]))
+        assert refused.value.error.status == 503
+        gate.leave()
+        await gate.enter(receiving([]))
+
+    asyncio.run(entered())
+
+
+def test_a_request_that_is_cancelled_takes_no_turn() -> None:
+    async def entered() -> None:
+        gate = Gate(1, seconds=600)
+        await gate.enter(receiving([]))
+        waiting = asyncio.ensure_future(gate.enter(receiving([])))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait((waiting,))
+        gate.leave()
+        await gate.enter(receiving([]))
+
+    asyncio.run(entered())
+
+
+@pytest.mark.parametrize("first", [[], [sent()], [sent(b"{}")]])
+def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
+    async def entered() -> None:
+        gate = Gate(1, seconds=600)
+        await gate.enter(receiving([]))
+        with pytest.raises(ClientDisconnectedError):
+            await gate.enter(receiving([*first, LEFT]))
+        gate.leave()
+        await gate.enter(receiving([]))
+
+    asyncio.run(entered())
+
+
+@pytest.mark.parametrize(
+    "body", [[sent(b"{}")], [sent(b"{", more=True), sent(b"}")], [sent(b"{}"), LEFT]]
+)
+def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> None:
+    async def entered() -> None:
+        gate = Gate(1, seconds=600)
+        await gate.enter(receiving([]))
+        # it does not leave before its turn
+        waiting = asyncio.ensure_future(gate.enter(receiving(body[:1])))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        gate.leave()
+        receive = await waiting
+        assert await receive() == body[0]
+
+    asyncio.run(entered())
+
+
+def test_a_turn_that_comes_as_its_request_is_cancelled_is_for_the_next_one() -> None:
+    async def entered() -> None:
+        gate = Gate(1, seconds=600)
+        await gate.enter(receiving([]))
+        waiting = asyncio.ensure_future(gate.enter(receiving([])))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        gate.leave()
+        # the turn has come, but the request does not know that yet
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait((waiting,))
+        if not waiting.cancelled():
+            gate.leave()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await gate.enter(receiving([]))
+
+    asyncio.run(entered())

@@ -1,0 +1,175 @@
+"""How much is kept of requests, for how long, and how that is switched.
+
+What is kept does not depend on the database.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from comptoir.config import Settings
+from comptoir.inspector.inspector import Inspector, Level
+from comptoir.inspector.record import ExchangeRecord
+from comptoir.inspector.redaction import MASK, Redactor
+from comptoir.inspector.segments import FOLDER, private_folder
+from conftest import stock
+from support.companies import Company
+from support.console import Browser, new_code, origin_of
+from support.databases import FreshDatabase
+from support.samples import CONTACT
+from support.service import Service
+from support.waiting import until
+
+ADDRESS = f"contactsExt({CONTACT})"
+RECORDS = msgspec.json.Decoder(ExchangeRecord)
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of what is kept."""
+    with private_folder() as records:
+        monkeypatch.setenv(FOLDER, str(records))
+        yield records
+
+
+def records_in(folder: Path) -> list[ExchangeRecord]:
+    lines = [line for path in folder.glob("*.segment") for line in path.read_bytes().splitlines()]
+    return sorted(map(RECORDS.decode, lines), key=lambda each: each.at)
+
+
+def looked_at(service: Service) -> int:
+    """The number of requests in the list, after everything was written."""
+    browser = Browser(service, origin_of(service.settings))
+    browser.log_in(new_code(service.admin))
+    return len(browser.get("/console/requests/rows").json())
+
+
+def ready(service: Service) -> Company:
+    return stock(service.new_company())
+
+
+def test_the_last_requests_are_kept(
+    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path
+) -> None:
+    with Service(fresh_sqlite, tmp_path, inspect="heads", inspect_requests=5) as service:
+        company = ready(service)
+        for number in range(23):
+            company.get(ADDRESS, f"n={number}")
+            if number % 4 == 0:
+                looked_at(service)
+        count = looked_at(service)
+        kept = [each.query for each in records_in(folder)]
+
+    assert 5 <= count <= 10
+    assert kept == [f"n={number}" for number in range(23 - len(kept), 23)]
+
+
+def test_all_together_is_limited(fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path) -> None:
+    with Service(fresh_sqlite, tmp_path, inspect="bodies", inspect_bytes=20_000) as service:
+        company = ready(service)
+        for _ in range(50):
+            company.get(ADDRESS)
+            looked_at(service)
+        sizes = [path.stat().st_size for path in folder.glob("*.segment")]
+
+    assert len(sizes) == 2
+    assert sum(sizes) <= 20_000
+
+
+@pytest.mark.parametrize("limit", [1, 500, 1_050, 1_080, 1_100])
+def test_a_body_is_cut_after_its_secrets_were_removed(
+    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path, limit: int
+) -> None:
+    with Service(fresh_sqlite, tmp_path, inspect="bodies", inspect_body_bytes=limit) as service:
+        company = ready(service)
+        body = {"displayName": "x" * 30, "onlinePassword": "Canary" * 9, "city": "Ulm"}
+        company.patch(ADDRESS, body, if_match="*")
+        looked_at(service)
+        (record,) = records_in(folder)
+
+    for side in (record.request, record.response):
+        assert side.body.text is not None
+        assert len(side.body.text.encode()) <= limit
+        assert "Canary"[:3] not in side.body.text
+    assert record.response.body.is_cut == (record.response.body.length > limit)
+    assert limit < 1_000 or MASK in str(record.request.body.text)
+
+
+def test_what_comes_too_fast_is_left_out(
+    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path
+) -> None:
+    with Service(fresh_sqlite, tmp_path, inspect="bodies", inspect_requests=3) as service:
+        company = ready(service)
+        browser = Browser(service, origin_of(service.settings))
+        browser.log_in(new_code(service.admin))
+        assert "too fast" not in browser.get("/console/requests").text
+
+        def said() -> bool | None:
+            for _ in range(2):
+                company.carrier.send_all([company.build("GET", ADDRESS) for _ in range(40)])
+            page = browser.get("/console/requests").text
+            return "requests to this worker came too fast to be kept." in page or None
+
+        until(said, "requests that come too fast")
+
+
+def test_requests_do_not_need_the_folder(
+    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path
+) -> None:
+    """A cleaner of temporary files may remove it."""
+    with Service(fresh_sqlite, tmp_path, inspect="heads", inspect_requests=2) as service:
+        company = ready(service)
+        company.get(ADDRESS)
+        assert looked_at(service) == 1
+        shutil.rmtree(folder)
+        for _ in range(5):
+            assert company.get(ADDRESS).status_code == 200
+            assert looked_at(service) == 0
+
+
+def test_probes_are_not_kept(fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path) -> None:
+    with Service(fresh_sqlite, tmp_path, inspect="bodies") as service:
+        for path in ("healthz", "readyz", "metrics"):
+            assert service.origin.get(path).is_success
+        assert looked_at(service) == 0
+
+
+def test_a_switch_ends_by_itself(folder: Path) -> None:
+    now = 1_000.0
+
+    async def switched() -> None:
+        nonlocal now
+        inspector = Inspector(Settings(inspect="heads"), Redactor(()), clock=lambda: now)
+        other = Inspector(Settings(inspect="heads"), Redactor(()), clock=lambda: now)
+        inspector.set(Level.OFF, 600)
+        levels = [inspector.switch.level, other.switch.level]
+        now += 599
+        levels.append(other.switch.level)
+        now += 1
+        levels.append(inspector.switch.level)
+        assert levels == [Level.OFF, Level.OFF, Level.OFF, Level.HEADS]
+        inspector.set(Level.BODIES, None)
+        now += 10**9
+        assert other.switch.level is Level.BODIES
+        await inspector.stop()
+        await other.stop()
+
+    asyncio.run(switched())
+
+
+def test_the_stop_removes_everything(
+    fresh_sqlite: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with Service(fresh_sqlite, tmp_path, inspect="bodies") as service:
+        ready(service).get(ADDRESS)
+        assert looked_at(service) == 1
+        (folder,) = tmp_path.glob("comptoir-inspector-*")
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert all(each.stat().st_mode & 0o77 == 0 for each in folder.glob("*.segment"))
+    assert not folder.exists()

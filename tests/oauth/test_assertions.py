@@ -1,0 +1,525 @@
+"""Clients authenticate themselves with assertions that they sign (RFC 7523)."""
+
+import base64
+import hashlib
+import hmac
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from uuid import uuid4
+
+import httpx
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+from msgspec import UNSET
+
+from comptoir.auth.local_authority import Pair
+from support.assertions import (
+    JSON,
+    PrivateKey,
+    Signer,
+    add_signer,
+    base64url,
+)
+from support.certificates import write_pair
+from support.clients import GRANT, add_client, ask
+from support.databases import ON_SQLITE, FreshDatabase, run_sql
+from support.service import Service
+
+ORIGIN = "http://127.0.0.1:8080"
+
+
+@pytest.fixture(scope="session")
+def rsa() -> RSAKey:
+    return RSAKey.generate_key(2048)
+
+
+@pytest.fixture(scope="session")
+def keys(rsa: RSAKey) -> Mapping[str, PrivateKey]:
+    """A private key for each algorithm."""
+    edwards = OKPKey.generate_key("Ed25519")
+    return {
+        "RS256": rsa,
+        "PS256": rsa,
+        "ES256": ECKey.generate_key("P-256"),
+        "Ed25519": edwards,
+        "EdDSA": edwards,
+    }
+
+
+@pytest.fixture
+def signer(service: Service, tmp_path: Path) -> Signer:
+    return add_signer(service, tmp_path, ECKey.generate_key("P-256"))
+
+
+def error_of(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]
+
+
+REFUSED = (401, "invalid_client")
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"])
+def test_a_client_gets_a_token_by_an_assertion(
+    service: Service, keys: Mapping[str, PrivateKey], algorithm: str, tmp_path: Path
+) -> None:
+    signer = add_signer(service, tmp_path, keys[algorithm])
+    response = signer.ask(signer.sign(header={"alg": algorithm, "typ": "JWT"}))
+    assert response.status_code == 200, response.text
+    token = response.json()["access_token"]
+    assert service.client.using(token).get("companies").status_code == 200
+
+
+@ON_SQLITE
+def test_a_longer_key_may_sign(service: Service, tmp_path: Path) -> None:
+    """Its size needs not be that of a whole number of bytes."""
+    signer = add_signer(service, tmp_path, RSAKey.import_key(generate_private_key(65_537, 3_070)))
+    assert signer.ask().status_code == 200
+    short = base64url(bytes(256))
+    assertion = signer.sign().rpartition(".")[0]
+    for signature in (short, base64url(bytes(512)), base64url(bytes(700)), "AA"):
+        assert error_of(signer.ask(f"{assertion}.{signature}")) == REFUSED
+
+
+def test_an_assertion_authenticates_at_each_endpoint(service: Service, signer: Signer) -> None:
+    token = signer.ask().json()["access_token"]
+    for endpoint in ("introspect", "revoke"):
+        path = f"comptoir/oauth2/v2.0/{endpoint}"
+        assert ask(service, {**signer.form(), "token": token}, path=path).status_code == 200
+    assert service.client.using(token).get("companies").status_code == 401
+
+
+def test_the_client_id_may_be_left_out(service: Service, signer: Signer) -> None:
+    form = {**GRANT, **signer.form()}
+    del form["client_id"]
+    assert ask(service, form).status_code == 200
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("audience", "status"),
+    [
+        (f"{ORIGIN}/comptoir/oauth2/v2.0/token", 200),
+        (f"{ORIGIN}/oauth2/v2.0/token", 200),
+        (f"{ORIGIN}/comptoir/v2.0", 200),
+        (f"{ORIGIN}/comptoir", 200),
+        (ORIGIN, 200),
+        (["https://other.example", f"{ORIGIN}/comptoir/v2.0"], 200),
+        ([], 401),
+        (["https://other.example"], 401),
+        ("comptoir", 401),
+        (f"{ORIGIN}/other/oauth2/v2.0/token", 401),
+        (f"{ORIGIN}/comptoir/oauth2/v2.0/token/", 401),
+        ("http://localhost:8080/comptoir/v2.0", 401),
+        ("", 401),
+        (5, 401),
+        (None, 401),
+        (UNSET, 401),
+    ],
+)
+def test_the_audience_is_the_issuer_or_the_token_endpoint(
+    signer: Signer, audience: JSON, status: int
+) -> None:
+    assert signer.ask(signer.sign(signer.claims(aud=audience))).status_code == status
+
+
+def test_the_audience_belongs_to_the_tenant_and_the_origin(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    with Service(fresh_database, tmp_path, oauth_tenants="one, two") as service:
+        signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
+
+        def status(tenant: str, audience: str, host: str = "127.0.0.1:8080") -> int:
+            form = {**GRANT, **signer.form(signer.sign(signer.claims(aud=audience)))}
+            path = f"{tenant}/oauth2/v2.0/token"
+            return ask(service, form, {"Host": host}, path=path).status_code
+
+        assert status("one", ORIGIN) == 200
+        assert status("two", ORIGIN) == 401
+        assert status("two", f"{ORIGIN}/two/v2.0") == 200
+        assert status("one", f"{ORIGIN}/two/v2.0") == 401
+        other = "http://localhost:8080/one/v2.0"
+        assert status("one", other, "localhost:8080") == 200
+        assert status("one", other) == 401
+
+
+def after(seconds: float) -> float:
+    return time.time() + seconds
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("changed", "outcome"),
+    [
+        ({"exp": lambda: after(3_600)}, (200, "")),
+        ({"exp": lambda: after(30.25)}, (200, "")),
+        ({"exp": lambda: int(after(30))}, (200, "")),
+        ({"exp": lambda: after(3_600 + 120)}, REFUSED),
+        ({"exp": lambda: after(-0.5)}, REFUSED),
+        ({"exp": lambda: 0}, REFUSED),
+        ({"exp": lambda: after(3_000) * 1_000}, REFUSED),
+        ({"exp": lambda: "soon"}, REFUSED),
+        ({"exp": lambda: None}, REFUSED),
+        ({"exp": lambda: UNSET}, REFUSED),
+        ({"nbf": lambda: after(30)}, (200, "")),
+        ({"nbf": lambda: after(300)}, REFUSED),
+        ({"iss": lambda: "other"}, REFUSED),
+        ({"sub": lambda: "other"}, REFUSED),
+        ({"iss": lambda: "other", "sub": lambda: "other"}, REFUSED),
+        ({"iss": lambda: UNSET}, REFUSED),
+        ({"sub": lambda: UNSET}, REFUSED),
+        ({"jti": lambda: UNSET}, REFUSED),
+        ({"jti": lambda: ""}, REFUSED),
+        ({"jti": lambda: 5}, REFUSED),
+        ({"jti": lambda: "x" * 255}, (200, "")),
+        ({"jti": lambda: "x" * 256}, REFUSED),
+        ({"jti": lambda: "\0"}, REFUSED),
+        ({"unknown": lambda: {"x": [1]}}, (200, "")),
+    ],
+)
+def test_the_claims_are_checked(
+    signer: Signer, changed: Mapping[str, Callable[[], JSON]], outcome: tuple[int, str]
+) -> None:
+    claims = signer.claims(**{name: value() for name, value in changed.items()})
+    response = signer.ask(signer.sign(claims))
+    found = (200, "") if response.status_code == 200 else error_of(response)
+    assert found == outcome, response.text
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "payload", [b"", b"{}", b"[]", b"5", b"\xff", b'{"iss":"\\ud800"}', b"[" * 9_000]
+)
+def test_malformed_claims_are_refused(signer: Signer, payload: bytes) -> None:
+    assert error_of(signer.ask(signer.sign(payload))) == REFUSED
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"",
+        b"{}",
+        b"null",
+        b'"alg"',
+        b'["alg"]',
+        b'["alg","b64"]',
+        b'{"alg":5}',
+        b'{"alg":"ES256","typ":5}',
+        b'{"alg":"ES256","kid":5}',
+        b'{"alg":"ES256","b64":false}',
+        b'{"alg":"ES256","x":' + b"[" * 4_000 + b"]" * 4_000 + b"}",
+        b'{"alg":"ES256","x":"' + b"x" * 10_000 + b'"}',
+        b"\xff",
+    ],
+)
+def test_malformed_headers_are_refused(signer: Signer, header: bytes) -> None:
+    assertion = f"{base64url(header)}.{base64url(signer.claims())}.{'A' * 86}"
+    assert error_of(signer.ask(assertion)) == REFUSED
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "assertion", ["x", ".", "..", "a.b", "a.b.c", "a.b.c.d", "é.b.c", "+.e30.A"]
+)
+def test_what_is_not_a_signed_token_is_refused(signer: Signer, assertion: str) -> None:
+    assert error_of(signer.ask(assertion)) == REFUSED
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "algorithm", ["none", "None", "", "HS256", "RS1", "RS512", "ES384", "Ed448"]
+)
+def test_only_the_listed_algorithms_are_accepted(signer: Signer, algorithm: str) -> None:
+    segments = signer.sign(header={"kid": signer.kid}).split(".")
+    header = base64url(msgspec.json.encode({"alg": algorithm, "kid": signer.kid}))
+    for signature in ("", segments[2]):
+        assert error_of(signer.ask(f"{header}.{segments[1]}.{signature}")) == REFUSED
+
+
+@ON_SQLITE
+def test_the_public_key_is_not_a_shared_secret(signer: Signer) -> None:
+    for secret in (
+        signer.key.as_pem(private=False),
+        msgspec.json.encode(signer.key.as_dict(private=False)),
+    ):
+        for algorithm, name in (("HS256", "sha256"), ("HS512", "sha512")):
+            header = base64url(msgspec.json.encode({"alg": algorithm}))
+            segments = f"{header}.{base64url(signer.claims())}"
+            digest = hmac.new(secret, segments.encode(), name).digest()
+            assert error_of(signer.ask(f"{segments}.{base64url(digest)}")) == REFUSED
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("own", "algorithm"),
+    [("ES256", "RS256"), ("ES256", "Ed25519"), ("RS256", "ES256"), ("Ed25519", "ES256")],
+)
+def test_the_algorithm_must_suit_the_key(
+    service: Service,
+    keys: Mapping[str, PrivateKey],
+    own: str,
+    algorithm: str,
+    tmp_path: Path,
+) -> None:
+    """With the signature of another key, and with one of the client's own key."""
+    signer = add_signer(service, tmp_path, keys[own])
+    header = {"alg": algorithm, "kid": signer.kid}
+    assert error_of(signer.ask(signer.sign(header=header, key=keys[algorithm]))) == REFUSED
+    _, payload, signature = signer.sign(header={"kid": signer.kid}).split(".")
+    changed = base64url(msgspec.json.encode(header))
+    assert error_of(signer.ask(f"{changed}.{payload}.{signature}")) == REFUSED
+
+
+@ON_SQLITE
+def test_an_altered_assertion_is_refused(signer: Signer) -> None:
+    header, payload, signature = signer.sign().split(".")
+    other = base64url(signer.claims(scope="admin"))
+    bits = bytearray(base64.urlsafe_b64decode(f"{signature}=="))
+    bits[7] ^= 1
+    for altered in (
+        f"{header}.{other}.{signature}",
+        f"{header}.{payload}.{base64url(bytes(bits))}",
+        f"{header}.{payload}.",
+        f"{header}.{payload}.{base64url(bytes(64))}",
+    ):
+        assert error_of(signer.ask(altered)) == REFUSED
+    assert signer.ask(f"{header}.{payload}.{signature}").status_code == 200
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "critical", [["kid"], ["b64"], ["alg", "kid"], ["unknown"], [], "kid", None]
+)
+def test_critical_extensions_are_refused(signer: Signer, critical: JSON) -> None:
+    """Whatever their form, and also of members that are understood (RFC 7515, 4.1.11)."""
+    header = {"crit": critical, "kid": signer.kid, "b64": True}
+    assert error_of(signer.ask(signer.sign(header=header))) == REFUSED
+
+
+@ON_SQLITE
+def test_an_unencoded_payload_is_refused(signer: Signer) -> None:
+    """RFC 7797 changes what is signed."""
+    header = {"crit": ["b64"], "b64": False}
+    assert error_of(signer.ask(signer.sign(header=header))) == REFUSED
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("JWT", 200),
+        ("jwt", 200),
+        ("client-authentication+jwt", 200),
+        ("at+jwt", 401),
+        ("application/at+jwt", 401),
+        ("logout+jwt", 401),
+        ("", 401),
+    ],
+)
+def test_a_token_of_another_type_is_refused(signer: Signer, kind: str, status: int) -> None:
+    assert signer.ask(signer.sign(header={"typ": kind})).status_code == status
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("member", ["jwk", "jku", "x5u", "x5c"])
+def test_an_assertion_does_not_bring_its_key(signer: Signer, member: str, tmp_path: Path) -> None:
+    own = ECKey.generate_key("P-256")
+    pair = write_pair(Pair(tmp_path / "own.pem", tmp_path / "own-key.pem"))
+    certificate = "".join(pair.certificate.read_text().splitlines()[1:-1])
+    brought: JSON = {
+        "jwk": {**own.as_dict(private=False), "kid": signer.kid},
+        "jku": "https://127.0.0.1:1/keys",
+        "x5u": "https://127.0.0.1:1/certificate",
+        "x5c": [certificate],
+    }[member]
+    for header in ({member: brought}, {member: brought, "kid": signer.kid}):
+        assert error_of(signer.ask(signer.sign(header=header, key=own))) == REFUSED
+        assert signer.ask(signer.sign(header=header)).status_code == 200
+
+
+def test_the_key_is_found_by_each_name(service: Service, tmp_path: Path) -> None:
+    pair = write_pair(Pair(tmp_path / "certificate.pem", tmp_path / "key.pem"))
+    key = ECKey.import_key(pair.key.read_bytes())
+    signer = add_signer(service, tmp_path, key, file=pair.certificate.read_bytes())
+    der = base64.b64decode("".join(pair.certificate.read_text().splitlines()[1:-1]))
+    x5t, x5t_s256 = (hashlib.new(name, der).digest() for name in ("sha1", "sha256"))
+    for named in (
+        {"kid": signer.kid},
+        {"x5t": base64url(x5t)},
+        {"x5t": base64.urlsafe_b64encode(x5t).decode()},
+        {"x5t#S256": base64url(x5t_s256)},
+        {"x5t#S256": base64.urlsafe_b64encode(x5t_s256).decode()},
+        {"kid": "of-a-library", "x5t": base64url(x5t)},
+        {"x5t": base64url(x5t), "x5c": ["A" * 2_800] * 3},
+    ):
+        response = signer.ask(signer.sign(header=named))
+        assert response.status_code == 200, (named, response.text)
+    for wrong in ({"kid": "other"}, {"x5t": base64url(x5t_s256)}, {"x5t#S256": "A"}):
+        assert error_of(signer.ask(signer.sign(header=wrong))) == REFUSED
+
+
+def test_each_of_five_keys_works_without_a_name(service: Service, tmp_path: Path) -> None:
+    signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
+    others = [ECKey.generate_key("P-256") for _ in range(4)]
+    path = tmp_path / "other.pem"
+    for each in others:
+        path.write_bytes(each.as_pem(private=False))
+        signer.command.done("client", "key", "add", signer.name, path)
+    everyone: list[PrivateKey] = [signer.key, *others]
+    for own in everyone:
+        assert signer.ask(signer.sign(key=own)).status_code == 200
+
+
+def test_the_key_of_another_client_is_refused(service: Service, tmp_path: Path) -> None:
+    signer, other = (add_signer(service, tmp_path, ECKey.generate_key("P-256")) for _ in "ab")
+    for header in ({"kid": signer.kid}, {"kid": other.kid}, {}):
+        assert error_of(signer.ask(signer.sign(header=header, key=other.key))) == REFUSED
+
+
+def test_an_ended_or_removed_key_is_refused(service: Service, tmp_path: Path) -> None:
+    ended, removed = (add_signer(service, tmp_path, ECKey.generate_key("P-256")) for _ in "ab")
+    assert ended.ask().status_code == removed.ask().status_code == 200
+    database = service.settings.database
+    now = int(time.time())
+    run_sql(
+        database,
+        "UPDATE client_keys SET expires_at = :now WHERE client = :id",
+        now=now,
+        id=ended.id,
+    )
+    run_sql(database, "UPDATE control SET version = version + 1")
+    removed.command.done("client", "key", "remove", removed.name, "--", removed.kid)
+    for signer in (ended, removed):
+        assert error_of(signer.ask()) == REFUSED
+        assert error_of(signer.ask(signer.sign(header={"kid": signer.kid}))) == REFUSED
+
+
+@ON_SQLITE
+def test_other_credentials_beside_an_assertion_are_refused(
+    service: Service, signer: Signer
+) -> None:
+    several = (400, "invalid_request")
+    assert error_of(ask(service, {**GRANT, **signer.form(), "client_secret": "x"})) == several
+    basic = {"Authorization": "Basic " + base64.b64encode(b"a:b").decode()}
+    assert error_of(ask(service, {**GRANT, **signer.form()}, basic)) == several
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client_assertion_type": ""},
+        {"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"},
+        {"client_assertion": ""},
+    ],
+)
+def test_an_assertion_needs_its_type(
+    service: Service, signer: Signer, changed: Mapping[str, str]
+) -> None:
+    assert error_of(ask(service, {**GRANT, **signer.form(), **changed})) == REFUSED
+
+
+def test_a_client_without_a_key_has_no_assertions(service: Service, tmp_path: Path) -> None:
+    webshop = add_client(service, tmp_path)
+    key = ECKey.generate_key("P-256")
+    signer = Signer(service, webshop.command, webshop.name, webshop.id, key, "")
+    assert error_of(signer.ask()) == REFUSED
+
+
+def test_tokens_are_not_assertions(service: Service, signer: Signer) -> None:
+    """Neither an access token, nor an ID token that the client's own key signed."""
+    for token in (signer.ask().json()["access_token"], service.tokens.issue()):
+        assert signer.ask(token).status_code == 401
+    identity = signer.claims(iss=f"{ORIGIN}/comptoir/v2.0", aud=signer.id, nonce="x")
+    assert error_of(signer.ask(signer.sign(identity, {"typ": "JWT"}))) == REFUSED
+
+
+def test_an_assertion_is_not_an_access_token(service: Service, signer: Signer) -> None:
+    issuer = f"{ORIGIN}/comptoir/v2.0"
+    for claims in (
+        signer.claims(scope="records.read"),
+        signer.claims(scope="records.read", aud="comptoir", iss=issuer),
+        signer.claims(scope="records.read", aud="comptoir", iss="comptoir"),
+    ):
+        for kind in ("JWT", "at+jwt"):
+            assertion = signer.sign(claims, {"typ": kind, "kid": signer.kid})
+            assert service.client.using(assertion).get("companies").status_code == 401
+
+
+def test_unknown_wrong_and_disabled_are_alike(service: Service, tmp_path: Path) -> None:
+    wrong, disabled, removed = (
+        add_signer(service, tmp_path, ECKey.generate_key("P-256")) for _ in range(3)
+    )
+    disabled.command.done("client", "disable", disabled.name)
+    removed.command.done("client", "remove", removed.name)
+    unknown = Signer(service, wrong.command, "", str(uuid4()), wrong.key, "")
+    stranger = ECKey.generate_key("P-256")
+    refused = [
+        wrong.ask(wrong.sign(key=stranger)),
+        disabled.ask(),
+        removed.ask(),
+        unknown.ask(),
+    ]
+    assert {error_of(each) for each in refused} == {REFUSED}
+    assert len({each.json()["error_description"] for each in refused}) == 1
+    assert len({tuple(sorted(each.headers.keys())) for each in refused}) == 1
+
+
+def work_of(call: Callable[[], object]) -> Counter[str]:
+    """How often a call compares digests and verifies signatures."""
+    counted: Counter[str] = Counter()
+
+    def note(_: FrameType, event: str, function: object) -> None:
+        name = getattr(function, "__name__", "")
+        if event == "c_call" and name in ("verify", "compare_digest"):
+            counted[name] += 1
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "Ed25519"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_unknown_and_wrong_need_the_same_work(
+    service: Service,
+    keys: Mapping[str, PrivateKey],
+    algorithm: str,
+    is_named: bool,
+    tmp_path: Path,
+) -> None:
+    """Counted, because times vary."""
+    signer = add_signer(service, tmp_path, keys["ES256"])
+    fitting = add_signer(service, tmp_path, keys[algorithm])
+    unknown = Signer(service, signer.command, "", str(uuid4()), keys[algorithm], "")
+    wrong = base64url(bytes(64 if algorithm in ("ES256", "Ed25519") else 256))
+    found = []
+    for each in (unknown, signer, fitting):
+        header = {"alg": algorithm, **({"kid": each.kid or "x"} if is_named else {})}
+        assertion = each.sign(header=header, key=keys[algorithm]).rpartition(".")[0]
+        found.append(work_of(partial(each.ask, f"{assertion}.{wrong}")))
+    assert found == [Counter(verify=1 if is_named else 5)] * 3
+
+
+@ON_SQLITE
+def test_unknown_clients_and_wrong_secrets_need_the_same_work(
+    service: Service, tmp_path: Path
+) -> None:
+    webshop = add_client(service, tmp_path)
+    found = [
+        work_of(lambda: webshop.ask(client_secret="wrong")),
+        work_of(lambda: webshop.ask(client_id=str(uuid4()))),
+        work_of(webshop.ask),
+    ]
+    assert [each["compare_digest"] for each in found] == [2, 2, 2]

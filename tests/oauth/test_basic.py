@@ -1,0 +1,218 @@
+"""HTTP Basic with the id and a secret of a client, which the profile business-central accepts."""
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from comptoir.auth.audit import AuditEntry
+from support.clients import Webshop, add_client
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.refusals import refusal
+from support.service import Service
+from support.waiting import until
+
+
+@pytest.fixture
+def rehearsed(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
+    with Service(fresh_database, tmp_path, profile="business-central") as service:
+        yield service
+
+
+@pytest.fixture
+def stocked(rehearsed: Service) -> Company:
+    """A company with a shipping agent, for requests without a token."""
+    company = rehearsed.new_company()
+    company.load("shippingAgentsExt", {"code": "DHL"})
+    return at_environment(company)
+
+
+def at_environment(company: Company, environment: str = "/v2.0/Production") -> Company:
+    """The company at an address of an environment, for requests without a token."""
+    root = f"http://127.0.0.1:8080{environment}/api/v2.0/companies({company.id})"
+    return replace(company.using(""), root=root)
+
+
+def basic(name: str, secret: str) -> Mapping[str, str]:
+    return encoded(f"{name}:{secret}".encode())
+
+
+def encoded(content: bytes) -> Mapping[str, str]:
+    return {"Authorization": f"Basic {base64.b64encode(content).decode()}"}
+
+
+def read(company: Company, webshop: Webshop, **headers: str) -> httpx.Response:
+    sent = {**basic(webshop.id, webshop.secret), **headers}
+    return company.get("shippingAgentsExt", headers=sent)
+
+
+def failures(webshop: Webshop) -> list[AuditEntry]:
+    """What the audit log has of failed authentications."""
+    lines = webshop.command.done("audit").out.splitlines()
+    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
+    return [each for each in entries if each.act == "authentication.failed"]
+
+
+def test_a_client_uses_its_secret_in_place_of_a_token(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    options = "--company", stocked.id
+    reader = add_client(rehearsed, tmp_path, *options, scope="records.read")
+    (row,) = read(stocked, reader).json()["value"]
+    assert row["code"] == "DHL"
+    credentials = basic(reader.id, reader.secret)
+    assert stocked.post("shippingAgentsExt", {"code": "UPS"}, credentials).status_code == 403
+    other = at_environment(rehearsed.new_company())
+    assert read(other, reader).status_code == 404
+    writer = add_client(rehearsed, tmp_path)
+    credentials = basic(writer.id, writer.secret)
+    assert stocked.post("shippingAgentsExt", {"code": "UPS"}, credentials).status_code == 201
+    assert stocked.changes()[-1].by == f"client:{writer.name}"
+
+
+def test_a_client_may_send_its_name_in_place_of_its_id(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    webshop, other = add_client(rehearsed, tmp_path), add_client(rehearsed, tmp_path)
+    (row,) = stocked.get("shippingAgentsExt", headers=basic(webshop.name, webshop.secret)).json()[
+        "value"
+    ]
+    assert row["code"] == "DHL"
+    crossed = basic(webshop.name, other.secret)
+    assert stocked.get("shippingAgentsExt", headers=crossed).status_code == 401
+    # what is known by name follows a change
+    webshop.command.done("client", "disable", webshop.name)
+    disabled = basic(webshop.name, webshop.secret)
+    assert stocked.get("shippingAgentsExt", headers=disabled).status_code == 401
+    later = add_client(rehearsed, tmp_path)
+    credentials = basic(later.name, later.secret)
+    assert stocked.get("shippingAgentsExt", headers=credentials).status_code == 200
+
+
+def test_guesses_by_name_and_by_id_count_together(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    webshop = add_client(rehearsed, tmp_path)
+
+    def slowed() -> httpx.Response | None:
+        response = stocked.get("shippingAgentsExt", headers=basic(webshop.name, "wrong"))
+        return response if response.status_code == 429 else None
+
+    until(slowed, "a guess that is slowed")
+    assert read(stocked, webshop).status_code == 429
+
+
+def test_a_batch_has_the_rights_of_the_client(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    reader = add_client(rehearsed, tmp_path, scope="records.read")
+    parts = [
+        {"method": "GET", "url": "shippingAgentsExt"},
+        {"method": "POST", "url": "shippingAgentsExt", "body": {"code": "UPS"}},
+    ]
+    response = stocked.post("$batch", {"requests": parts}, basic(reader.id, reader.secret))
+    assert [each["status"] for each in response.json()["responses"]] == [200, 403]
+
+
+def test_the_standard_profile_has_tokens_alone(
+    service: Service, company: Company, tmp_path: Path
+) -> None:
+    response = read(company.using(""), add_client(service, tmp_path))
+    refusal(response, "Authentication_InvalidCredentials")
+
+
+def test_a_server_of_ones_own_accepts_secrets(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    webshop = add_client(rehearsed, tmp_path)
+    assert read(at_environment(stocked, "/BC"), webshop).status_code == 200
+
+
+def test_the_base_path_has_tokens_alone(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    with Service(fresh_database, tmp_path, profile="business-central") as service:
+        webshop = add_client(service, tmp_path)
+        company = service.new_company()
+        assert read(at_environment(company), webshop).status_code == 200
+        response = read(company.using(""), webshop)
+        assert response.status_code == 401
+        assert response.headers["WWW-Authenticate"] == 'Bearer realm="comptoir"'
+    (failed,) = failures(webshop)
+    assert failed.detail.endswith("reason=The Authorization header has no bearer token")
+
+
+def test_wrong_credentials_are_refused_alike(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    webshop = add_client(rehearsed, tmp_path)
+    closed = add_client(rehearsed, tmp_path)
+    assert read(stocked, closed).status_code == 200
+    closed.command.done("client", "disable", closed.name)
+    sent = [
+        basic(webshop.id, "wrong"),
+        basic("nobody", webshop.secret),
+        basic(closed.id, closed.secret),
+        encoded(b"no colon"),
+        encoded(b"\xff:"),
+        {"Authorization": "Basic ?"},
+    ]
+    for each in sent:
+        response = stocked.get("shippingAgentsExt", headers=each)
+        assert response.status_code == 401
+        assert "The server has rejected the client credentials." in response.text
+        # a browser that is asked for Basic would send the credentials for other sites too
+        assert response.headers["WWW-Authenticate"] == 'Bearer realm="comptoir"'
+
+
+def test_wrong_credentials_are_audited(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    with Service(fresh_database, tmp_path, profile="business-central") as service:
+        webshop = add_client(service, tmp_path)
+        company = at_environment(service.new_company())
+        for name in (webshop.id, webshop.id, "nobody"):
+            assert company.get("itemsExt", headers=basic(name, "wrong")).status_code == 401
+    counts: Counter[str] = Counter()
+    for each in failures(webshop):
+        # another minute has an entry of its own
+        counts[each.target] += int(each.detail.partition(" ")[0].removeprefix("count="))
+    assert counts == {webshop.id: 2, "nobody": 1}
+
+
+def test_guesses_are_slowed(rehearsed: Service, stocked: Company, tmp_path: Path) -> None:
+    webshop = add_client(rehearsed, tmp_path)
+
+    def slowed() -> httpx.Response | None:
+        response = stocked.get("shippingAgentsExt", headers=basic(webshop.id, "wrong"))
+        return response if response.status_code == 429 else None
+
+    response = until(slowed, "a guess that is slowed")
+    assert int(response.headers["Retry-After"]) > 0
+    assert read(stocked, webshop).status_code == 429
+    other = add_client(rehearsed, tmp_path)
+    assert read(stocked, other).status_code == 200
+
+
+def test_credentials_that_others_may_read_are_refused(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    webshop = add_client(rehearsed, tmp_path)
+    forwarded = {"X-Forwarded-For": "192.0.2.1"}
+    assert read(stocked, webshop, **forwarded).status_code == 401
+    assert read(stocked, webshop).status_code == 200
+
+
+def test_the_requests_of_a_client_count_together(
+    rehearsed: Service, stocked: Company, tmp_path: Path
+) -> None:
+    webshop = add_client(rehearsed, tmp_path, "--rate", "3/600000s")
+    statuses = [read(stocked, webshop).status_code for _ in range(2)]
+    # what is known of clients changes, and the count goes on
+    add_client(rehearsed, tmp_path)
+    token = stocked.using(webshop.token())
+    statuses.append(token.get("shippingAgentsExt").status_code)
+    statuses.append(read(stocked, webshop).status_code)
+    assert statuses == [200, 200, 200, 429]

@@ -1,0 +1,77 @@
+"""Credentials and tokens do not get into URLs, caches, logs, or scripts of other sites."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.clients import GRANT, TOKEN_PATH, Webshop, add_client, ask
+from support.databases import FreshDatabase
+from support.server import Server
+from support.service import Service
+
+SITE = "https://app.example.com"
+WITH_A_CLIENT = [
+    TOKEN_PATH,
+    *(TOKEN_PATH.replace("token", name) for name in ("revoke", "introspect")),
+]
+DOCUMENTS = [
+    ".well-known/openid-configuration",
+    "comptoir/v2.0/.well-known/openid-configuration",
+    ".well-known/oauth-authorization-server/comptoir/v2.0",
+    "comptoir/discovery/v2.0/keys",
+]
+
+
+@pytest.fixture(scope="module")
+def open_to_all(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Webshop]:
+    """A client of a service whose records scripts of all sites may read."""
+    folder = tmp_path_factory.mktemp("open_to_all")
+    with Service(fresh_database, folder, cors_origins="*") as service:
+        yield add_client(service, folder)
+
+
+@pytest.mark.parametrize("path", WITH_A_CLIENT)
+def test_scripts_of_other_sites_do_not_use_the_endpoint(open_to_all: Webshop, path: str) -> None:
+    """A script cannot keep a secret, so only the API has CORS headers."""
+    service = open_to_all.service
+    token = open_to_all.token()
+    asked = {"Origin": SITE, "Access-Control-Request-Method": "POST"}
+    assert service.client.request("OPTIONS", "companies", headers=asked).status_code == 204
+    preflight = service.origin.request("OPTIONS", path, headers=asked)
+    form = {**GRANT, **open_to_all.in_body, "token": token}
+    simple = ask(service, form, {"Origin": SITE}, path)
+    assert (preflight.status_code, simple.status_code) == (405, 200)
+    for response in (preflight, simple):
+        assert not [name for name in response.headers if name.startswith("access-control-")]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_scripts_of_other_sites_do_not_read_the_documents(open_to_all: Webshop, path: str) -> None:
+    response = open_to_all.service.origin.get(path, headers={"Origin": SITE})
+    assert response.status_code == 200
+    assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize("path", [*WITH_A_CLIENT, *DOCUMENTS])
+def test_no_response_is_cached(open_to_all: Webshop, path: str) -> None:
+    """Neither a token, nor an error, nor a document whose addresses depend on `Host`."""
+    service = open_to_all.service
+    form = {**GRANT, **open_to_all.in_body, "token": open_to_all.token()}
+    responses = [
+        service.origin.get(path),
+        ask(service, form, path=path),
+        ask(service, {}, path=path),
+    ]
+    assert {each.headers["Cache-Control"] for each in responses} == {"no-store"}
+
+
+def test_a_token_in_the_url_authenticates_nobody(server: Server, tmp_path: Path) -> None:
+    """RFC 6750, 2.3 allows services to refuse it, because URLs end up in logs."""
+    token = add_client(server, tmp_path).token()
+    refused = server.client.using("").get("companies", f"access_token={token}")
+    assert refused.status_code == 401
+    server.wait_for_log('"status":401')
+    assert token not in server.log.read_text()

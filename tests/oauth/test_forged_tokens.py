@@ -1,0 +1,173 @@
+"""Tokens of clients that the endpoint did not issue: altered, forged, foreign, out of time."""
+
+import base64
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+from joserfc import jws
+from joserfc.jwk import ECKey, Key, OctKey
+
+from comptoir.auth import load_keys
+from support.assertions import add_signer
+from support.clients import add_client
+from support.companies import Company
+from support.service import Service
+
+Members = Mapping[str, object]
+STRANGER = ECKey.generate_key("P-256")
+
+
+@dataclass(frozen=True)
+class Genuine:
+    """A token of the endpoint, and the key that signed it."""
+
+    token: str
+    key: ECKey
+
+    @property
+    def parts(self) -> list[str]:
+        return self.token.split(".")
+
+    def member(self, part: int) -> dict[str, object]:
+        """The header (0) or the claims (1)."""
+        return msgspec.json.decode(decoded(self.parts[part]), type=dict[str, object])
+
+    def signed(
+        self, claims: Members | None = None, header: Members | None = None, key: Key | None = None
+    ) -> str:
+        """The token with other claims and header members, signed; None leaves a member out."""
+        members = {**self.member(0), **(header or {})}
+        protected = {name: value for name, value in members.items() if value is not None}
+        payload = msgspec.json.encode({**self.member(1), **(claims or {})})
+        registry = jws.JWSRegistry(algorithms=[str(protected["alg"])], strict_check_header=False)
+        registry.max_header_length = 4_096
+        return jws.serialize_compact(protected, payload, key or self.key, registry=registry)
+
+    def unsigned(self, header: Members) -> str:
+        protected = msgspec.json.encode({**self.member(0), **header})
+        return f"{encoded(protected)}.{self.parts[1]}."
+
+
+@pytest.fixture(scope="module")
+def genuine(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Genuine:
+    webshop = add_client(service, tmp_path_factory.mktemp("client"), scope="records.read")
+    return Genuine(webshop.token(), load_keys(Path(service.settings.keys)).signing)
+
+
+def encoded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(f"{text}==")
+
+
+def with_more_scopes(genuine: Genuine) -> str:
+    header, _, signature = genuine.parts
+    claims = msgspec.json.encode({**genuine.member(1), "scope": "admin"})
+    return f"{header}.{encoded(claims)}.{signature}"
+
+
+def with_another_signature(genuine: Genuine) -> str:
+    header, claims, signature = genuine.parts
+    changed = bytearray(decoded(signature))
+    changed[-1] ^= 1
+    return f"{header}.{claims}.{encoded(bytes(changed))}"
+
+
+def with_a_public_secret(content: Callable[[ECKey], bytes]) -> Callable[[Genuine], str]:
+    """HS256 with the public key, which everybody knows (RFC 8725, 2.1)."""
+
+    def forge(genuine: Genuine) -> str:
+        secret = OctKey.import_key(encoded(content(genuine.key)))
+        return genuine.signed(header={"alg": "HS256"}, key=secret)
+
+    return forge
+
+
+def claiming(**claims: object) -> Callable[[Genuine], str]:
+    return lambda genuine: genuine.signed(claims)
+
+
+def at(**offsets: float) -> Callable[[Genuine], str]:
+    """Times in seconds from now."""
+    return lambda genuine: genuine.signed(
+        {name: time.time() + offset for name, offset in offsets.items()}
+    )
+
+
+def borrowed(header: Members) -> Callable[[Genuine], str]:
+    return lambda genuine: genuine.signed(header=header, key=STRANGER)
+
+
+FORGED: Mapping[str, Callable[[Genuine], str]] = {
+    "altered claims": with_more_scopes,
+    "an altered signature": with_another_signature,
+    "no signature": lambda genuine: f"{'.'.join(genuine.parts[:2])}.",
+    "alg none": lambda genuine: genuine.unsigned({"alg": "none"}),
+    "alg NONE": lambda genuine: genuine.unsigned({"alg": "NONE"}),
+    "HS256 with the public key in PEM": with_a_public_secret(lambda key: key.as_pem(private=False)),
+    "HS256 with the public key in DER": with_a_public_secret(lambda key: key.as_der(private=False)),
+    "HS256 with the public key as JWK": with_a_public_secret(
+        lambda key: msgspec.json.encode(key.as_dict(private=False))
+    ),
+    "another key": borrowed({}),
+    "the key in jwk": borrowed({"jwk": STRANGER.as_dict(private=False)}),
+    "only the key in jwk": borrowed({"kid": None, "jwk": STRANGER.as_dict(private=False)}),
+    "the address of the key in jku": borrowed({"jku": "https://127.0.0.1/keys"}),
+    "the address of the key in x5u": borrowed({"x5u": "https://127.0.0.1/key"}),
+    "the key in x5c": borrowed({"x5c": [encoded(STRANGER.as_der(private=False))]}),
+    "another audience": claiming(aud="elsewhere"),
+    "an issuer with a tenant that does not exist": claiming(
+        iss="http://127.0.0.1:8080/elsewhere/v2.0"
+    ),
+    "an issuer at another address": claiming(iss="https://evil.example/comptoir/v2.0"),
+    "the type of an ID token": lambda genuine: genuine.signed(header={"typ": "JWT"}),
+    "a subject that is not a client": claiming(sub="quickstart"),
+    "an end in the past": at(exp=-1),
+    "an end without a bound": claiming(exp=1e300),
+    "a beginning beyond the difference of clocks": at(nbf=120),
+    "an issue beyond the difference of clocks": at(iat=120),
+}
+
+
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_forged_token_is_refused(forgery: str, genuine: Genuine, company: Company) -> None:
+    token = FORGED[forgery](genuine)
+    response = company.using(token).get("itemsExt")
+    assert response.status_code == 401, response.text
+    assert response.json()["error"]["code"] == "Authentication_InvalidCredentials"
+    assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
+
+
+ACCEPTED: Mapping[str, Callable[[Genuine], str]] = {
+    "what the endpoint issued": lambda genuine: genuine.token,
+    "the same, signed again": claiming(),
+    "our audience among others": claiming(aud=["elsewhere", "comptoir"]),
+    "an end with a fraction": at(exp=3_000.5),
+    "a beginning in the past": at(nbf=-1),
+    "times within the difference of clocks": at(nbf=30, iat=30),
+}
+
+
+@pytest.mark.parametrize("variant", ACCEPTED)
+def test_a_token_within_the_rules_is_accepted(
+    variant: str, genuine: Genuine, company: Company
+) -> None:
+    """So nothing but the forgery is the reason for a refusal above."""
+    assert company.using(ACCEPTED[variant](genuine)).get("itemsExt").status_code == 200
+
+
+def test_an_assertion_is_not_an_access_token(
+    service: Service, company: Company, tmp_path: Path
+) -> None:
+    """It proves to the token endpoint who the client is, and allows nothing."""
+    signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
+    assertion = signer.sign(signer.claims(aud=["comptoir", signer.audience], scope="records.read"))
+    assert company.using(assertion).get("itemsExt").status_code == 401
+    assert signer.ask(assertion).status_code == 200

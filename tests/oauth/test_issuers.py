@@ -1,0 +1,538 @@
+"""Tokens of outside issuers: which are accepted, and what their claims give."""
+
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+
+import pytest
+from joserfc.jwk import RSAKey
+
+from comptoir.auth.local_authority import Pair
+from support.certificates import write_pair
+from support.client import Client
+from support.clients import add_client
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.issuers import (
+    DISCOVERY,
+    KEYS,
+    LOOPBACK,
+    IssuerCommand,
+    OtherIssuer,
+    public,
+    responding,
+)
+from support.refusals import refusal
+from support.repeats import repeatable
+from support.service import Service
+
+_numbers = count()
+
+EVERY = ("--company", "*")
+SHOP = '[shop]\nitemsExt = "R"\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of an authority that the service trusts."""
+    folder = tmp_path_factory.mktemp("issuers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def trusting(fresh_database: FreshDatabase, folder: Path) -> Iterator[Service]:
+    """A service that may reach issuers on the loopback address, and serves two requests at once."""
+    with Service(fresh_database, folder, outgoing_allow=LOOPBACK, client_requests=2) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def command(trusting: Service, folder: Path) -> IssuerCommand:
+    command = IssuerCommand(trusting, folder)
+    command.apply_roles(SHOP)
+    return command
+
+
+@pytest.fixture(scope="module")
+def shared(command: IssuerCommand, folder: Path) -> Iterator[OtherIssuer]:
+    """An issuer that the service trusts, for tests that remove and add it again."""
+    with OtherIssuer(folder) as issuer:
+        command.add("shared", issuer.url, *EVERY)
+        yield issuer
+
+
+@pytest.fixture
+def issuer(folder: Path) -> Iterator[OtherIssuer]:
+    with OtherIssuer(folder) as issuer:
+        yield issuer
+
+
+@pytest.fixture
+def other(folder: Path) -> Iterator[OtherIssuer]:
+    with OtherIssuer(folder) as issuer:
+        yield issuer
+
+
+@pytest.fixture
+def company(trusting: Service) -> Company:
+    return trusting.new_company()
+
+
+def new_name() -> str:
+    return f"issuer-{next(_numbers)}"
+
+
+def problem(client: Client) -> str:
+    """The message of a 401."""
+    return refusal(client.get("itemsExt"), "Authentication_InvalidCredentials").message
+
+
+def status(client: Client) -> int:
+    return client.get("itemsExt").status_code
+
+
+def test_a_token_of_an_issuer_is_accepted(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    joe = company.using(issuer.token({"scope": "openid records.read records.write"}))
+    problem(joe)
+    assert issuer.asked == []
+    name = new_name()
+    assert command.add(name, issuer.url, *EVERY).out == f"{name}: added\n"
+    assert joe.post("itemAttributesExt", {"name": "Depth"}).status_code == 201
+    assert [change.by for change in company.changes()] == [f"{name}:joe"]
+    assert status(company.using(issuer.token({"sub": "ann"}))) == 200
+    assert issuer.asked == [DISCOVERY, KEYS] * 2
+
+    command.done("remove", name)
+    assert "is not accepted" in problem(joe)
+
+
+def test_the_same_subject_of_two_issuers_is_two_parties(
+    command: IssuerCommand, issuer: OtherIssuer, other: OtherIssuer, company: Company
+) -> None:
+    """In the change log, and where a write is repeated."""
+    issuers = {new_name(): each for each in (issuer, other)}
+    headers = repeatable()
+    for name, each in issuers.items():
+        command.add(name, each.url, *EVERY)
+        joe = company.using(each.token({"scope": "records.write records.read"}))
+        for _ in range(2):
+            assert joe.post("itemAttributesExt", {"name": name}, headers).status_code == 201
+    assert [change.by for change in company.changes()] == [f"{name}:joe" for name in issuers]
+
+
+def test_a_key_of_one_issuer_does_not_serve_another(
+    command: IssuerCommand, issuer: OtherIssuer, other: OtherIssuer, company: Company
+) -> None:
+    """Whether or not they use the same name for their keys."""
+    for each in (issuer, other):
+        command.add(new_name(), each.url, *EVERY)
+        assert status(company.using(each.token())) == 200
+    theirs = other.keys[other.kid]
+    forged = issuer.token(key=theirs)
+    assert "signature is invalid" in problem(company.using(forged))
+    named = issuer.token(header={"kid": other.kid}, key=theirs)
+    assert "(kid) is not one of its issuer's" in problem(company.using(named))
+
+
+@pytest.mark.parametrize(
+    ("claims", "header", "part"),
+    [
+        ({"aud": "another"}, {}, "another audience (aud)"),
+        ({"aud": None}, {}, "claims are invalid"),
+        ({"sub": None}, {}, "claims are invalid"),
+        ({"sub": "a\nb"}, {}, "claims are invalid"),
+        ({"exp": None}, {}, "claims are invalid"),
+        ({"exp": 1}, {}, "expired at 1970-01-01T00:00:01Z (exp)"),
+        ({"nbf": 4_000_000_000}, {}, "is not valid before 2096"),
+        ({"iat": 4_000_000_000}, {}, "was issued in the future, at 2096"),
+        ({"nonce": "n"}, {}, "is an ID token"),
+        ({"at_hash": "n"}, {}, "is an ID token"),
+        ({"c_hash": "n"}, {}, "is an ID token"),
+        ({"s_hash": "n"}, {}, "is an ID token"),
+        ({}, {"typ": "logout+jwt"}, "(typ)"),
+        ({}, {"alg": "RS384"}, "signed with RS256"),
+        ({}, {"kid": "foreign"}, "(kid) is not one of its issuer's"),
+    ],
+    ids=str,
+)
+def test_a_token_that_is_not_for_the_service_is_refused(
+    shared: OtherIssuer,
+    company: Company,
+    claims: Mapping[str, object],
+    header: Mapping[str, object],
+    part: str,
+) -> None:
+    assert part in problem(company.using(shared.token(claims, header)))
+
+
+def test_clocks_may_differ_by_a_minute(shared: OtherIssuer, company: Company) -> None:
+    now = int(time.time())
+    assert status(company.using(shared.token({"exp": now - 30, "sub": "early"}))) == 200
+    assert status(company.using(shared.token({"nbf": now + 30, "iat": now + 30}))) == 200
+    assert "expired" in problem(company.using(shared.token({"exp": now - 61})))
+
+
+@pytest.mark.parametrize(
+    ("options", "claims", "reads", "writes"),
+    [
+        ((), {}, 200, 403),
+        ((), {"scope": None}, 403, 403),
+        ((), {"scope": ["records.read", "records.write", 5]}, 200, 201),
+        ((), {"scope": "admin"}, 403, 403),
+        ((), {"scope": None, "roles": ["records.read", "admin"]}, 403, 403),
+        (("--scope-claim", "scp"), {"scp": "records.write records.read"}, 200, 201),
+        (("--scope-claim", "scp"), {}, 403, 403),
+        (("--map", "boss=admin"), {"scope": "boss"}, 200, 201),
+        (("--map", "boss=admin"), {"roles": ["boss"]}, 200, 201),
+        (("--map", "a=b=records.write"), {"roles": "a=b"}, 200, 201),
+        (
+            ("--roles-claim", "realm_access.roles", "--map", "boss=admin"),
+            {"realm_access": {"roles": ["boss"]}},
+            200,
+            201,
+        ),
+        (
+            ("--roles-claim", "https://a.example/roles", "--map", "boss=admin"),
+            {"https://a.example/roles": ["boss"]},
+            200,
+            201,
+        ),
+        # the role allows to read items, and not attributes
+        (("--map", "shop=shop"), {"roles": ["shop"]}, 403, 403),
+        (("--map", "shop=shop"), {}, 403, 403),
+        (("--require", "tid=a=b"), {"tid": "a=b"}, 200, 403),
+        (("--require", "groups=x"), {"groups": ["y", "x"]}, 200, 403),
+        (("--require", "tid=t"), {"tid": "T"}, 401, 401),
+        (("--require", "tid=t"), {}, 401, 401),
+    ],
+    ids=str,
+)
+def test_claims_give_what_they_are_mapped_to(
+    command: IssuerCommand,
+    shared: OtherIssuer,
+    company: Company,
+    options: tuple[str, ...],
+    claims: Mapping[str, object],
+    reads: int,
+    writes: int,
+) -> None:
+    """Other values give nothing, and only a mapped one gives `admin`."""
+    command.done("remove", "shared")
+    command.add("shared", shared.url, *EVERY, *options)
+    client = company.using(shared.token(claims))
+    assert client.get("itemAttributesExt").status_code == reads
+    assert client.post("itemAttributesExt", {"name": "Depth"}).status_code == writes
+
+
+def test_a_mapped_role_restricts(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    """A value may give a role and a scope; a change of the role binds known tokens."""
+    both = ("--map", "shop=shop", "--map", "shop=records.read")
+    command.add(new_name(), issuer.url, *EVERY, *both)
+    shop = company.using(issuer.token({"roles": ["shop"], "scope": None}))
+    assert status(shop) == 200
+    assert shop.get("itemAttributesExt").status_code == 403
+    assert status(company.using(issuer.token())) == 403
+
+    command.apply_roles('[shop]\nitemAttributesExt = "R"\n')
+    assert status(shop) == 403
+    assert shop.get("itemAttributesExt").status_code == 200
+    command.apply_roles(SHOP)
+
+
+def test_a_token_reaches_the_companies_of_its_issuer(
+    command: IssuerCommand, issuer: OtherIssuer, trusting: Service, company: Company
+) -> None:
+    elsewhere = trusting.new_company()
+    name = new_name()
+    assert "can access no company" in command.add(name, issuer.url).err
+    token = issuer.token()
+    assert status(company.using(token)) == 404
+    command.done("remove", name)
+    assert command.add(name, issuer.url, "--company", company.id.upper()).err == ""
+    assert status(company.using(token)) == 200
+    assert status(elsewhere.using(token)) == 404
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(["{id}"], 200), ("{id}", 200), (["x", "*", 5], 404), ("*", 404), (None, 404)],
+    ids=str,
+)
+def test_a_claim_may_name_the_companies(
+    command: IssuerCommand,
+    shared: OtherIssuer,
+    company: Company,
+    value: str | list[str | int] | None,
+    expected: int,
+) -> None:
+    command.done("remove", "shared")
+    command.add("shared", shared.url, "--companies-claim", "companies")
+    named = [company.id.upper()] if value == ["{id}"] else value
+    claims = {"companies": company.id if value == "{id}" else named}
+    assert status(company.using(shared.token(claims))) == expected
+
+
+def test_a_party_has_few_requests_at_once(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    """By all its tokens together."""
+    command.add(new_name(), issuer.url, *EVERY)
+    both = {"scope": "records.read records.write"}
+    subjects = ("joe", "joe", "joe", "ann", "ann")
+    clients = [
+        company.using(issuer.token({"sub": sub, "jti": f"{number}", **both}))
+        for number, sub in enumerate(subjects)
+    ]
+    assert {status(each) for each in clients} == {200}
+    requests = [
+        each.build("POST", "itemAttributesExt", body={"name": f"{number}"})
+        for number, each in enumerate(clients)
+    ]
+    statuses = sorted(each.status_code for each in company.carrier.send_all(requests))
+    assert statuses == [201, 201, 201, 201, 429]
+
+
+def test_the_companies_of_a_token_are_listed(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    """Values that are not ids of companies list none, and do no harm."""
+    command.add(new_name(), issuer.url, "--companies-claim", "companies")
+    claims = {"companies": ["\0", "", "%", "*", company.id]}
+    root = Client(company.carrier, company.root.partition("/companies(")[0], issuer.token(claims))
+    assert [each["id"] for each in root.listed("companies")] == [company.id]
+
+
+def test_a_key_serves_its_algorithm_only(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    issuer.lie(KEYS, {"keys": [{**public(issuer.kid, issuer.keys[issuer.kid]), "alg": "PS256"}]})
+    command.add(new_name(), issuer.url, *EVERY, "--algorithms", "RS256,PS256")
+    assert "does not fit its algorithm" in problem(company.using(issuer.token()))
+    assert status(company.using(issuer.token(header={"alg": "PS256"}))) == 200
+
+
+def test_its_tokens_are_revoked_by_their_issuer_only(
+    trusting: Service, command: IssuerCommand, issuer: OtherIssuer, company: Company, folder: Path
+) -> None:
+    """Another issuer may give a token the same id."""
+    command.add(new_name(), issuer.url, *EVERY)
+    admin = add_client(trusting, folder, scope="admin")
+    token = issuer.token({"jti": "1"})
+    assert status(company.using(token)) == 200
+    assert admin.send("revoke", token).status_code == 200
+    assert admin.send("introspect", token).json() == {"active": False}
+    assert status(company.using(token)) == 200
+
+
+def test_a_rotated_key_is_fetched_when_a_token_names_it(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    command.add(new_name(), issuer.url, *EVERY)
+    former = company.using(issuer.token())
+    assert status(former) == 200
+    issuer.rotate(keep=True)
+    assert status(company.using(issuer.token())) == 200
+    assert status(former) == 200
+
+
+def test_a_withdrawn_key_is_not_trusted_after_a_refresh(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
+) -> None:
+    name = new_name()
+    command.add(name, issuer.url, *EVERY)
+    former = company.using(issuer.token())
+    assert status(former) == 200
+    issuer.rotate()
+    assert status(former) == 200
+    assert command.done("refresh", name) == f"{name}: refreshed\n"
+    assert "(kid) is not one of its issuer's" in problem(former)
+    assert status(company.using(issuer.token())) == 200
+
+
+def small() -> dict[str, object]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return public("small", RSAKey.generate_key(1024))
+
+
+LIES: Mapping[str, tuple[Callable[[OtherIssuer], None], str]] = {
+    "another issuer": (
+        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(issuer="https://a.example")),
+        "is the document of the issuer 'https://a.example'",
+    ),
+    "a slash": (
+        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(issuer=f"{issuer.url}/")),
+        "is the document of the issuer",
+    ),
+    "keys inside the network": (
+        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(jwks_uri="https://10.0.0.1/keys")),
+        "10.0.0.1 is not a global address",
+    ),
+    "keys without TLS": (
+        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(jwks_uri="http://127.0.0.1/keys")),
+        "does not start with https://",
+    ),
+    "keys in a file": (
+        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(jwks_uri="file:///etc/passwd")),
+        "does not start with https://",
+    ),
+    "a redirect": (
+        lambda issuer: issuer.lies.update(
+            {KEYS: responding(b"", b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\n")}
+        ),
+        "responded with status 302",
+    ),
+    "no JSON": (
+        lambda issuer: issuer.lies.update({DISCOVERY: responding(b"<html>")}),
+        "is not the document of an issuer",
+    ),
+    "deep JSON": (
+        lambda issuer: issuer.lies.update({KEYS: responding(b'{"keys":' + b"[" * 100_000)}),
+        "is not the document of an issuer",
+    ),
+    "no keys": (lambda issuer: issuer.lie(KEYS, {"keys": []}), "has no key for signatures"),
+    "a small key": (
+        lambda issuer: issuer.lie(KEYS, {"keys": [small()]}),
+        "has no key for signatures of a sufficient size",
+    ),
+    "broken keys": (
+        lambda issuer: issuer.lie(
+            KEYS,
+            {
+                "keys": [
+                    5,
+                    {"kid": "a"},
+                    {"kid": "a", "kty": "oct", "k": "c2VjcmV0"},
+                    {"kid": "a", "kty": "RSA", "n": "!!", "e": "AQAB"},
+                    {"kid": "a", "kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA"},
+                    {"kid": "a", "kty": "EC", "crv": "P-999", "x": "AAAA", "y": "AAAA"},
+                    {"kid": "a", "kty": "OKP", "crv": "X25519", "x": "A" * 43},
+                    {**public("a", issuer.keys[issuer.kid]), "use": "enc"},
+                    {**public("a", issuer.keys[issuer.kid]), "key_ops": ["encrypt"]},
+                ]
+            },
+        ),
+        "has no key for signatures",
+    ),
+    "101 keys": (
+        lambda issuer: issuer.lie(KEYS, {"keys": [{"kty": "oct"}] * 101}),
+        "has more than 100 keys",
+    ),
+    "a huge document": (
+        lambda issuer: issuer.lies.update({KEYS: responding(b" " * 262_145)}),
+        "responded with more than 262144 bytes",
+    ),
+    "away": (lambda issuer: issuer.stop(), "cannot be reached"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_issuer_that_lies_is_not_added(
+    command: IssuerCommand,
+    issuer: OtherIssuer,
+    company: Company,
+    lie: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """If it is added unchecked, its tokens get 503, the log says why, and others are served."""
+    begin, part = LIES[lie]
+    begin(issuer)
+    name = new_name()
+    fault = command.fault(name, issuer.url, *EVERY)
+    assert part in fault
+    assert name not in [line.split()[0] for line in command.done("list").splitlines()]
+    command.add(name, issuer.url, *EVERY, "--unchecked")
+    asked = len(issuer.asked)
+    for sub in ("joe", "ann"):
+        response = company.using(issuer.token({"sub": sub})).get("itemsExt")
+        refusal(response, "Internal_IssuerUnreachable", "Authorization")
+        assert 1 <= int(response.headers["Retry-After"]) <= 30
+    assert len(issuer.asked) - asked <= 2
+    begins = f"the keys of the issuer {issuer.url} were not fetched: "
+    logged = [each.getMessage() for each in caplog.records]
+    (reason,) = [each.removeprefix(begins) for each in logged if each.startswith(begins)]
+    assert part in reason
+    assert "/elsewhere" not in issuer.asked
+    assert status(company) == 200
+
+
+def test_an_untrusted_certificate(command: IssuerCommand, company: Company, tmp_path: Path) -> None:
+    with OtherIssuer(tmp_path) as stranger:
+        assert "certificate verify failed" in command.fault(new_name(), stranger.url, *EVERY)
+        command.add(new_name(), stranger.url, *EVERY, "--unchecked")
+        client = company.using(stranger.token())
+        refusal(client.get("itemsExt"), "Internal_IssuerUnreachable")
+        assert stranger.asked == []
+
+
+CERTIFICATES: Mapping[str, Callable[[Pair, Pair], Pair]] = {
+    "signed by itself": lambda pair, _: write_pair(pair),
+    "expired": lambda pair, issuer: write_pair(pair, -9, -1, issuer=issuer),
+    "not valid yet": lambda pair, issuer: write_pair(pair, 1, 9, issuer=issuer),
+    # the authority may certify it
+    "of another name": lambda pair, issuer: write_pair(pair, name="a.localhost", issuer=issuer),
+}
+
+
+@pytest.mark.parametrize("fault", CERTIFICATES)
+def test_a_bad_certificate_of_a_trusted_issuer(
+    command: IssuerCommand, issuer: OtherIssuer, company: Company, tmp_path: Path, fault: str
+) -> None:
+    """Its new keys are not fetched, and those that were fetched before remain in use."""
+    name = new_name()
+    command.add(name, issuer.url, *EVERY)
+    former = company.using(issuer.token())
+    assert status(former) == 200
+    asked = len(issuer.asked)
+    issuer.rotate()
+    pair = Pair(tmp_path / "bad.pem", tmp_path / "bad.key")
+    issuer.present(CERTIFICATES[fault](pair, issuer.local.authority))
+    assert "(kid) is not one of its issuer's" in problem(company.using(issuer.token()))
+    assert status(former) == 200
+    command.done("remove", name)
+    assert "certificate verify failed" in command.fault(name, issuer.url, *EVERY)
+    assert len(issuer.asked) == asked
+
+
+def test_waiting_requests_share_one_fetch(
+    command: IssuerCommand, issuer: OtherIssuer, trusting: Service, company: Company
+) -> None:
+    """A client that disconnects does not end it, and others are served beside it."""
+    command.add(new_name(), issuer.url, *EVERY)
+    asked = len(issuer.asked)
+    issuer.gate.clear()
+    requests = [
+        company.using(issuer.token({"sub": f"{number}"})).build("GET", "itemsExt")
+        for number in range(5)
+    ]
+    trusting.abandon(requests[0], 100)
+    assert status(company) == 200
+    issuer.gate.set()
+    assert {each.status_code for each in trusting.send_all(requests)} == {200}
+    assert len(issuer.asked) - asked == 2
+
+
+def test_fetches_of_keys_are_counted(
+    command: IssuerCommand, issuer: OtherIssuer, trusting: Service, company: Company
+) -> None:
+    def counted() -> list[tuple[str, str]]:
+        series = rf'^comptoir_issuer_fetches_total{{issuer="{issuer.url}",outcome="(.*)"}} (.*)$'
+        return re.findall(series, trusting.origin.get("metrics").text, re.MULTILINE)
+
+    command.add(new_name(), issuer.url, *EVERY)
+    assert counted() == []
+    assert status(company.using(issuer.token())) == 200
+    assert counted() == [("success", "1.0")]
+    issuer.stop()
+    issuer.rotate()
+    assert status(company.using(issuer.token())) == 401
+    assert sorted(counted()) == [("failed", "1.0"), ("success", "1.0")]

@@ -1,0 +1,245 @@
+"""The token endpoint: what it accepts, and the error for everything else."""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote_plus
+
+import httpx
+import pytest
+
+from support.clients import GRANT, TOKEN_PATH, Webshop, add_client, ask
+from support.server import Server
+from support.service import Service
+
+
+@pytest.fixture
+def webshop(service: Service, tmp_path: Path) -> Webshop:
+    return add_client(service, tmp_path)
+
+
+def basic(client_id: str, secret: str) -> Mapping[str, str]:
+    encoded = base64.b64encode(f"{client_id}:{secret}".encode()).decode()
+    return {"Authorization": f"Basic {encoded}"}
+
+
+def error_of(response: httpx.Response, status: int) -> str:
+    """The error of a refused request; it has the members that Microsoft's clients read."""
+    body = response.json()
+    assert response.status_code == status, response.text
+    assert body.keys() == {
+        "error",
+        "error_description",
+        "error_codes",
+        "timestamp",
+        "trace_id",
+        "correlation_id",
+    }
+    assert response.headers["Cache-Control"] == "no-store"
+    return str(body["error"])
+
+
+@pytest.mark.parametrize("path", [TOKEN_PATH, "oauth2/v2.0/token"])
+def test_a_client_gets_a_token(webshop: Webshop, path: str) -> None:
+    response = ask(webshop.service, {**GRANT, **webshop.in_body}, path=path)
+
+    assert response.status_code == 200
+    body = response.json()
+    assert body.pop("access_token").count(".") == 2
+    assert body == {
+        "token_type": "Bearer",
+        "expires_in": 3600,
+        "ext_expires_in": 3600,
+        "scope": "records.read records.write",
+    }
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["Pragma"] == "no-cache"
+
+
+def test_credentials_may_be_sent_as_basic(webshop: Webshop) -> None:
+    headers = basic(webshop.id, webshop.secret)
+    assert ask(webshop.service, GRANT, headers).status_code == 200
+    with_id = {**GRANT, "client_id": webshop.id}
+    assert ask(webshop.service, with_id, headers).status_code == 200
+
+
+def test_basic_credentials_are_form_encoded(webshop: Webshop) -> None:
+    encoded = "".join(f"%{ord(each):02x}" for each in webshop.id)
+    headers = basic(encoded, quote_plus(webshop.secret))
+    assert ask(webshop.service, GRANT, headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("wanted", "granted"),
+    [
+        ("", "records.read records.write"),
+        ("records.read", "records.read"),
+        ("records.write records.read", "records.read records.write"),
+        ("api://comptoir/.default", "api://comptoir/.default records.read records.write"),
+        (
+            "https://api.businesscentral.dynamics.com/.default records.read",
+            "https://api.businesscentral.dynamics.com/.default records.read records.write",
+        ),
+    ],
+)
+def test_the_scopes_are_those_that_the_client_names(
+    webshop: Webshop, wanted: str, granted: str
+) -> None:
+    assert webshop.ask(scope=wanted).json()["scope"] == granted
+
+
+@pytest.mark.parametrize("wanted", ["admin", "records.read admin", "openid", "api://x/.default"])
+def test_no_scope_beyond_those_of_the_client_is_given(webshop: Webshop, wanted: str) -> None:
+    assert error_of(webshop.ask(scope=wanted), 400) == "invalid_scope"
+
+
+def test_the_scope_admin_implies_the_others(service: Service, tmp_path: Path) -> None:
+    admin = add_client(service, tmp_path, scope="admin")
+    assert admin.ask().json()["scope"] == "admin"
+    assert admin.ask(scope="records.read").json()["scope"] == "records.read"
+
+
+@pytest.mark.parametrize(
+    "grant",
+    [
+        "password",
+        "refresh_token",
+        "authorization_code",
+        "implicit",
+        "Client_Credentials",
+        "urn:ietf:params:oauth:grant-type:device_code",
+        "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        "urn:ietf:params:oauth:grant-type:saml2-bearer",
+        "urn:ietf:params:oauth:grant-type:token-exchange",
+    ],
+)
+def test_other_grants_are_refused(webshop: Webshop, grant: str) -> None:
+    assert error_of(webshop.ask(grant_type=grant), 400) == "unsupported_grant_type"
+
+
+def test_unknown_wrong_and_disabled_are_alike(webshop: Webshop, tmp_path: Path) -> None:
+    disabled = add_client(webshop.service, tmp_path)
+    disabled.command.done("client", "disable", disabled.name)
+    removed = add_client(webshop.service, tmp_path)
+    removed.command.done("client", "remove", removed.name)
+    refused = [
+        disabled.ask(),
+        removed.ask(),
+        webshop.ask(client_secret="wrong"),
+        webshop.ask(client_secret=disabled.secret),
+        webshop.ask(client_id="unknown"),
+        webshop.ask(client_id=webshop.name),
+    ]
+    assert {error_of(each, 401) for each in refused} == {"invalid_client"}
+    assert len({each.json()["error_description"] for each in refused}) == 1
+    assert not any("WWW-Authenticate" in each.headers for each in refused)
+
+
+def test_basic_credentials_get_a_challenge(webshop: Webshop) -> None:
+    response = ask(webshop.service, GRANT, basic(webshop.id, "wrong"))
+    assert error_of(response, 401) == "invalid_client"
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="comptoir"'
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        GRANT,
+        {**GRANT, "client_id": "x"},
+        {**GRANT, "client_id": "x", "client_secret": ""},
+        {**GRANT, "client_secret": "y"},
+    ],
+)
+def test_a_request_without_credentials_is_refused(
+    service: Service, form: Mapping[str, str]
+) -> None:
+    response = ask(service, form)
+    assert error_of(response, 401) == "invalid_client"
+    assert "no client credentials" in response.json()["error_description"]
+
+
+@pytest.mark.parametrize("header", ["Bearer abc", "Basic", "Basic /zpi", "Basic %", "Basic Zm9v"])
+def test_a_header_without_basic_credentials_gets_a_challenge(service: Service, header: str) -> None:
+    response = ask(service, GRANT, {"Authorization": header})
+    assert error_of(response, 401) == "invalid_client"
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="comptoir"'
+
+
+@pytest.mark.parametrize(
+    ("form", "headers"),
+    [
+        ({"client_id": "x", "client_secret": "y"}, {}),
+        ({**GRANT, "client_secret": "y"}, basic("x", "y")),
+        ({**GRANT, "client_id": "z"}, basic("x", "y")),
+        (b"grant_type=client_credentials&client_id=a&client_id=b&client_secret=c", {}),
+        (b"grant_type=client_credentials&scope=&scope=&client_id=a&client_secret=c", {}),
+        (b"grant_type=client_credentials&client_id=%ff&client_secret=c", {}),
+        (b"grant_type=client_credentials&client_id=a&client_secret=\xff", {}),
+        (b"grant_type=client_credentials&x=" + b"x" * 16_384, {}),
+        ({**GRANT, "client_id": "x", "client_secret": "y"}, {"Content-Type": "application/json"}),
+        ({**GRANT, "client_id": "x", "client_secret": "y"}, {"Content-Encoding": "gzip"}),
+    ],
+)
+def test_malformed_requests_are_refused(
+    service: Service, form: Mapping[str, str] | bytes, headers: Mapping[str, str]
+) -> None:
+    response = ask(service, form, headers)
+    assert error_of(response, 400) == "invalid_request"
+
+
+@pytest.mark.parametrize("name", ["client_id", "client_secret", "client_assertion"])
+def test_credentials_in_the_url_are_refused(webshop: Webshop, name: str) -> None:
+    form = {**GRANT, **webshop.in_body}
+    response = ask(webshop.service, form, query=f"{name}=x")
+    assert error_of(response, 400) == "invalid_request"
+
+
+def test_unknown_parameters_are_ignored(webshop: Webshop) -> None:
+    assert webshop.ask(client_info="1", resource="x").status_code == 200
+
+
+def test_only_post_is_allowed(service: Service) -> None:
+    response = service.origin.get(TOKEN_PATH)
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+
+
+def test_another_tenant_has_no_endpoint(service: Service) -> None:
+    assert ask(service, GRANT, path="other/oauth2/v2.0/token").status_code == 404
+
+
+def test_the_ids_of_an_error_lead_to_the_request(service: Service) -> None:
+    asked = "9a0cf0f2-56ab-4f0c-8d6e-1d2b1c5b7e11"
+    response = ask(service, {}, {"client-request-id": asked})
+    process, number = response.headers["X-Request-Id"].split("-")
+    trace = response.json()["trace_id"].replace("-", "")
+    assert trace.startswith(process)
+    assert int(trace[len(process) :], 16) == int(number, 16)
+    assert response.json()["correlation_id"] == asked
+    assert ask(service, {}, {"client-request-id": "'x"}).json()["correlation_id"] != "'x"
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"])
+def test_a_request_that_an_unknown_proxy_forwards_is_refused(webshop: Webshop, name: str) -> None:
+    form = {**GRANT, **webshop.in_body}
+    response = ask(webshop.service, form, {name: "https"})
+    assert error_of(response, 400) == "invalid_request"
+    assert "HTTPS" in response.json()["error_description"]
+
+
+def test_a_trusted_proxy_sets_the_scheme(proxied: Server, tmp_path: Path) -> None:
+    webshop = add_client(proxied, tmp_path)
+    form = {**GRANT, **webshop.in_body}
+    for scheme, status in (("https", 200), ("http", 400)):
+        forwarded = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": scheme}
+        assert ask(proxied, form, forwarded).status_code == status
+
+
+def test_no_secret_is_in_the_log(server: Server, tmp_path: Path) -> None:
+    webshop = add_client(server, tmp_path)
+    token = webshop.token()
+    webshop.ask(client_secret=f"{webshop.secret}!")
+    ask(server, {}, query=f"client_secret={webshop.secret}")
+    server.wait_for_log('"status":400')
+    log = server.log.read_text()
+    assert webshop.secret not in log
+    assert token not in log

@@ -1,0 +1,105 @@
+"""The image: small, without a shell, and enough for a service that cannot write to it."""
+
+import os
+import signal
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from packages.conftest import ROOT
+from packages.image import MEGABYTES, Image, built_image
+from support.ports import LOOPBACK, free_port
+from support.sockets import http_client
+from support.waiting import PATIENCE_SECONDS, until
+
+# the first test waits for the build, which downloads the packages if no cache has them
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def image() -> Iterator[Image]:
+    # the folders of failed tests are kept, and these files are too many for that
+    with TemporaryDirectory(prefix="comptoir-image-") as folder:
+        Path(folder).chmod(0o755)
+        yield built_image(ROOT, Path(folder))
+
+
+@pytest.fixture
+def volume(image: Image, tmp_path: Path) -> Path:
+    """An empty volume, which gets the owner and the mode of its folder in the image."""
+    made = tmp_path / "volume"
+    made.mkdir()
+    place = (image.root / image.volume.lstrip("/")).stat()
+    made.chmod(place.st_mode)
+    os.chown(made, place.st_uid, place.st_gid)
+    return made
+
+
+def test_the_image_is_small(image: Image) -> None:
+    files = [path for path in image.root.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert sum(path.stat().st_size for path in files) < MEGABYTES * 1_000_000
+
+
+def test_the_image_has_no_shell_and_no_installer(image: Image) -> None:
+    names = {path.name for path in image.root.rglob("*")}
+    assert "comptoir" in names
+    assert (
+        names & {"sh", "bash", "busybox", "apt", "dpkg", "pip", "ensurepip", "hatchling"} == set()
+    )
+
+
+def test_the_service_may_write_to_its_volume_alone(image: Image) -> None:
+    user, group = image.user
+    writable = {
+        f"/{path.relative_to(image.root)}"
+        for path in image.root.rglob("*")
+        for each in [path.lstat()]
+        if (each.st_uid, each.st_gid) == (user, group)
+        or (each.st_mode & stat.S_IWOTH and not stat.S_ISLNK(each.st_mode))
+    }
+    assert writable == {image.volume, "/tmp"}
+
+
+def test_a_start_compiles_no_module_of_the_service(image: Image) -> None:
+    (api,) = image.root.glob("opt/comptoir/lib/*/site-packages/comptoir/http/api.py")
+    (bytecode,) = api.parent.glob("__pycache__/api.*.pyc")
+    # with the time of its source, by which Python recognizes it
+    assert int.from_bytes(bytecode.read_bytes()[8:12], "little") == int(api.stat().st_mtime)
+
+
+def test_what_is_imported_late_finds_its_libraries(image: Image, volume: Path) -> None:
+    modules = "aiohttp, asyncpg, alembic, comptoir.transfer.copy, ctypes, greenlet, rich.progress"
+    trusted = "import ssl; assert ssl.create_default_context().get_ca_certs()"
+    image.run(["python", "-c", f"import {modules}; {trusted}"], volume)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_service_runs_in_a_read_only_image(workers: int, image: Image, volume: Path) -> None:
+    port = str(free_port())
+    given = {"COMPTOIR_PORT": port, "COMPTOIR_HOST": LOOPBACK, "COMPTOIR_WORKERS": str(workers)}
+    serve = [*image.command(), "--quickstart"]
+    with image.start(serve, volume, given) as service, http_client() as client:
+        try:
+            until(lambda: is_healthy(image, volume, given), "a service that is healthy")
+            token = image.run(image.command("token"), volume, given).split()[-1]
+            bearer = {"Authorization": f"Bearer {token}"}
+            url = f"http://{LOOPBACK}:{port}"
+            companies = client.get(f"{url}/api/companies", headers=bearer).json()["value"]
+            assert [each["name"] for each in companies] == ["Comptoir Sample"]
+        finally:
+            service.terminate()
+            status = service.wait(PATIENCE_SECONDS)
+    # one process ends by the signal, and a parent of workers after them
+    assert status == (-signal.SIGTERM if workers == 1 else 0)
+    assert is_healthy(image, volume, given) is None
+    assert (volume / "comptoir.db").stat().st_uid == image.user[0]
+
+
+def is_healthy(image: Image, volume: Path, given: dict[str, str]) -> bool | None:
+    """Whether the health check of the image succeeds."""
+    with image.start(image.health_check, volume, given) as check:
+        check.communicate()
+    return check.returncode == 0 or None

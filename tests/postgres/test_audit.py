@@ -1,0 +1,33 @@
+"""The service only adds to the audit log, so it can do without the right to change it."""
+
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+from comptoir.store.migration import migrate
+from support.clients import add_client
+from support.databases import run_sql
+from support.postgres import ROLE
+from support.service import Service
+
+
+def test_a_role_that_cannot_change_the_log_adds_to_it(postgres_url: str, tmp_path: Path) -> None:
+    def fresh(*_: object) -> str:
+        migrate(Settings(database=postgres_url), MODEL)
+        run_sql(postgres_url, f"REVOKE UPDATE, DELETE ON audit FROM {ROLE}")
+        return postgres_url
+
+    with Service(fresh, tmp_path) as service:
+        webshop = add_client(service, tmp_path)
+        for number in range(20):
+            assert service.client.using(f"token-{number}").get("companies").status_code == 401
+            assert webshop.ask(client_id=f"id-{number}").status_code == 401
+    acts = [line.split('"act":"')[1] for line in webshop.command.done("audit").out.splitlines()]
+    assert len([each for each in acts if each.startswith("authentication.failed")]) > 20
+    assert acts[0].startswith("client.add")
+    for change in ("DELETE FROM audit", "UPDATE audit SET detail = ''"):
+        with pytest.raises(OperatorError, match="permission denied for table audit"):
+            run_sql(postgres_url, change)

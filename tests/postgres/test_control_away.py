@@ -1,0 +1,259 @@
+"""Clients and their tokens while PostgreSQL is stopped, hangs, or has no connection for reads."""
+
+import asyncio
+import select
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from comptoir.app import open_store
+from comptoir.auth import (
+    ClientTokens,
+    Scope,
+    TokenIssuer,
+    TokenVerifier,
+    load_keys,
+)
+from comptoir.auth.authentication import Authenticator
+from comptoir.auth.records import Client, ClientState
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.errors import UNAVAILABLE, Refusal
+from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
+from comptoir.store.migration import migrate
+from comptoir.store.postgres.store import WRITING_SHARE
+from postgres.conftest import migrated
+from process.test_condition import metric
+from support.clients import NO_LIMITS, Webshop, add_client, no_issuers
+from support.clocks import SetClock
+from support.ports import free_port
+from support.postgres import Postgres
+from support.roles import TESTS
+from support.server import Server
+from support.sockets import head, send
+from support.tokens import HOUR
+from support.waiting import until
+
+CONNECTIONS = 8
+USED = 'comptoir_database_connections{state="used"}'
+ERRORS = "comptoir_database_errors_total"
+ISSUER, CLIENTS, AUDIENCE = "issuer", "clients", "audience"
+
+
+def unavailable(webshop: Webshop) -> bool:
+    """Whether the token endpoint says that it cannot check clients now."""
+    response = webshop.ask()
+    return (
+        response.status_code == 503
+        and response.json()["error"] == "temporarily_unavailable"
+        and int(response.headers["Retry-After"]) > 0
+    )
+
+
+def test_a_client_gets_no_token_while_the_database_is_stopped(
+    own_server: Postgres, tmp_path: Path
+) -> None:
+    """The tokens that it has are accepted; what needs no record works."""
+    settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path) as server:
+        webshop = add_client(server, tmp_path)
+        shop = server.client.using(webshop.token())
+        assert shop.get("").status_code == 200
+        own_server.stop()
+        assert unavailable(webshop)
+        assert unavailable(webshop)
+        assert shop.get("").status_code == 200
+        own_server.start()
+        until(lambda: webshop.ask().status_code == 200 or None, "a token")
+        assert shop.get("").status_code == 200
+
+
+def test_polls_of_a_stopped_database_are_logged_once(own_server: Postgres, tmp_path: Path) -> None:
+    settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path) as server:
+
+        def errors() -> float:
+            lines = server.origin.get("metrics").text.splitlines()
+            return sum(float(line.split()[-1]) for line in lines if line.startswith(ERRORS))
+
+        assert server.client.get("companies").status_code == 200
+        own_server.stop()
+        until(lambda: errors() >= 4 or None, "polls that fail")
+        own_server.start()
+        server.wait_for_log("clients can be read from the database again")
+        lines = server.log.read_text().splitlines()
+        assert len([each for each in lines if "database error" in each]) == 1
+        assert len([each for each in lines if "clients cannot be read" in each]) == 1
+
+
+def test_a_disabled_client_is_refused_on_every_host(own_server: Postgres, tmp_path: Path) -> None:
+    """No request to a token endpoint helps them; each process looks once a second."""
+    settings = Settings(
+        database=migrated(own_server),
+        keys=str(tmp_path / "keys"),
+        # the issuer of their tokens
+        public_url="http://erp.example.com/api",
+    )
+    folders = [tmp_path / "one", tmp_path / "two"]
+    with ExitStack() as stack:
+        hosts = []
+        for each in folders:
+            each.mkdir()
+            port = free_port()
+            host = stack.enter_context(Server(settings, each, workers=2, port=port))
+            host.base_url = f"http://127.0.0.1:{port}/api"
+            hosts.append(host)
+        one, _ = hosts
+        webshop = add_client(one, tmp_path)
+        token = webshop.token()
+
+        def statuses() -> set[int]:
+            """Those of all processes."""
+            return {
+                server.client.using(token).get("companies").status_code
+                for server in hosts
+                for _ in range(10)
+            }
+
+        assert statuses() == {200}
+        webshop.command.done("client", "disable", webshop.name)
+        until(lambda: statuses() == {401} or None, "a refusal of each process")
+        webshop.command.done("client", "enable", webshop.name)
+        token = webshop.token()
+        until(lambda: statuses() == {200} or None, "each process to accept the next token")
+
+
+@dataclass
+class Watched:
+    """A client's token, and what a process knows of the client by a clock that the test sets.
+
+    `revoked` is a token of the command.
+    """
+
+    watch: ControlWatch
+    authenticator: Authenticator
+    token: str
+    revoked: str
+    clock: SetClock
+
+    async def status(self, token: str = "") -> int:
+        """The status of a request with the client's token, or with another one."""
+        try:
+            await self.authenticator.authenticate(f"Bearer {token or self.token}".encode())
+        except Refusal as refusal:
+            return refusal.error.status
+        return 200
+
+    def is_refused_at_once(self) -> bool:
+        """Whether a request for a token is refused before it waits for anything."""
+        refresh = self.watch.refresh()
+        try:
+            refresh.send(None)
+        except Refusal as refusal:
+            return refusal.error.status == UNAVAILABLE.status
+        finally:
+            refresh.close()
+        return False
+
+    async def eventually(self, look: Callable[[], bool]) -> None:
+        await asyncio.to_thread(until, lambda: look() or None, "what a poll finds")
+
+
+@asynccontextmanager
+async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
+    client = Client(
+        str(uuid4()), "webshop", frozenset({Scope.ADMIN}), None, None, ClientState.ACTIVE, ()
+    )
+    keys = load_keys(folder / "keys")
+    issuer = TokenIssuer(lambda: keys.signing, ISSUER, AUDIENCE)
+    of_clients = ClientTokens((CLIENTS,), keys.own.get)
+    verifier = TokenVerifier(keys.trusted.get, ISSUER, AUDIENCE, of_clients=of_clients)
+    store, clock = open_store(Settings(database=url)), SetClock()
+    await store.control.add_client(client, TESTS)
+    revoked = issuer.issue("operator", [Scope.ADMIN], None, HOUR)
+    jti = str(verifier.verify(revoked).claims.jti)
+    await store.control.revoke(jti, 1 << 40, "operator", TESTS)
+    watch = ControlWatch(store.control, clock)
+    watch.start()
+    try:
+        yield Watched(
+            watch,
+            Authenticator(verifier, watch, NO_LIMITS, no_issuers()),
+            issuer.issue(client.id, [Scope.ADMIN], None, HOUR, client_issuer=CLIENTS),
+            revoked,
+            clock,
+        )
+    finally:
+        await watch.stop()
+        await store.close()
+
+
+def test_a_database_that_hangs_is_not_waited_for_by_each_request(
+    own_server: Postgres, tmp_path: Path
+) -> None:
+    """Tokens are judged by what is known for a minute, then refused, then accepted again."""
+
+    async def run(url: str) -> None:
+        async with watched(url, tmp_path) as shop:
+            assert await shop.status() == 200
+            with own_server.hung():
+                with pytest.raises(Refusal):
+                    await shop.watch.refresh()
+                assert shop.is_refused_at_once()
+                shop.clock.now += STALE_SECONDS
+                assert await shop.status() == 200
+                shop.clock.now += 1
+                await shop.eventually(lambda: shop.watch.known is None)
+                assert await shop.status() == UNAVAILABLE.status
+                assert await shop.status(shop.revoked) == 401
+                assert shop.is_refused_at_once()
+            await shop.eventually(lambda: shop.watch.known is not None)
+            assert await shop.status() == 200
+            assert await shop.watch.refresh() is shop.watch.known
+
+    asyncio.run(run(migrated(own_server)))
+
+
+def test_a_disabled_client_is_refused_while_reads_use_all_connections(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    migrate(Settings(database=postgres_url), MODEL)
+    settings = Settings(
+        database=postgres_url, keys=str(tmp_path / "keys"), database_connections=CONNECTIONS
+    )
+    with Server(settings, tmp_path) as server, ExitStack() as stack:
+        webshop, kept = add_client(server, tmp_path), add_client(server, tmp_path)
+        token, company = webshop.token(), server.new_company()
+        stack.enter_context(locked(postgres_url, "contactsExt"))
+        reads = []
+        for number in range(2 * CONNECTIONS):
+            reader = company.using(server.tokens.issue(subject=f"reader-{number}"))
+            reads.append(stack.enter_context(server.connect()))
+            sent = {"Authorization": f"Bearer {reader.token}"}
+            path = company.root.removeprefix(server.origin.root)
+            send(reads[-1], head("GET", f"{path}/contactsExt", sent))
+        reading = CONNECTIONS - CONNECTIONS // WRITING_SHARE
+        until(lambda: metric(server, USED) >= reading or None, "no free connection for reads")
+        webshop.command.done("client", "disable", webshop.name)
+
+        def is_refused() -> bool | None:
+            return server.client.using(token).get("").status_code == 401 or None
+
+        until(is_refused, "a refusal")
+        assert server.client.using(kept.token()).get("").status_code == 200
+        assert select.select(reads, (), (), 0)[0] == []
+
+
+@contextmanager
+def locked(url: str, table: str) -> Iterator[None]:
+    """Lock a table, so that reads of it wait until the end of the block."""
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(url))
+        runner.run(connection.execute(f'BEGIN; LOCK TABLE "{table}"'))
+        yield
+        runner.run(connection.close())

@@ -1,0 +1,65 @@
+"""A new signing key while a service with several workers runs."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+
+import msgspec
+from joserfc import jws
+
+from comptoir.auth import load_keys
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from support.clients import add_client
+from support.databases import ON_SQLITE, FreshDatabase
+from support.server import Server
+from support.tokens import Tokens
+from support.waiting import until
+
+CLIENTS = 3
+"""Threads that send requests all the time."""
+
+
+class _KeySet(msgspec.Struct):
+    keys: list[dict[str, str]]
+
+
+def kid_of(token: str) -> str:
+    return str(jws.extract_compact(token.encode()).headers()["kid"])
+
+
+@ON_SQLITE  # keys are in files
+def test_no_request_is_refused_while_the_key_changes(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path, workers=2) as server, ThreadPoolExecutor(CLIENTS) as threads:
+        webshop = add_client(server, tmp_path)
+        former = webshop.token()
+        changed, statuses, kids = Event(), list[int](), list[str]()
+
+        def work() -> None:
+            while not changed.is_set():
+                token = webshop.token()
+                # any of the workers may get a token that another one or the command has signed
+                for each in (token, former, Tokens(settings).issue()):
+                    client = server.client.using(each)
+                    statuses.append(client.get("companies").status_code)
+                kids.append(kid_of(token))
+
+        def published() -> set[str]:
+            found = server.origin.get("oauth2/jwks").content
+            return {key["kid"] for key in msgspec.json.decode(found, type=_KeySet).keys}
+
+        working = [threads.submit(work) for _ in range(CLIENTS)]
+        try:
+            webshop.command.done("keys", "rotate", "--at", f"{datetime.now(UTC).isoformat()}")
+            new = load_keys(Path(settings.keys)).signing.thumbprint()
+            until(lambda: {*kids[-50:]} == {new} or None, "both workers sign with the new key")
+        finally:
+            changed.set()
+        for each in working:
+            each.result()
+        assert set(statuses) == {200}
+        assert published() == {kid_of(former), new}

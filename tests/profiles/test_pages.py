@@ -1,0 +1,297 @@
+"""Pages of `business-central`: links name the last record, and no record is lost or repeated."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import load_settings
+from comptoir.edm.model import EntitySet
+from support.client import Client, Page, Query, Record, page, record
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.refusals import error_in
+from support.samples import SAMPLES
+from support.service import Service
+
+SIZE = 3
+GUID = "{:08x}-0000-4000-8000-000000000000"
+NAMES = ("Al", "", "Bo", "Al", "Bo", "", "Cy", "Al", "Bo", "Al")
+
+
+@pytest.fixture(scope="module")
+def service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("pages")
+    with Service(fresh_database, folder, profile="business-central", page_size=SIZE) as service:
+        yield service
+
+
+@pytest.fixture
+def agents(service: Service) -> Company:
+    """Ten shipping agents with names that repeat, and blank ones."""
+    company = service.new_company()
+    company.load(
+        "shippingAgentsExt",
+        *(
+            {"id": GUID.format(number), "code": f"A{number}", "name": name}
+            for number, name in enumerate(NAMES)
+        ),
+    )
+    return company
+
+
+def pages(client: Client, path: str, query: Query = "", size: int = 0) -> Iterator[list[Record]]:
+    """The pages of a list, each read on demand."""
+    headers = {"Prefer": f"odata.maxpagesize={size}"} if size else {}
+    read = page(client.get(path, query, headers))
+    while read.next_link is not None:
+        assert len(read.value) == (size or SIZE)
+        yield read.value
+        read = page(client.follow(read.next_link, headers))
+    yield read.value
+
+
+def codes(read: Iterator[list[Record]]) -> list[str]:
+    return [str(each["code"]) for records in read for each in records]
+
+
+def query_of(read: Page) -> str:
+    assert read.next_link is not None
+    return urlsplit(read.next_link).query
+
+
+CODES = ("A,B", "A B", "Ä&'", "A%2", "+=", "lower", " blank", "longer than ten characters")
+"""Codes of units, also such as only files may have."""
+
+ORDERS = ["id", "id desc", "code", "name", "name desc", "name,code desc", "length(name) desc"]
+ORDERS += ["name eq 'Al' desc,name", "tolower(name),id desc"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 10, 11])
+@pytest.mark.parametrize("order", ORDERS)
+def test_pages_have_every_record_once(order: str, size: int, agents: Company) -> None:
+    query = {"$orderby": order}
+    whole = codes(pages(agents, "shippingAgentsExt", query, 100))
+    assert len(set(whole)) == len(NAMES)
+
+    assert codes(pages(agents, "shippingAgentsExt", query, size)) == whole
+
+
+def test_an_order_and_a_filter_may_both_have_values(agents: Company) -> None:
+    query = {"$filter": "code ne 'A4'", "$orderby": "name eq 'Al' desc,indexof(code,'7') desc"}
+    whole = codes(pages(agents, "shippingAgentsExt", query, 100))
+    assert len(set(whole)) == len(NAMES) - 1
+    assert codes(pages(agents, "shippingAgentsExt", query, 2)) == whole
+
+
+def test_null_has_a_place_in_the_order(service: Service) -> None:
+    company = service.new_company()
+    # the companies first, which the persons name
+    for number in (0, 3, 6, 1, 2, 4, 5):
+        whole = {"number": f"C{number}", "displayName": f"C{number}", "type": "Company"}
+        if number % 3:
+            whole |= {"type": "Person", "companyNumber": "C0" if number % 2 else "C3"}
+        record(company.post("contactsExt", whole), 201)
+    for order in ("company/displayName", "company/displayName desc"):
+        query = {"$orderby": order}
+        (whole_list,) = pages(company, "contactsExt", query, 100)
+        read = [each for records in pages(company, "contactsExt", query, 2) for each in records]
+        assert read == whole_list
+        assert len(read) == 7
+
+
+def test_a_link_names_the_last_record(agents: Company) -> None:
+    first = page(agents.get("shippingAgentsExt"))
+    assert query_of(first) == f"aid=FIN&$skiptoken={first.value[-1]['id']}"
+    second = page(agents.follow(first.next_link or ""))
+    assert query_of(second) == f"aid=FIN&$skiptoken={second.value[-1]['id']}"
+
+
+def test_a_link_has_the_other_options(agents: Company) -> None:
+    query = "$filter=code%20ne%20'A0'&$skip=1&x=1&$select=code&$count=true&$top=7"
+    first = page(agents.get(f"shippingAgentsExt?{query}"))
+    assert query_of(first).startswith(
+        "aid=FIN&$filter=code%20ne%20'A0'&x=1&$select=code&$count=true&$top=4&$skiptoken="
+    )
+    second = page(agents.follow(first.next_link or ""))
+    third = page(agents.follow(second.next_link or ""))
+    assert third.next_link is None
+    assert codes(iter([first.value, second.value, third.value])) == [f"A{n}" for n in range(2, 9)]
+    assert [first.count, second.count, third.count] == [9, 9, 9]
+
+
+@pytest.mark.parametrize(("top", "linked"), [(2, False), (3, False), (4, True), (10, True)])
+def test_top_within_a_page_has_no_link(top: int, linked: bool, agents: Company) -> None:
+    first = page(agents.get(f"shippingAgentsExt?$top={top}"))
+    assert (first.next_link is not None) is linked
+    assert len(first.value) == min(top, SIZE)
+    assert len(codes(pages(agents, f"shippingAgentsExt?$top={top}"))) == top
+
+
+@pytest.mark.parametrize("order", ["", "name", "name desc"])
+def test_writes_between_pages_neither_hide_nor_repeat_a_record(order: str, agents: Company) -> None:
+    query = {"$orderby": order} if order else {}
+    read = pages(agents, "shippingAgentsExt", query)
+    seen = codes(iter([next(read)]))
+    last = seen[-1]
+    removed = [code for code in ("A0", "A9") if code != last]
+    for code in removed:
+        path = f"shippingAgentsExt(code='{code}')"
+        assert agents.delete(path, if_match="*").status_code == 204
+    for number, name in ((50, "Aa"), (51, "Zz"), (52, "")):
+        record(agents.post("shippingAgentsExt", {"code": f"B{number}", "name": name}), 201)
+    seen += codes(read)
+    assert len(set(seen)) == len(seen)
+    assert {f"A{number}" for number in range(10)} - set(removed) <= set(seen)
+
+
+def test_a_record_that_left_the_filter_is_passed(agents: Company) -> None:
+    """As in a program that changes each record of a page before it reads the next page."""
+    seen: list[str] = []
+    for records in pages(agents, "shippingAgentsExt", {"$filter": "name ne 'done'"}):
+        for each in records:
+            seen.append(str(each["code"]))
+            agents.patch(f"shippingAgentsExt({each['id']})", {"name": "done"}, if_match="*")
+    assert seen == [f"A{number}" for number in range(10)]
+
+
+def link(company: Company, query: Query = "") -> tuple[str, str]:
+    """The path of the last record of a first page, and the link to the next one."""
+    first = page(company.get("shippingAgentsExt", query))
+    assert first.next_link is not None
+    return f"shippingAgentsExt({first.value[-1]['id']})", first.next_link
+
+
+def check_gone(client: Client, address: str) -> None:
+    response = client.follow(address)
+    assert response.status_code == 400
+    error = error_in(response.content)
+    assert error.code == "SkipTokenIsNoLongerValid"
+    assert error.message.startswith("The skip token has expired.")
+
+
+@pytest.mark.parametrize("order", ["", "name", "code desc"])
+def test_a_link_to_a_deleted_record_is_gone(order: str, agents: Company) -> None:
+    path, address = link(agents, {"$orderby": order} if order else "")
+    assert agents.delete(path, if_match="*").status_code == 204
+    check_gone(agents, address)
+
+
+def test_a_link_to_a_record_that_has_moved_is_gone(agents: Company) -> None:
+    path, address = link(agents, {"$orderby": "name"})
+    record(agents.patch(path, {"code": "A99"}, if_match="*"))
+    assert len(page(agents.follow(address)).value) == SIZE
+    record(agents.patch(path, {"name": "Zz"}, if_match="*"))
+    check_gone(agents, address)
+
+
+def test_a_link_of_another_query_is_gone(agents: Company, service: Service) -> None:
+    _, sorted_by_name = link(agents, {"$orderby": "name"})
+    _, plain = link(agents)
+    check_gone(agents, sorted_by_name.replace("name", "code"))
+    check_gone(agents, sorted_by_name.replace("%24orderby=name&", ""))
+    check_gone(agents, f"{plain}&$orderby=name")
+    check_gone(agents, plain[:-1])
+    check_gone(agents, f"{plain},")
+    units = f"{agents.root}/unitsOfMeasureExt?aid=FIN&$skiptoken="
+    for token in ("%00", "x", "x" * 4_001):
+        check_gone(agents, units + token)
+    other = service.new_company()
+    check_gone(agents, plain.replace(agents.id, other.id))
+
+
+@pytest.mark.parametrize(
+    ("resource", "rows"),
+    [
+        ("unitsOfMeasureExt", [{"code": code} for code in CODES]),
+        (
+            "salesPricesExt",
+            [{"entryNo": number, "assetType": "Item"} for number in (-5, 0, 7, 10, 99)],
+        ),
+    ],
+)
+@pytest.mark.parametrize("order", ["", " desc"])
+def test_a_link_names_records_by_any_key(
+    resource: str, rows: list[dict[str, str]], order: str, service: Service
+) -> None:
+    company = service.new_company()
+    company.load(resource, *rows)
+    key = next(iter(rows[0]))
+    for query in ({"$orderby": f"{key}{order}"}, {"$orderby": f"lineDiscount,{key}"}, {}):
+        if "lineDiscount" in str(query) and resource != "salesPricesExt":
+            continue
+        read = [each[key] for records in pages(company, resource, query, 2) for each in records]
+        assert sorted(read, key=str) == sorted((each[key] for each in rows), key=str)
+
+
+def variants(entity_set: EntitySet) -> Iterator[Record]:
+    """Five records that differ in their keys alone."""
+    unique = {rule.properties[0] for rule in entity_set.type.unique} | {entity_set.type.key}
+    for number in range(1, 6):
+        found = dict(SAMPLES[entity_set.name])
+        for name in unique:
+            is_guid = entity_set.type.by_name[name].type.edm_name == "Edm.Guid"
+            is_text = isinstance(found[name], str)
+            found[name] = GUID.format(number) if is_guid else f"K{number}" if is_text else number
+        yield found
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_lists_are_sorted_by_every_property(name: str, service: Service) -> None:
+    """The link's record has the same sort values when it is read again, whatever their type."""
+    company, entity_set = service.new_company(), MODEL.by_name[name]
+    company.load(name, *variants(entity_set))
+    entity_type = entity_set.type
+    sortable = [each for each in entity_type.queried if not entity_type.by_name[each].is_unlimited]
+    for start in range(0, len(sortable), 10):
+        query = {"$orderby": ",".join(f"{each} desc" for each in sortable[start : start + 10])}
+        read = [each for records in pages(company, name, query, 2) for each in records]
+        assert len({each[entity_type.key] for each in read}) == len(read) == 5
+
+
+def test_links_to_expanded_records_lead_to_the_others(service: Service) -> None:
+    company = service.new_company()
+    company.load("itemsExt", {"number": "1", "displayName": "Chair"})
+    fields: dict[str, str | int] = {"assetType": "Item", "assetNumber": "1"}
+    company.load("salesPricesExt", *({**fields, "entryNo": n} for n in range(8)))
+    for order, wanted in (("", [*range(7)]), (";$orderby=entryNo desc", [*range(7, 0, -1)])):
+        expand = f"prices($count=true;$top=7{order})"
+        item = company.get("itemsExt", {"$expand": expand}).json()["value"][0]
+        found, address = item["prices"], item["prices@odata.nextLink"]
+        assert "aid=FIN&" in address
+        assert "$top=4" in address
+        while address is not None:
+            read = page(company.follow(address))
+            found, address = [*found, *read.value], read.next_link
+        assert [each["entryNo"] for each in found] == wanted
+
+
+def test_companies_have_pages(service: Service) -> None:
+    made = {service.new_company().id for _ in range(5)}
+    read = [each for records in pages(service.client, "companies") for each in records]
+    ids = [each["id"] for each in read]
+    assert made <= set(ids)
+    assert len(ids) == len(set(ids))
+    token = service.tokens.issue(companies=sorted(made))
+    restricted = service.client.using(token)
+    seen = [each["id"] for records in pages(restricted, "companies") for each in records]
+    assert set(seen) == made
+    other = next(each for each in ids if each not in made)
+    check_gone(restricted, f"{service.settings.base_url}/companies?aid=FIN&$skiptoken={other}")
+
+
+def test_a_count_begins_with_a_byte_order_mark(agents: Company) -> None:
+    response = agents.get("shippingAgentsExt/$count")
+    assert response.content == b"\xef\xbb\xbf10"
+    assert response.content.decode("utf-8-sig") == "10"
+
+
+def test_the_page_size_of_a_profile_is_a_default() -> None:
+    chosen = {"profile": "business-central"}
+    assert load_settings({}, {}).page_size == 1_000
+    assert load_settings(chosen, {}).page_size == 20_000
+    assert load_settings({**chosen, "page_size": 1_000}, {}).page_size == 1_000
+    assert load_settings(chosen, {"COMPTOIR_PAGE_SIZE": "50"}).page_size == 50

@@ -1,0 +1,84 @@
+"""The profiles as data: each difference has a row, and each row a test."""
+
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from comptoir.config import load_settings
+from comptoir.errors import ERROR_TABLE, FACTS, Situation
+from comptoir.profiles import PROFILES
+from comptoir.profiles.difference import differences
+from comptoir.profiles.record import Profile
+from comptoir.profiles.rows import ROWS
+from support.profiles import cases, elsewhere
+
+ROOT = Path(__file__).parents[2]
+STANDARD, BUSINESS_CENTRAL = PROFILES["standard"], PROFILES["business-central"]
+
+
+def test_each_difference_belongs_to_one_row() -> None:
+    differing = [each.leaf for each in differences(STANDARD, BUSINESS_CENTRAL)]
+    assert sorted(leaf for row in ROWS for leaf in row.leaves) == sorted(differing)
+
+
+def test_a_profile_does_not_differ_from_itself() -> None:
+    assert list(differences(BUSINESS_CENTRAL, BUSINESS_CENTRAL)) == []
+
+
+def test_each_row_has_a_test_and_each_case_a_row() -> None:
+    tested = [*(case.rows for case in cases()), *(each.rows for each in elsewhere())]
+    assert {row for rows in tested for row in rows} == {row.id for row in ROWS}
+
+
+def test_each_test_elsewhere_exists() -> None:
+    for each in elsewhere():
+        file, _, name = each.test.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(), each.test
+
+
+def test_ids_are_unique() -> None:
+    for ids in ([each.id for each in ROWS], [each.id for each in cases()]):
+        assert len(set(ids)) == len(ids)
+
+
+def test_each_situation_has_its_facts() -> None:
+    assert FACTS.keys() == set(Situation)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_messages_contain_only_facts_of_their_situation(profile: Profile) -> None:
+    for situation, verdict in profile.errors.items():
+        named = {name for _, name, _, _ in Formatter().parse(verdict.message) if name is not None}
+        assert named <= FACTS[situation]
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_messages_by_code_need_no_facts(profile: Profile) -> None:
+    """A refusal without a situation has none."""
+    for verdict in profile.codes.values():
+        assert [name for _, name, _, _ in Formatter().parse(verdict.message) if name] == []
+    assert profile.codes.keys() <= {each.code for each in ERROR_TABLE}
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_the_defaults_of_a_profile_are_valid(profile: Profile) -> None:
+    """A profile's settings exist, and the check of what an operator sets accepts them."""
+    given = {name: str(value) for name, value in profile.settings.items()}
+    settings = load_settings(given, environment={})
+    assert {name: getattr(settings, name) for name in given} == dict(profile.settings)
+
+
+def test_a_value_of_the_operator_wins_over_the_default_of_the_profile() -> None:
+    given = {"COMPTOIR_PROFILE": "business-central", "COMPTOIR_CLIENT_RATE": "1/10s"}
+    settings = load_settings({"query_bytes": 500}, given)
+    assert (settings.client_rate, settings.query_bytes, settings.running_requests) == (
+        "1/10s",
+        500,
+        5,
+    )
+
+
+def test_each_situation_has_a_verdict() -> None:
+    """A situation that no profile distinguishes would have no use."""
+    assert BUSINESS_CENTRAL.errors.keys() == set(Situation)

@@ -1,0 +1,400 @@
+"""What the fields of Business Central refuse: a case for each rule in the data."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from httpx import Response
+
+from comptoir.catalog import MODEL
+from comptoir.edm.derived import encoded_name
+from comptoir.profiles.business_central.values import VALUES
+from comptoir.profiles.values import FieldRule, Relation
+from support.client import Record, record
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.refusals import error_in
+from support.service import Service
+
+NEW: dict[str, Record] = {
+    "campaignsExt": {"number": "C-1"},
+    "contactsExt": {"displayName": "Al"},
+    "itemAttributesExt": {"name": "Colour"},
+    "itemAttributeValuesExt": {"itemNo": "I-1", "attributeName": "Colour"},
+    "itemReferencesExt": {"itemNo": "I-1", "referenceNo": "R-1"},
+    "itemsExt": {"number": "I-1"},
+    "itemTranslationsExt": {"itemNo": "I-1", "languageCode": "ENU"},
+    "shippingAgentsExt": {"code": "A-1"},
+    "unitsOfMeasureExt": {"code": "U-1"},
+}
+"""The least that a new record of each writable set needs; `itemsExt` first where it is named."""
+
+OTHER: Record = {
+    "attributeId": 70,
+    "attributeName": "Size",
+    "languageCode": "DES",
+    "number": "N-2",
+    "referenceNo": "R-2",
+    "code": "A-2",
+}
+"""Other values of identification fields."""
+
+EMPTY = {"attributeId": "0", "referenceType": " "}
+"""The empty values of identification fields that are not an empty text."""
+
+CAPTIONS: Mapping[object, str] = {"_x0020_": " ", "Bar_x0020_Code": "Bar Code"}
+"""The captions of options, which messages contain instead of their names."""
+
+FIELDS = [
+    (name, field, rule)
+    for name in NEW
+    for field, rule in VALUES.tables[name].fields.items()
+    if field != MODEL.by_name[name].type.key
+]
+LIMITED = [each for each in FIELDS if each[2].length is not None]
+ENUMERATED = [each for each in FIELDS if each[2].enumeration is not None]
+
+
+REQUIRED = [
+    (name, field)
+    for name in NEW
+    for field, rule in VALUES.tables[name].fields.items()
+    if rule.mandatory or MODEL.by_name[name].type.by_name[field].required
+]
+
+
+def ids(cases: list[tuple[str, str, FieldRule]]) -> list[str]:
+    return [f"{name}.{field}" for name, field, _ in cases]
+
+
+@pytest.fixture(scope="module")
+def company(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Company]:
+    """A company with a record of each set."""
+    folder = tmp_path_factory.mktemp("rules")
+    with Service(fresh_database, folder, profile="business-central") as service:
+        yield service.new_company()
+
+
+@pytest.fixture(scope="module")
+def paths(company: Company) -> dict[str, str]:
+    """The path of a record of each set."""
+    keys = {}
+    for name in ("itemsExt", *NEW):
+        if name not in keys:
+            created = company.post(name, NEW[name])
+            keys[name] = created.headers["location"].partition(f"{company.id})/")[2]
+    return keys
+
+
+def check_refused(
+    company: Company, paths: dict[str, str], name: str, sent: Record, code: str, message: str
+) -> None:
+    """A create and an update with the values are refused, and the record stays as it is."""
+    before = company.record(paths[name])
+    for response in (
+        company.post(name, {**NEW[name], **sent}),
+        company.patch(paths[name], sent, if_match="*"),
+    ):
+        assert response.status_code == 400, response.text
+        error = error_in(response.content)
+        assert (error.code, error.message.partition("  Correlation")[0]) == (code, message)
+    assert company.record(paths[name]) == before
+
+
+@pytest.mark.parametrize(("name", "field", "rule"), LIMITED, ids=ids(LIMITED))
+def test_a_text_over_its_length(
+    name: str, field: str, rule: FieldRule, company: Company, paths: dict[str, str]
+) -> None:
+    assert rule.length is not None
+    text = "X" * (rule.length + 1)
+    message = (
+        f"The length of the string is {len(text)}, but it must be less than or equal to "
+        f"{rule.length} characters. Value: {text}"
+    )
+    check_refused(company, paths, name, {field: text}, "Application_StringExceededLength", message)
+
+
+@pytest.mark.parametrize(("name", "field", "rule"), ENUMERATED, ids=ids(ENUMERATED))
+def test_a_value_that_is_not_an_option(
+    name: str, field: str, rule: FieldRule, company: Company, paths: dict[str, str]
+) -> None:
+    assert rule.enumeration is not None
+    options = ",".join(each.caption for each in rule.enumeration.members)
+    message = f"'Nobody' is not an option. The existing options are: {options}"
+    check_refused(company, paths, name, {field: "Nobody"}, "Unknown", message)
+
+
+@pytest.mark.parametrize(("name", "field", "rule"), ENUMERATED, ids=ids(ENUMERATED))
+def test_every_option_is_accepted(
+    name: str, field: str, rule: FieldRule, company: Company, paths: dict[str, str]
+) -> None:
+    assert rule.enumeration is not None
+    for member in rule.enumeration.members:
+        changed = company.patch(paths[name], {field: member.name}, if_match="*")
+        assert record(changed)[field] == encoded_name(member.name)
+
+
+def identity(name: str, known: Mapping[str, object], form: str) -> str:
+    """The identification fields of a record, as messages have them."""
+    entity_type, fields = MODEL.by_name[name].type, VALUES.tables[name].fields
+    values = {**EMPTY, **known}
+    return ",".join(
+        form.format(fields[each].caption, CAPTIONS.get(values.get(each, ""), values.get(each, "")))
+        for each in entity_type.identification
+    )
+
+
+@pytest.mark.parametrize(("name", "field"), REQUIRED)
+def test_a_required_property_that_is_missing_or_empty(
+    name: str, field: str, company: Company, paths: dict[str, str]
+) -> None:
+    table = VALUES.tables[name]
+    message = f"{table.fields[field].caption} must have a value in {table.caption}: {{}}. "
+    message += "It cannot be zero or empty."
+    lacking = {other: value for other, value in NEW[name].items() if other != field}
+    for sent in (lacking, {**lacking, field: ""}, {**lacking, field: " "}):
+        if sent.get(field) == " " and not table.fields[field].code:
+            continue
+        created = error_in(company.post(name, sent, {"If-Match": "*"}).content)
+        assert created.code == "Application_FieldValidationException"
+        assert created.message.startswith(message.format(identity(name, lacking, "{}={}")))
+    if field != MODEL.by_name[name].type.key:
+        before = company.record(paths[name])
+        refused = error_in(company.patch(paths[name], {field: ""}, if_match="*").content)
+        assert refused.code == "Application_FieldValidationException"
+        assert refused.message.startswith(message.format(identity(name, before, "{}={}")))
+        assert company.record(paths[name]) == before
+
+
+@pytest.mark.parametrize("name", [each for each in NEW if each != "contactsExt"])
+def test_a_record_that_exists(name: str, company: Company, paths: dict[str, str]) -> None:
+    """And, where the identification may change, an update to that of another record."""
+    entity_type = MODEL.by_name[name].type
+    stored = company.record(paths[name])
+    same = {each: stored[each] for each in entity_type.identification}
+    others = {each: OTHER[each] for each in same if each in OTHER}
+    message = f"The record in table {VALUES.tables[name].caption} already exists. Identification "
+    message += "fields and values: " + identity(name, same, "{}='{}'")
+    responses = [company.post(name, {**NEW[name], **same}, {"If-Match": "*"})]
+    if entity_type.key not in same:
+        other = record(company.post(name, {**NEW[name], **same, **others}), 201)
+        responses.append(company.patch(f"{name}({other['id']})", same, if_match="*"))
+    for response in responses:
+        error = error_in(response.content)
+        assert (response.status_code, error.code) == (400, "Internal_EntityWithSameKeyExists")
+        assert error.message.partition("  Correlation")[0] == message
+
+
+def test_one_of_two_creates_at_once_succeeds(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    """Also if two services use the database: the second one waits, and then sees the record."""
+    with ExitStack() as opened:
+        one, other = (
+            opened.enter_context(Service(fresh_database, tmp_path, profile="business-central"))
+            for _ in range(2)
+        )
+        company = one.new_company()
+        codes = [f"A-{number}" for number in range(20)]
+        sent = [company.build("POST", "shippingAgentsExt", body={"code": each}) for each in codes]
+        with ThreadPoolExecutor() as threads:
+            pairs = list(
+                zip(*threads.map(lambda each: each.send_all(sent), (one, other)), strict=True)
+            )
+        for code, pair in zip(codes, pairs, strict=True):
+            created, refused = sorted(pair, key=lambda response: response.status_code)
+            assert (created.status_code, refused.status_code) == (201, 400)
+            error = error_in(refused.content)
+            assert error.code == "Internal_EntityWithSameKeyExists"
+            assert f"values: Code='{code}'" in error.message
+        assert sorted(str(each["code"]) for each in company.listed("shippingAgentsExt")) == sorted(
+            codes
+        )
+
+
+RELATED = [(name, field, relation) for name, field, rule in FIELDS for relation in rule.relations]
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "relation"), RELATED, ids=[f"{name}.{field}" for name, field, _ in RELATED]
+)
+def test_a_code_that_names_no_record(
+    name: str, field: str, relation: Relation, company: Company, paths: dict[str, str]
+) -> None:
+    """It is accepted once the record exists; only customers cannot be created by clients."""
+    table, target = VALUES.tables[name], VALUES.tables[relation.entity_set]
+    code = f"R-{RELATED.index((name, field, relation))}"
+    sent: Record = {field: code}
+    if relation.when is not None:
+        sent[relation.when[0]] = relation.when[1]
+    message = (
+        f"The field {table.fields[field].caption} of table {table.caption} contains a value "
+        f"({code}) that cannot be found in the related table ({target.caption})."
+    )
+    check_refused(company, paths, name, sent, "Internal_InvalidTableRelation", message)
+    if relation.entity_set in NEW:
+        only = {} if relation.only is None else dict([relation.only])
+        named = {**NEW[relation.entity_set], **only, relation.named_by: code}
+        record(company.post(relation.entity_set, named, {"If-Match": "*"}), 201)
+    else:
+        company.load(relation.entity_set, {relation.named_by: code})
+    assert record(company.patch(paths[name], sent, if_match="*"))[field] == code
+
+
+def test_a_reference_to_a_record_of_another_kind(company: Company) -> None:
+    """The number of a person is not that of a company; a company may name itself."""
+    person = {"displayName": "Bo", "number": "P-1", "type": "Person"}
+    record(company.post("contactsExt", person), 201)
+    refused = company.post("contactsExt", {"displayName": "Cy", "companyNumber": "P-1"})
+    assert error_in(refused.content).code == "Internal_InvalidTableRelation"
+    own = {"displayName": "Cy", "number": "C-9", "companyNumber": "C-9"}
+    assert record(company.post("contactsExt", own), 201)["companyName"] == "Cy"
+
+
+@pytest.mark.parametrize("relations", ["on", "off"])
+def test_stored_codes_and_relations_off(
+    relations: str, fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    """Commands accept any code, and clients may leave it; with `off` they may send any."""
+    with Service(
+        fresh_database, tmp_path, profile="business-central", relations=relations
+    ) as service:
+        company = service.new_company()
+        company.load("itemsExt", {"number": "I-1", "baseUnitOfMeasureCode": "NONE"})
+        path = f"itemsExt({company.listed('itemsExt')[0]['id']})"
+        same = {"displayName": "One", "baseUnitOfMeasureCode": "NONE"}
+        assert record(company.patch(path, same, "*"))["displayName"] == "One"
+        response = company.patch(path, {"baseUnitOfMeasureCode": "OTHER"}, "*")
+        assert response.status_code == (200 if relations == "off" else 400)
+
+
+STORED: Record = {
+    "displayName": "X" * 101,
+    "city": "Llanfairpwllgwyngyllgogerychwyrn",
+    "searchName": "x" * 101,
+    "type": "Club",
+    "email": "nobody",
+    "phoneNumber": "1-800-CALL",
+    "mobilePhoneNumber": "9" * 31,
+}
+"""Values of a contact that a file may have, and the profile accepts from no client."""
+
+
+@pytest.mark.parametrize("method", ["PATCH", "PUT"])
+def test_an_update_may_repeat_a_stored_value(method: str, company: Company) -> None:
+    """Another such value is refused, and so is the same one in a create."""
+    number = f"C-{method}"
+    company.load("contactsExt", {"number": number, **STORED})
+    (stored,) = company.listed("contactsExt", {"$filter": f"number eq '{number}'"})
+    path, guarded = f"contactsExt({stored['id']})", {"If-Match": "*"}
+
+    def update(sent: Record) -> Response:
+        return company.request(method, path, body=sent, headers=guarded)
+
+    assert {name: stored[name] for name in STORED} == STORED
+    for name, value in STORED.items():
+        assert record(update({name: value}))["@odata.etag"] == stored["@odata.etag"]
+        for refused in (
+            update({name: f"{value}x"}),
+            company.post("contactsExt", {"displayName": "Al", name: value}),
+        ):
+            assert refused.status_code == 400, refused.text
+    changed = record(update({**STORED, "name2": "Two"}))
+    assert {name: changed[name] for name in STORED} == STORED
+    assert changed["name2"] == "Two"
+    assert changed["lastModifiedDateTime"] != stored["lastModifiedDateTime"]
+    changed = record(update({"displayName": "Al", "searchName": STORED["searchName"]}))
+    assert (changed["displayName"], changed["searchName"]) == ("Al", STORED["searchName"])
+
+
+RULED = [(name, field, rule) for name, field, rule in FIELDS if rule.rule]
+
+
+@pytest.mark.parametrize(("name", "field", "rule"), RULED, ids=ids(RULED))
+def test_a_value_that_the_application_refuses(
+    name: str, field: str, rule: FieldRule, company: Company, paths: dict[str, str]
+) -> None:
+    if rule.rule == "phone":
+        before = company.record(paths[name])
+        for response, known in (
+            (company.post(name, {**NEW[name], field: "1-800-CALL"}), NEW[name]),
+            (company.patch(paths[name], {field: "1-800-CALL"}, if_match="*"), before),
+        ):
+            error = error_in(response.content)
+            assert error.code == "Application_DialogException"
+            assert error.message.partition("  Correlation")[0] == (
+                f"{rule.caption} must not contain letters in {VALUES.tables[name].caption} "
+                + identity(name, known, "{}='{}'")
+                + "."
+            )
+        assert record(company.patch(paths[name], {field: "+49 (731) 12-3"}, "*"))[field]
+        return
+    for text, refused in [
+        ("al", "al"),
+        ("@example.com", "@example.com"),
+        ("al@", "al@"),
+        ("al@example@com", "al@example@com"),
+        ("al@example.com;b o@example.com", "b o@example.com"),
+    ]:
+        message = f'The email address "{refused}" is not valid.'
+        check_refused(company, paths, name, {field: text}, "Application_DialogException", message)
+    for text in ("al@example.com", "al@example.com; bo@example.com", ""):
+        assert record(company.patch(paths[name], {field: text}, "*"))[field] == text
+
+
+def test_a_period_that_ends_before_it_begins(company: Company) -> None:
+    days: Record = {"startingDate": "2026-03-02", "endingDate": "2026-03-01"}
+    responses = [company.post("campaignsExt", {"number": "C-7", **days})]
+    made = record(company.post("campaignsExt", {"number": "C-7", "endingDate": "2026-03-01"}), 201)
+    path = f"campaignsExt({made['id']})"
+    responses.append(company.patch(path, {"startingDate": "2026-03-02"}, "*"))
+    record(company.patch(path, {"startingDate": "2026-02-27"}, "*"))
+    responses.append(company.patch(path, {"endingDate": "2026-02-26"}, "*"))
+    errors = [error_in(each.content) for each in responses]
+    assert {each.code for each in errors} == {"Application_DialogException"}
+    first, second, third = (each.message.partition("  Correlation")[0] for each in errors)
+    assert first == second == "Starting Date must be before Ending Date."
+    assert third == "Ending Date must be after Starting Date."
+    assert record(company.patch(path, {"endingDate": "0001-01-01"}, "*"))["activated"] is False
+
+
+def test_a_unit_in_use_is_not_deleted(company: Company) -> None:
+    record(company.post("unitsOfMeasureExt", {"code": "USED"}, {"If-Match": "*"}), 201)
+    item = {"number": "I-USED", "baseUnitOfMeasureCode": "used"}
+    made = record(company.post("itemsExt", item), 201)
+    refused = company.delete("unitsOfMeasureExt('USED')")
+    assert refused.status_code == 400
+    error = error_in(refused.content)
+    assert error.code == "Application_DialogException"
+    assert error.message.startswith(
+        "You cannot delete the unit of measure because it is assigned to one or more records."
+    )
+    company.delete(f"itemsExt({made['id']})")
+    assert company.delete("unitsOfMeasureExt('USED')").status_code == 204
+
+
+def test_a_code_is_stored_and_found_in_upper_case(company: Company) -> None:
+    created = company.post("unitsOfMeasureExt", {"code": " crate "})
+    assert record(created, 201)["code"] == "CRATE"
+    assert company.record("unitsOfMeasureExt('crate')") == company.record(
+        "unitsOfMeasureExt('CRATE')"
+    )
+    for condition in ("code eq ' crate '", "code ge 'crate' and code le 'crate '"):
+        (found,) = company.listed("unitsOfMeasureExt", {"$filter": condition})
+        assert found["code"] == "CRATE"
+    for function in ("contains(code,'rat')", "startswith(code,'Cra')", "endswith(code,'te')"):
+        (found,) = company.listed("unitsOfMeasureExt", {"$filter": function})
+        assert found["code"] == "CRATE"
+    # a text is not a code
+    company.patch("unitsOfMeasureExt('CRATE')", {"displayName": "Crate"}, "*")
+    for part, count in (("Cra", 1), ("cra", 0)):
+        query = {"$filter": f"startswith(displayName,'{part}')"}
+        assert len(company.listed("unitsOfMeasureExt", query)) == count
+    by_list = {"$filter": "code in (' crate ')", "$schemaversion": "2.1"}
+    assert len(company.listed("unitsOfMeasureExt", by_list)) == 1
+    again = company.post("unitsOfMeasureExt", {"code": "Crate"})
+    assert again.status_code != 201
+    changed = company.patch("unitsOfMeasureExt('CRATE')", {"internationalStandardCode": "c62"}, "*")
+    assert record(changed)["internationalStandardCode"] == "C62"

@@ -1,0 +1,151 @@
+"""The values of Business Central: they name what exists, and accept what the interface shows."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.derived import encoded_name
+from comptoir.edm.model import Model
+from comptoir.edm.overlay import overlaid
+from comptoir.edm.types import PrimitiveType, Text
+from comptoir.profiles.business_central.values import VALUES
+from comptoir.profiles.standard import DECLARED
+from comptoir.samples import SampleSize, sample_company
+from support.client import page
+from support.databases import FreshDatabase
+from support.service import Service
+
+TABLES = VALUES.tables
+FIELDS = [
+    pytest.param(name, field, id=f"{name}.{field}")
+    for name, table in TABLES.items()
+    for field in table.fields
+]
+WITHOUT_A_TABLE = {"companies", "ItemProductTextLongContentsExt"}
+UNLIMITED = {
+    "contactsExt.onlinePassword",
+    "contactsExt.onlineLogin",
+    "customersExt.taxAreaDisplayName",
+}
+"""Texts of the interface's own, for which Business Central has no field."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return overlaid(MODEL, VALUES, DECLARED)
+
+
+def test_every_set_but_those_without_a_table_has_one() -> None:
+    shown = {each.name for each in MODEL.sets if each.view is None}
+    assert set(TABLES) == shown - WITHOUT_A_TABLE
+    assert len({each.number for each in TABLES.values()}) == len(TABLES)
+    assert all(each.source.endswith(".Table.al") for each in TABLES.values())
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_a_rule_names_what_exists(name: str, field: str) -> None:
+    rule = TABLES[name].fields[field]
+    properties = MODEL.by_name[name].type.by_name
+    assert field in properties
+    assert rule.caption.strip() == rule.caption != ""
+    for relation in rule.relations:
+        target = MODEL.by_name[relation.entity_set].type.by_name
+        assert relation.named_by in target
+        for named, known in ((relation.only, target), (relation.when, properties)):
+            assert named is None or named[0] in known
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_values_that_the_interface_suggests_are_accepted(
+    model: Model, name: str, field: str
+) -> None:
+    derived = model.by_name[name].type.by_name[field].type
+    for suggested in MODEL.by_name[name].type.by_name[field].suggested:
+        assert derived.from_text(suggested) == suggested
+
+
+def test_every_text_has_a_rule_or_belongs_to_the_interface_alone() -> None:
+    without = {
+        f"{name}.{each.name}"
+        for name, table in TABLES.items()
+        for each in MODEL.by_name[name].type.properties
+        if isinstance(each.type, Text) and each.name not in table.fields
+    }
+    assert without == UNLIMITED
+
+
+def test_the_sample_company_fits(model: Model) -> None:
+    """And codes in it are in upper case already, so that they are found as they are stored."""
+    for table in sample_company(SampleSize.SMALL):
+        properties = model.by_name[table.entity_set].type.by_name
+        for row in table.rows:
+            for column, text in zip(table.columns, row, strict=True):
+                edm_type = properties[column].type
+                if not isinstance(edm_type, Text) or not text:
+                    continue
+                assert edm_type.from_text(str(text)) == text
+
+
+@pytest.fixture(scope="module")
+def services(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Service, Service, Service]]:
+    """Services with declared types, derived types, and other forms too, on one database."""
+    folder = tmp_path_factory.mktemp("overlaid")
+    with Service(fresh_database, folder) as declared:
+        url = declared.settings.database
+        limited = overlaid(MODEL, VALUES, DECLARED)
+        named = overlaid(MODEL, VALUES, replace(DECLARED, enumerations="names", instants="short"))
+        with (
+            Service(lambda *_: url, folder, limited) as same,
+            Service(lambda *_: url, folder, named) as other,
+        ):
+            yield declared, same, other
+
+
+def wire(edm_type: PrimitiveType, text: str) -> str | int | float:
+    """The value of a cell, as a client gets it."""
+    stored = edm_type.from_texts([text])[0]
+    sent = stored if edm_type.to_wire is None else edm_type.to_wire(stored)
+    return msgspec.json.decode(msgspec.json.encode(sent), type=bool | str | int | float)
+
+
+def test_the_sample_company_is_read_in_each_form(
+    services: tuple[Service, Service, Service],
+) -> None:
+    company = services[0].new_company()
+    for table in sample_company(SampleSize.SMALL):
+        types = [MODEL.by_name[table.entity_set].type.by_name[each].type for each in table.columns]
+        company.load(
+            table.entity_set,
+            *(
+                {
+                    column: wire(edm_type, str(text))
+                    for column, edm_type, text in zip(table.columns, types, row, strict=True)
+                }
+                for row in table.rows
+            ),
+        )
+    clients = [each.client for each in services]
+    for each in MODEL.per_company:
+        path = f"companies({company.id})/{each.name}"
+        declared, same, other = (client.get(path) for client in clients)
+        assert declared.content == same.content
+        assert len(page(other).value) == len(page(declared).value) > 0
+    prices = f"companies({company.id})/salesPricesExt"
+    kinds = [{str(row["sourceType"]) for row in client.listed(prices)} for client in clients]
+    assert kinds[0] == kinds[1] >= {"All Customers"}
+    assert kinds[2] == {encoded_name(each) for each in kinds[0]}
+
+
+def test_the_interface_is_described_with_derived_types(
+    services: tuple[Service, Service, Service],
+) -> None:
+    csdl = [each.client.get("$metadata").text for each in services]
+    openapi = [each.origin.get("docs/openapi.json").text for each in services]
+    for texts in (csdl, openapi):
+        assert ["All_x0020_Vendors" in text for text in texts] == [False, False, True]
+        assert ["All Vendors" in text for text in texts] == [False, True, False]

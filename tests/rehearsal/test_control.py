@@ -1,0 +1,196 @@
+"""The control endpoint: its scope, its refusals, and the page that lists the rules."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from comptoir.app import application
+from comptoir.auth import Scope
+from comptoir.config import Settings
+from comptoir.edm.times import instant
+from comptoir.errors import OperatorError
+from comptoir.rehearsal import FAULTS
+from support.databases import FreshDatabase
+from support.rehearsal import Rehearsal, Rule
+from support.service import Service
+
+PATHS = [
+    ("GET", "faults"),
+    ("PUT", "faults"),
+    ("DELETE", "faults"),
+    ("POST", "faults/rules"),
+    ("DELETE", "faults/rules/r"),
+    ("GET", "faults/log"),
+    ("GET", "faults/requests"),
+    ("GET", "faults/report"),
+    ("POST", "faults/mark"),
+    ("POST", "faults/reset"),
+    ("POST", "faults/clock"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_each_address_needs_the_scope(method: str, path: str, faulty: Service) -> None:
+    both = faulty.origin.using(faulty.tokens.issue([Scope.RECORDS_READ, Scope.RECORDS_WRITE]))
+    refused = both.request(method, path)
+    assert refused.status_code == 403
+    assert "faults" in refused.headers["www-authenticate"]
+    assert faulty.origin.request(method, path).status_code == 401
+    admin = faulty.origin.using(faulty.tokens.issue([Scope.ADMIN]))
+    assert admin.request(method, path).status_code in (200, 204, 400, 404)
+
+
+def test_the_scope_gives_no_records(faulty: Service) -> None:
+    company = faulty.new_company().using(faulty.tokens.issue([Scope.FAULTS]))
+    assert company.get("contactsExt").status_code == 403
+
+
+def test_rules_are_replaced_added_and_removed(rehearsal: Rehearsal) -> None:
+    first = {"id": "one", "fault": "throttle; retry-after=2", "match": {"nth": 3}, "times": 4}
+    second = {"id": "two", "fault": "vanish", "probability": 0.5, "seed": 9}
+    assert rehearsal.set(first).json() == {"rules": [first]}
+    added = rehearsal.client.post("rules", second)
+    assert (added.status_code, added.json()) == (201, second)
+    assert rehearsal.client.get("").json() == {"rules": [first, second]}
+    third = rehearsal.client.post("rules", {"fault": "lock"})
+    assert third.json() == {"id": "rule-2", "fault": "lock"}
+    removed = rehearsal.client.request("DELETE", "")
+    assert (removed.status_code, removed.json()) == (200, {"rules": []})
+
+
+def test_one_rule_is_removed_and_the_others_go_on_counting(rehearsal: Rehearsal) -> None:
+    rehearsal.set({"id": "two", "fault": "vanish"}, {"id": "rule-1", "fault": "throttle"})
+    assert rehearsal.client.request("DELETE", "rules/two").status_code == 204
+    assert rehearsal.client.request("DELETE", "rules/two").status_code == 404
+    # its default id is taken
+    third = rehearsal.client.post("rules", {"fault": "lock"})
+    assert third.json()["id"] == "rule-2"
+    listed = rehearsal.client.get("").json()["rules"]
+    assert [each["id"] for each in listed] == ["rule-1", "rule-2"]
+
+
+def test_a_rule_ends_by_itself(faulty: Service, rehearsal: Rehearsal) -> None:
+    """By the clock of the service; its tokens are valid again, and its id is free."""
+    agents = faulty.new_company()
+    until = instant(datetime.now(UTC) + timedelta(minutes=10))
+    rule: Rule = {"id": "r", "fault": "token-expired; by=service", "until": until}
+    assert rehearsal.set(rule).json() == {"rules": [rule]}
+    assert agents.get("shippingAgentsExt").status_code == 401
+    assert f"faults: rule r: {rule['fault']}" in faulty.origin.get("readyz").text
+
+    rehearsal.advance("PT9M")
+    assert agents.get("shippingAgentsExt").status_code == 401
+    rehearsal.advance("PT2M")
+    assert agents.get("shippingAgentsExt").status_code == 200
+    assert rehearsal.client.get("").json() == {"rules": []}
+    assert "rule r" not in faulty.origin.get("readyz").text
+    again = rehearsal.client.post("rules", {"id": "r", "fault": "vanish"})
+    assert again.status_code == 201
+    assert agents.get("shippingAgentsExt").status_code == 404
+    rehearsal.client.post("reset", {})
+
+
+def test_an_end_that_is_no_instant_is_refused(rehearsal: Rehearsal) -> None:
+    body = {"rules": [{"fault": "vanish", "until": "tomorrow"}]}
+    refused = rehearsal.client.request("PUT", "", body=body)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["target"] == "rules[0].until"
+
+
+def test_a_preset_has_the_given_seed(rehearsal: Rehearsal) -> None:
+    listed = rehearsal.client.request("PUT", "", body={"preset": "monday", "seed": 7}).json()
+    assert [each["id"] for each in listed["rules"]] == ["crowded", "slow"]
+    assert {each["seed"] for each in listed["rules"]} == {7}
+
+
+@pytest.mark.parametrize(
+    ("rule", "place"),
+    [
+        ({"fault": "throttl"}, "rules[0].fault"),
+        ({"fault": "lock", "match": {"method": "GTE"}}, "rules[0].match.method"),
+        ({"fault": "lock", "match": {"set": "contactsEx"}}, "rules[0].match.set"),
+        ({"fault": "lock", "times": 0}, "rules[0].times"),
+        ({"fault": "lock", "probability": 1.5}, "rules[0].probability"),
+        ({"fault": "lock", "probability": 0}, "rules[0].probability"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_its_place(
+    rule: dict[str, object], place: str, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set("throttle")
+    refused = rehearsal.client.request("PUT", "", body={"rules": [rule]})
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, place)
+    added = rehearsal.client.post("rules", rule)
+    assert added.json()["error"]["target"] == place.removeprefix("rules[0].")
+    # the rules that were in force remain
+    assert [each["id"] for each in rehearsal.client.get("").json()["rules"]] == ["r"]
+
+
+def test_each_fault_can_be_in_a_rule(rehearsal: Rehearsal) -> None:
+    for name in FAULTS:
+        added = rehearsal.client.post("rules", {"fault": name})
+        assert (added.status_code, name in added.text) == (201, True)
+
+
+def test_an_id_is_used_once_and_the_rules_are_bounded(rehearsal: Rehearsal) -> None:
+    rehearsal.set(*[dict[str, object](fault="lock")] * 99)
+    assert rehearsal.client.post("rules", {"id": "rule-7", "fault": "lock"}).status_code == 409
+    assert rehearsal.client.post("rules", {"fault": "lock"}).status_code == 201
+    assert rehearsal.client.post("rules", {"fault": "lock"}).status_code == 400
+
+
+def test_rules_that_are_added_at_once_have_distinct_ids_and_one_limit(
+    rehearsal: Rehearsal,
+) -> None:
+    rehearsal.set(*[dict[str, object](fault="lock")] * 85)
+    adding = [rehearsal.client.build("POST", "rules", body={"fault": "lock"}) for _ in range(20)]
+    answers = rehearsal.client.carrier.send_all(adding)
+    assert sorted(each.status_code for each in answers) == [201] * 15 + [400] * 5
+    listed = [each["id"] for each in rehearsal.client.get("").json()["rules"]]
+    assert listed == [f"rule-{number}" for number in range(100)]
+
+
+@pytest.mark.parametrize("advance", ["-PT1S", "PT0S", "1", "P400D"])
+def test_the_clock_moves_only_on(advance: str, rehearsal: Rehearsal) -> None:
+    refused = rehearsal.advance(advance)
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "advance")
+
+
+def test_readiness_lists_the_rules(faulty: Service, rehearsal: Rehearsal) -> None:
+    assert faulty.origin.get("readyz").text == "ready\nfaults: on\n"
+    rehearsal.set({"id": "one", "fault": "throttle; retry-after=2"})
+    lines = faulty.origin.get("readyz").text.splitlines()
+    assert lines == ["ready", "faults: on", "faults: rule one: throttle; retry-after=2"]
+
+
+def rules_file(folder: Path, content: str) -> str:
+    path = folder / "rules.json"
+    path.write_text(content)
+    return str(path)
+
+
+def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    path = rules_file(tmp_path, '{"rules": [{"id": "first", "fault": "vanish"}]}')
+    with Service(fresh_database, tmp_path, faults="on", fault_rules=path) as service:
+        company = service.new_company()
+        assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
+        assert "rule first: vanish" in service.origin.get("readyz").text
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read"),
+        ("{", "JSON"),
+        ('{"rules": [{"fault": "throttl"}]}', "rules[0].fault"),
+        ('{"preset": "bad-dya"}', "bad-dya"),
+    ],
+)
+def test_a_wrong_file_prevents_the_start(content: str | None, problem: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "none.json") if content is None else rules_file(tmp_path, content)
+    settings = Settings(keys=str(tmp_path / "keys"), faults="on", fault_rules=path)
+    with pytest.raises(OperatorError) as refused:
+        application(settings)
+    assert path in str(refused.value)
+    assert problem in str(refused.value)

@@ -1,0 +1,599 @@
+"""Requests meet the faults of rules and of their header: in the answer and in the log."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import msgspec
+import pytest
+
+from comptoir.auth import Scope
+from comptoir.profiles import PROFILES
+from support.client import Client
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.rehearsal import Rehearsal
+from support.roles import tokens_of_roles
+from support.service import Service
+
+APPLIED = "comptoir-fault-applied"
+
+
+@pytest.fixture(scope="module")
+def company(faulty: Service) -> Company:
+    """A company with three contacts, on two pages."""
+    company = faulty.new_company()
+    for name in "ABC":
+        assert company.post("contactsExt", {"displayName": name}).status_code == 201
+    return company
+
+
+def code(response: httpx.Response) -> str:
+    found: str = response.json()["error"]["code"]
+    return found
+
+
+def test_a_service_without_faults_has_no_control_endpoint(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Service(fresh_database, tmp_path_factory.mktemp("plain")) as service:
+        admin = service.origin.using(service.tokens.issue([Scope.ADMIN]))
+        for path in ("faults", "faults/log", "faults/rules", "faults/clock"):
+            assert admin.get(path).status_code == 404
+        contacts = service.new_company().get("contactsExt", headers={"Comptoir-Fault": "throttle"})
+        assert contacts.status_code == 200
+        assert APPLIED not in contacts.headers
+
+
+@pytest.mark.parametrize(
+    ("fault", "method", "status", "error"),
+    [
+        ("throttle", "GET", 429, "Application_TooManyRequests"),
+        ("away", "GET", 503, "Internal_Unavailable"),
+        ("timeout", "POST", 408, "Request_Timeout"),
+        ("lock", "POST", 503, "Internal_DatabaseBusy"),
+        ("rights-lost", "GET", 403, "Authorization_RequestDenied"),
+        ("vanish", "POST", 404, "BadRequest_ResourceNotFound"),
+        ("body; kind=empty", "POST", 500, "Unknown"),
+    ],
+)
+@pytest.mark.parametrize("by", ["rule", "header"])
+def test_a_fault_takes_the_place_of_a_request(
+    fault: str,
+    method: str,
+    status: int,
+    error: str,
+    by: str,
+    company: Company,
+    rehearsal: Rehearsal,
+) -> None:
+    before = company.get("contactsExt/$count").text
+    if by == "rule":
+        rehearsal.set(fault)
+    name = "r" if by == "rule" else "header"
+    sent = company.request(
+        method,
+        "contactsExt",
+        body={"displayName": "New"} if method == "POST" else None,
+        headers={"Comptoir-Fault": fault} if by == "header" else {},
+    )
+    assert (sent.status_code, code(sent)) == (status, error)
+    assert sent.headers[APPLIED] == name
+    firing = rehearsal.firings()[-1]
+    assert (firing.rule, firing.method, firing.client) == (name, method, "tests")
+    assert firing.fault.startswith(fault)
+    assert firing.request == sent.headers["x-request-id"]
+    assert firing.path.endswith("/contactsExt")
+    rehearsal.set()
+    assert company.get("contactsExt/$count").text == before
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "text"),
+    [
+        ("away; kind=html", 503, "HTTP Error 503. The service is unavailable."),
+        ("away; kind=502", 502, "HTTP Error 502."),
+        ("timeout; status=504", 504, "HTTP Error 504."),
+    ],
+)
+def test_a_gateway_answers_with_a_page(
+    fault: str, status: int, text: str, company: Company, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set(fault)
+    sent = company.get("contactsExt", headers={"Accept": "application/json"})
+    assert (sent.status_code, sent.headers[APPLIED]) == (status, "r")
+    assert sent.headers["content-type"].startswith("text/html")
+    assert text in sent.text
+
+
+def test_an_error_may_be_in_xml(company: Company, rehearsal: Rehearsal) -> None:
+    rehearsal.set("body; kind=xml")
+    sent = company.get("contactsExt")
+    assert (sent.status_code, sent.headers["content-type"]) == (500, "application/xml")
+    assert sent.text.startswith("<?xml")
+    assert sent.headers[APPLIED] == "r"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "pattern"),
+    [("; retry-after=7", "7"), ("; retry-after=none", ""), ("; retry-after=date", " GMT")],
+)
+@pytest.mark.parametrize("fault", ["throttle", "away", "away; kind=html"])
+def test_retry_after_is_as_asked(
+    fault: str, parameter: str, pattern: str, company: Company, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set(f"{fault}{parameter}")
+    found = company.get("contactsExt").headers.get("retry-after", "")
+    assert found.endswith(pattern)
+    assert bool(found) == bool(pattern)
+
+
+def test_a_body_may_be_truncated_json(company: Company, rehearsal: Rehearsal) -> None:
+    whole = company.get("contactsExt")
+    rehearsal.set("body; kind=truncated")
+    cut = company.get("contactsExt")
+    assert (cut.status_code, cut.headers[APPLIED]) == (200, "r")
+    assert whole.content.startswith(cut.content)
+    with pytest.raises(msgspec.DecodeError):
+        msgspec.json.decode(cut.content)
+    # it is performed all the same
+    assert company.post("contactsExt", {"displayName": "Truncated"}).status_code == 201
+    rehearsal.set()
+    assert company.listed("contactsExt", {"$filter": "displayName eq 'Truncated'"})
+
+
+@pytest.mark.parametrize("kind", ["first-byte", "drip"])
+def test_a_slow_response_is_complete(kind: str, company: Company, rehearsal: Rehearsal) -> None:
+    whole = company.get("contactsExt")
+    rehearsal.set(f"slow; seconds=0.05; kind={kind}")
+    response, seconds, _ = company_timed(company)
+    assert response.content == whole.content
+    assert response.headers[APPLIED] == "r"
+    assert seconds >= 0.05
+
+
+def company_timed(company: Company) -> tuple[httpx.Response, float, float]:
+    assert isinstance(company.carrier, Service)
+    return company.carrier.timed(company.build("GET", "contactsExt"))
+
+
+@pytest.mark.parametrize("status", ["408", "504"])
+def test_a_late_timeout_hides_a_commit(status: str, company: Company, rehearsal: Rehearsal) -> None:
+    name = f"Lost {status}"
+    rehearsal.set(f"timeout; phase=after; status={status}")
+    assert company.post("contactsExt", {"displayName": name}).status_code == int(status)
+    # a refusal is hidden as well
+    assert company.post("contactsExt", {"nothing": name}).status_code == int(status)
+    rehearsal.set()
+    assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == 1
+
+
+def test_a_token_that_expired_stays_so(
+    faulty: Service, company: Company, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set({"id": "old", "fault": "token-expired", "times": 1})
+    for _ in range(2):
+        refused = company.get("contactsExt")
+        assert (refused.status_code, code(refused)) == (401, "Authentication_InvalidCredentials")
+        assert "invalid_token" in refused.headers["www-authenticate"]
+        assert refused.headers[APPLIED] == "old"
+    fresh = company.using(faulty.tokens.issue())
+    assert fresh.get("contactsExt").status_code == 200
+
+
+def test_a_gateway_refuses_tokens_in_the_form_of_the_profile(
+    company: Company, faulty: Service
+) -> None:
+    other = company.using(faulty.tokens.issue(subject="by a gateway"))
+    refused = other.get("contactsExt", headers={"Comptoir-Fault": "token-expired; by=gateway"})
+    assert (refused.status_code, code(refused)) == (401, "Authentication_InvalidCredentials")
+    assert "The gateway has refused" in refused.json()["error"]["message"]
+
+
+def test_the_link_to_a_page_expires(company: Company, rehearsal: Rehearsal) -> None:
+    rehearsal.set("link-expired; page=2")
+    first = company.get("contactsExt")
+    assert first.status_code == 200
+    link = first.json()["@odata.nextLink"]
+    for _ in range(2):
+        gone = company.follow(link)
+        assert (gone.status_code, code(gone)) == (410, "Request_LinkExpired")
+        assert gone.headers[APPLIED] == "r"
+
+
+def test_the_requests_of_a_batch_meet_faults(company: Company, rehearsal: Rehearsal) -> None:
+    rehearsal.set({"id": "r", "fault": "throttle", "match": {"set": "contactsExt", "nth": 2}})
+    reads = [{"id": str(number), "method": "GET", "url": "contactsExt"} for number in range(4)]
+    response = company.post("$batch", {"requests": reads})
+    assert response.status_code == 200
+    replies = response.json()["responses"]
+    assert [each["status"] for each in replies] == [200, 429, 200, 429]
+    assert [each["headers"].get(APPLIED) for each in replies] == [None, "r", None, "r"]
+    assert [each.request for each in rehearsal.firings()[-2:]] == [
+        response.headers["x-request-id"]
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "stored"),
+    [
+        ("lock", 503, 0),
+        ("away; kind=json", 503, 0),
+        ("away; kind=html", 503, 0),
+        ("timeout; phase=before", 408, 0),
+        ("timeout; phase=after", 408, 2),
+    ],
+)
+def test_the_requests_of_an_atomic_group_meet_faults(
+    fault: str, status: int, stored: int, company: Company, rehearsal: Rehearsal
+) -> None:
+    name = f"In a group with {fault.replace('; ', ' ').replace('=', ' ')}"
+    writes = [
+        {"id": each, "atomicityGroup": "g", "method": "POST", "url": "contactsExt"}
+        | {"body": {"displayName": name}, "headers": {"Content-Type": "application/json"}}
+        for each in "ab"
+    ]
+    rehearsal.set({"id": "r", "fault": fault, "match": {"set": "contactsExt"}})
+    replies = company.post("$batch", {"requests": writes}).json()["responses"]
+    assert status in [each["status"] for each in replies]
+    assert "r" in [each["headers"].get(APPLIED) for each in replies]
+    rehearsal.set()
+    assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == stored
+
+
+def test_a_rule_says_which_requests_meet_it(company: Company, rehearsal: Rehearsal) -> None:
+    match = {"method": "GET", "path": "/api/*/contactsExt", "set": "contactsExt", "client": "tests"}
+    rehearsal.set({"id": "r", "fault": "throttle", "match": {**match, "nth": 2}, "times": 2})
+    statuses = [company.get("contactsExt").status_code for _ in range(6)]
+    assert statuses == [200, 429, 200, 429, 200, 200]
+    assert company.get("itemsExt").status_code == 200
+    assert [each.count for each in rehearsal.firings()[-2:]] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("match", "met"),
+    [
+        ({"set": "contactsExt"}, [True, True, True, False]),
+        ({"path": "*/contactsExt(*)"}, [True, False, False, False]),
+        ({"path": "*/contactsExt"}, [False, True, False, False]),
+        ({"path": "*/$count"}, [False, False, True, False]),
+    ],
+)
+def test_a_set_is_matched_at_all_addresses_and_a_path_at_some(
+    match: dict[str, str], met: list[bool], company: Company, rehearsal: Rehearsal
+) -> None:
+    contact = company.listed("contactsExt", {"$top": "1"})[0]["id"]
+    rehearsal.set({"id": "r", "fault": "throttle", "match": match})
+    paths = (f"contactsExt({contact})", "contactsExt", "contactsExt/$count", "itemsExt")
+    assert [company.get(each).status_code == 429 for each in paths] == met
+
+
+def test_the_same_seed_has_the_same_firings(company: Company, rehearsal: Rehearsal) -> None:
+    def statuses(seed: int) -> list[int]:
+        rehearsal.set({"id": "r", "fault": "throttle", "probability": 0.3, "seed": seed})
+        return [company.get("companies").status_code for _ in range(40)]
+
+    first = statuses(7)
+    assert 3 < first.count(429) < 25
+    assert statuses(7) == first
+    assert statuses(8) != first
+
+
+def test_a_key_meets_a_fault_of_a_header_so_many_times(
+    company: Company, rehearsal: Rehearsal
+) -> None:
+    sent = {"Comptoir-Fault": "throttle; retry-after=0; times=2; key=once"}
+    statuses = [company.get("contactsExt", headers=sent).status_code for _ in range(3)]
+    assert statuses == [429, 429, 200]
+    assert rehearsal.firings()[-1].rule == "header:once"
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ("throttl", "Did you mean throttle?"),
+        ("throttle; retry-after=x", "retry-after in Comptoir-Fault"),
+        ("throttle; times=0; key=a", "times in Comptoir-Fault"),
+        ("throttle; times=1", "only one of times and key"),
+    ],
+)
+def test_a_wrong_header_is_refused(
+    sent: str, problem: str, company: Company, rehearsal: Rehearsal
+) -> None:
+    before = len(rehearsal.firings())
+    refused = company.get("contactsExt", headers={"Comptoir-Fault": sent})
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "Comptoir-Fault")
+    assert problem in refused.json()["error"]["message"]
+    assert len(rehearsal.firings()) == before
+
+
+def test_a_window_concerns_every_request_until_its_end(
+    faulty: Service, company: Company, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set({"id": "night", "fault": "away; kind=html; window=600", "times": 1})
+    other = company.using(faulty.tokens.issue(subject="other"))
+    assert [each.get("contactsExt").status_code for each in (company, other)] == [503, 503]
+    assert rehearsal.advance("PT10M").status_code == 200
+    assert [each.get("contactsExt").status_code for each in (company, other)] == [200, 200]
+
+
+@pytest.fixture(scope="module")
+def rehearsed(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service that rehearses Business Central, with faults on demand."""
+    assert "business-central" in PROFILES
+    folder = tmp_path_factory.mktemp("profile")
+    with Service(fresh_database, folder, faults="on", profile="business-central") as service:
+        yield service
+
+
+def test_a_profile_writes_the_refusals_of_faults(rehearsed: Service) -> None:
+    company = rehearsed.new_company()
+    for fault, status, error, message in (
+        ("lock", 409, "Internal_ServerError", "because a record in table 'Contact' is being"),
+        ("vanish", 404, "BadRequest_ResourceNotFound", "for the segment 'contactsExt'."),
+        ("throttle", 429, "Application_TooManyRequests", "Actual (101). Maximum (100)."),
+        ("away", 503, "Application_ServiceUnavailable", "The session could not be"),
+        ("timeout", 408, "Request_Timeout", "The operation took too long."),
+        (
+            "token-expired",
+            401,
+            "Authentication_InvalidCredentials",
+            "The server has rejected the client credentials.",
+        ),
+    ):
+        refused = company.post("contactsExt", {}, {"Comptoir-Fault": fault})
+        assert (refused.status_code, code(refused)) == (status, error)
+        assert message in refused.json()["error"]["message"]
+        assert refused.json()["error"].keys() == {"code", "message"}
+    fresh = company.using(rehearsed.tokens.issue())
+    for parameter, wait in (("", None), ("; retry-after=7", "7")):
+        throttled = fresh.get("contactsExt", headers={"Comptoir-Fault": f"throttle{parameter}"})
+        assert throttled.headers.get("retry-after") == wait
+    for name in "AB":
+        fresh.post("contactsExt", {"displayName": name})
+    first = fresh.get("contactsExt", headers={"Prefer": "odata.maxpagesize=1"})
+    gone = fresh.follow(first.json()["@odata.nextLink"], {"Comptoir-Fault": "link-expired"})
+    assert (gone.status_code, code(gone)) == (400, "SkipTokenIsNoLongerValid")
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/xml", "application/json;q=0"])
+def test_a_gateway_refuses_a_token(accept: str, rehearsed: Service) -> None:
+    company = rehearsed.new_company()
+    refused = company.get(
+        "contactsExt",
+        headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept},
+    )
+    assert (refused.status_code, refused.headers["content-type"]) == (401, "application/xml")
+    assert refused.text == (
+        '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>Unauthorized</code>'
+        "<message>The credentials provided are incorrect</message></error>"
+    )
+    # the token has expired for later requests too, until the client gets another one
+    asked = company.get("contactsExt", headers={"Accept": "text/html, application/json"})
+    assert (asked.status_code, asked.headers["content-type"]) == (401, "application/json")
+    assert asked.json() == {
+        "error": {"code": "Unauthorized", "message": "The credentials provided are incorrect"}
+    }
+    fresh = company.using(rehearsed.tokens.issue(subject=accept))
+    assert fresh.get("contactsExt").status_code == 200
+
+
+def test_an_update_window_is_a_page_of_the_gateway(rehearsed: Service, faulty: Service) -> None:
+    for service in (rehearsed, faulty):
+        company = service.new_company()
+        away = company.get(
+            "contactsExt",
+            headers={"Comptoir-Fault": "away; kind=html", "Accept": "application/json"},
+        )
+        assert (away.status_code, away.headers["content-type"].partition(";")[0]) == (
+            503,
+            "text/html",
+        )
+        assert "HTTP Error 503. The service is unavailable." in away.text
+
+
+def test_the_clock_ends_tokens(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Service(fresh_database, tmp_path_factory.mktemp("clock"), faults="on") as service:
+        company = service.new_company()
+        control = Client(
+            service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS])
+        )
+        assert company.get("contactsExt").status_code == 200
+        moved = Rehearsal(control).advance("PT59M")
+        assert moved.json() == {"aheadSeconds": 59 * 60}
+        assert company.get("contactsExt").status_code == 200
+        assert Rehearsal(control).advance("PT1M1S").json() == {"aheadSeconds": 3601}
+        assert company.get("contactsExt").status_code == 401
+
+
+def test_tokens_for_the_control_end_by_the_real_time(
+    faulty: Service, company: Company, rehearsal: Rehearsal
+) -> None:
+    """A token of the token endpoint begins by the clock that was moved on."""
+    ahead = faulty.tokens.issue([Scope.FAULTS], clock=lambda: time.time() + 86_400)
+    over = faulty.tokens.issue([Scope.FAULTS], clock=lambda: time.time() - 86_400)
+    later, former = (rehearsal.client.using(each) for each in (ahead, over))
+    assert [each.get("log").status_code for each in (later, former)] == [401, 401]
+    assert rehearsal.advance("P1D").status_code == 200
+    assert company.get("contactsExt").status_code == 401
+    assert [each.get("log").status_code for each in (later, former)] == [200, 401]
+    assert rehearsal.client.post("reset", {}).status_code == 204
+    assert company.get("contactsExt").status_code == 200
+
+
+def test_a_job_changes_a_record_that_was_read(company: Company, rehearsal: Rehearsal) -> None:
+    created = company.post("contactsExt", {"displayName": "Touched"}).json()
+    path = f"contactsExt({created['id']})"
+    rehearsal.set({"id": "job", "fault": "touch; field=city", "match": {"nth": 2}})
+    assert APPLIED not in company.get(path).headers
+    read = company.get(path)
+    assert read.headers[APPLIED] == "job"
+    assert (read.json()["city"], read.headers["etag"]) == ("", created["@odata.etag"])
+    stale = company.patch(path, {"city": "Graz"}, read.headers["etag"])
+    assert (stale.status_code, code(stale)) == (412, "Request_EntityChanged")
+    rehearsal.set("touch; field=city")
+    assert [company.get(path).json()["city"] for _ in range(3)] == [".", "", "."]
+
+
+def test_a_header_changes_no_record_for_a_client_that_may_not(
+    faulty: Service, company: Company
+) -> None:
+    created = company.post("contactsExt", {"displayName": "Touched"}).json()
+    path, header = f"contactsExt({created['id']})", {"Comptoir-Fault": "touch"}
+    role = tokens_of_roles(faulty, {"touching": {"contactsExt": "R"}})["touching"]
+    for token in (faulty.tokens.issue([Scope.RECORDS_READ]), role):
+        refused = company.using(token).get(path, headers=header)
+        assert (refused.status_code, code(refused)) == (403, "Authorization_RequestDenied")
+    assert company.get(path).headers["etag"] == created["@odata.etag"]
+    assert company.get(path, headers=header).status_code == 200
+    assert company.get(path).headers["etag"] != created["@odata.etag"]
+
+
+@pytest.mark.parametrize("fault", ["touch", "touch; field=nothing"])
+def test_a_job_leaves_what_identifies_a_record(
+    fault: str, company: Company, rehearsal: Rehearsal
+) -> None:
+    created = company.post("shippingAgentsExt", {"code": fault[-6:].upper(), "name": "A"}).json()
+    path = f"shippingAgentsExt({created['id']})"
+    rehearsal.set(fault)
+    first, second = company.get(path), company.get(path)
+    assert first.headers[APPLIED] == "r"
+    outcome = "applied" if fault == "touch" else "not applicable"
+    assert rehearsal.firings()[-1].outcome == outcome
+    assert second.json()["code"] == created["code"]
+    assert (second.json()["name"] == "A") == (fault != "touch")
+
+
+def test_a_list_and_a_record_of_a_read_only_set_have_no_job(
+    company: Company, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set("touch")
+    for path in ("contactsExt", "contactsExt/$count", ""):
+        assert APPLIED not in company.get(path).headers
+
+
+@pytest.mark.parametrize(("shift", "names"), [(1, "BC"), (2, "ABC"), (-1, ""), (0, "C")])
+def test_the_next_page_is_shifted(
+    shift: int, names: str, faulty: Service, rehearsal: Rehearsal
+) -> None:
+    company = faulty.new_company()
+    for name in "ABC":
+        company.post("contactsExt", {"displayName": name})
+    rehearsal.set({"id": "r", "fault": f"page-shift; n={shift}"})
+    first = company.get("contactsExt", {"$orderby": "displayName"})
+    assert APPLIED not in first.headers
+    for _ in range(2):
+        second = company.follow(first.json()["@odata.nextLink"])
+        assert second.headers[APPLIED] == "r"
+        found = [each["displayName"] for each in second.json()["value"]]
+        assert found == list(names)
+    assert company.get("contactsExt/$count").text.endswith("3")
+
+
+@pytest.mark.parametrize(("index", "statuses"), [(0, [503]), (1, [201, 503]), (7, [201, 201])])
+def test_a_batch_that_is_a_transaction_is_undone(
+    index: int,
+    statuses: list[int],
+    fresh_database: FreshDatabase,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("snapshot")
+    with Service(fresh_database, folder, faults="on", profile="business-central") as service:
+        company = service.new_company()
+        writes = [
+            {"id": each, "method": "POST", "url": "shippingAgentsExt", "body": {"code": each}}
+            | {"headers": {"Content-Type": "application/json"}}
+            for each in "AB"
+        ]
+        fault = {"Isolation": "snapshot", "Comptoir-Fault": f"batch-rollback; index={index}"}
+        answered = company.post("$batch", {"requests": writes}, fault).json()["responses"]
+        assert [each["status"] for each in answered] == statuses
+        stored = sorted(str(each["code"]) for each in company.listed("shippingAgentsExt"))
+        assert stored == (["A", "B"] if index == 7 else [])
+        if index < 2:
+            assert answered[-1]["headers"][APPLIED] == "header"
+        # requests of the batch meet faults too
+        slow = {"Comptoir-Fault": "timeout; phase=after", "Content-Type": "application/json"}
+        (answer,) = company.post(
+            "$batch",
+            {"requests": [{**writes[0], "headers": slow, "body": {"code": "C"}}]},
+            {"Isolation": "snapshot"},
+        ).json()["responses"]
+        assert (answer["status"], answer["headers"][APPLIED]) == (408, "header")
+        assert "C" in [each["code"] for each in company.listed("shippingAgentsExt")]
+
+
+def cities(company: Company) -> list[str]:
+    """The city of the only contact with this name: in a list, and read by its key."""
+    (listed,) = company.listed("contactsExt", {"$filter": "startswith(displayName,'Stale')"})
+    read = company.record(f"contactsExt({listed['id']})")
+    return [str(listed["city"]), str(read["city"])]
+
+
+def moving(company: Company) -> Callable[[str], None]:
+    """A new contact, as a function that sets its city."""
+    created = company.post("contactsExt", {"displayName": "Stale"}).json()
+
+    def move(city: str) -> None:
+        moved = company.patch(f"contactsExt({created['id']})", {"city": city}, "*")
+        assert moved.status_code == 200
+
+    return move
+
+
+def test_reads_lag_behind_a_number_of_changes(faulty: Service, rehearsal: Rehearsal) -> None:
+    company = faulty.new_company()
+    move = moving(company)
+    rehearsal.set("stale-read; lag=2")
+    assert cities(company) == ["", ""]
+    assert rehearsal.firings()[-1].outcome == "not applicable"
+    seen = []
+    for city in "1234":
+        move(city)
+        seen.append(cities(company))
+    assert seen == [["", ""], ["", ""], ["2", "2"], ["2", "2"]]
+    stale = company.get("contactsExt")
+    assert stale.headers[APPLIED] == "r"
+    assert rehearsal.firings()[-1].outcome == "applied"
+    rehearsal.set()
+    assert cities(company) == ["4", "4"]
+
+
+def test_reads_lag_by_a_time_of_the_clock(faulty: Service, rehearsal: Rehearsal) -> None:
+    company = faulty.new_company()
+    move = moving(company)
+    rehearsal.set("stale-read; seconds=30")
+    move("1")
+    move("2")
+    assert cities(company) == ["", ""]
+    rehearsal.advance("PT30S")
+    assert cities(company) == ["2", "2"]
+    move("3")
+    assert cities(company) == ["2", "2"]
+
+
+def test_only_reads_that_may_lag_do(faulty: Service, rehearsal: Rehearsal) -> None:
+    company = faulty.new_company()
+    move = moving(company)
+    rehearsal.set("stale-read; reads=readonly")
+    move("1")
+    assert cities(company) == ["1", "1"]
+    may_lag = {"Data-Access-Intent": "ReadOnly"}
+    (listed,) = company.get("contactsExt", headers=may_lag).json()["value"]
+    assert listed["city"] == ""
+
+
+def test_a_group_is_a_change_that_reads_do_not_show(faulty: Service, rehearsal: Rehearsal) -> None:
+    company = faulty.new_company()
+    rehearsal.set("stale-read")
+    write = {"method": "POST", "url": "contactsExt", "body": {"displayName": "G"}}
+    json = {"headers": {"Content-Type": "application/json"}}
+    for more in ({"atomicityGroup": "g"}, {}):
+        company.post("$batch", {"requests": [{"id": "1", **write, **json, **more}]})
+    assert len(company.listed("contactsExt")) == 1
+    rehearsal.set()
+    assert len(company.listed("contactsExt")) == 2

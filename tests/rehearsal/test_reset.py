@@ -1,0 +1,101 @@
+"""A reset returns to the records of the mark, and forgets the rest."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from comptoir.auth import Scope
+from support.client import Client, Record
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.rehearsal import Rehearsal
+from support.service import Service
+
+
+@pytest.fixture(scope="module")
+def own(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service of its own, because a mark has the records of all companies."""
+    with Service(fresh_database, tmp_path_factory.mktemp("own"), faults="on") as service:
+        yield service
+
+
+@pytest.fixture
+def control(own: Service) -> Rehearsal:
+    token = own.tokens.issue([Scope.FAULTS])
+    return Rehearsal(Client(own, f"{own.origin.root}/faults", token))
+
+
+def post(control: Rehearsal, act: str) -> None:
+    response = control.client.request("POST", act)
+    assert response.status_code == 204, response.text
+
+
+def records(company: Company) -> list[Record]:
+    """The records without their tags, which change with each write."""
+    return [
+        {name: value for name, value in each.items() if name != "@odata.etag"}
+        for name in ("shippingAgentsExt", "contactsExt", "unitsOfMeasureExt")
+        for each in company.listed(name)
+    ]
+
+
+def agent(company: Company, code: str) -> str:
+    created = company.post("shippingAgentsExt", {"code": code, "name": code})
+    assert created.status_code == 201
+    return f"shippingAgentsExt({created.json()['id']})"
+
+
+def test_records_are_restored(own: Service, control: Rehearsal) -> None:
+    companies = [own.new_company(), own.new_company()]
+    for company in companies:
+        first, second, third = (agent(company, code) for code in "ABC")
+        company.post("unitsOfMeasureExt", {"code": "PCS", "displayName": "Piece"})
+        post(control, "mark")
+        before = records(company)
+        for _ in range(2):
+            # a code moves from one record to another
+            assert company.delete(first, "*").status_code == 204
+            assert company.patch(second, {"code": "A"}, "*").status_code == 200
+            assert company.patch(third, {"name": "Other"}, "*").status_code == 200
+            agent(company, "D")
+            company.post("contactsExt", {"displayName": "New", "onlinePassword": "hunter2"})
+            assert records(company) != before
+            post(control, "reset")
+            assert records(company) == before
+
+
+def test_a_reset_is_in_the_change_log_and_ends_old_tags(own: Service, control: Rehearsal) -> None:
+    company = own.new_company()
+    path = agent(company, "A")
+    post(control, "mark")
+    changed = company.patch(path, {"name": "Other"}, "*")
+    post(control, "reset")
+    assert company.patch(path, {"name": "B"}, changed.headers["etag"]).status_code == 412
+    assert company.record(path)["name"] == "A"
+
+
+def test_a_reset_forgets_rules_clock_and_log(own: Service, control: Rehearsal) -> None:
+    company = own.new_company()
+    control.set("throttle")
+    assert company.get("contactsExt").status_code == 429
+    control.advance("PT30M")
+    post(control, "reset")
+    assert company.get("contactsExt").status_code == 200
+    assert control.firings() == []
+    assert [each.status for each in control.requests()] == [200]
+    assert control.client.get("").json() == {"rules": []}
+    assert control.advance("PT1S").json() == {"aheadSeconds": 1}
+    post(control, "reset")
+
+
+def test_a_reset_without_a_mark_keeps_the_records(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Service(fresh_database, tmp_path_factory.mktemp("unmarked"), faults="on") as service:
+        company = service.new_company()
+        agent(company, "A")
+        token = service.tokens.issue([Scope.FAULTS])
+        post(Rehearsal(Client(service, f"{service.origin.root}/faults", token)), "reset")
+        assert len(company.listed("shippingAgentsExt")) == 1

@@ -1,0 +1,87 @@
+"""Certificates that a service cannot or must not present, and those of a local authority."""
+
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    KeySerializationEncryption,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import NameOID
+
+from comptoir.auth.local_authority import Pair
+
+PrivateKey = EllipticCurvePrivateKey | RSAPrivateKey
+ENCRYPTED = BestAvailableEncryption(b"secret")
+
+
+def write_pair(
+    pair: Pair,
+    begins_in_days: int = -1,
+    ends_in_days: int = 365,
+    name: str = "localhost",
+    issuer: Pair | None = None,
+    encryption: KeySerializationEncryption | None = None,
+    key: PrivateKey | None = None,
+    further_names: Sequence[str] = (),
+) -> Pair:
+    """Write a certificate and its key; without an issuer, the certificate signs itself."""
+    key = key or generate_private_key(SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    signing, issued_by = key, subject
+    if issuer is not None:
+        signing = _key(issuer.key)
+        issued_by = x509.load_pem_x509_certificate(issuer.certificate.read_bytes()).subject
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issued_by)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + timedelta(days=begins_in_days))
+        .not_valid_after(now + timedelta(days=ends_in_days))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(each) for each in (name, *further_names)]),
+            critical=False,
+        )
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()),
+            critical=False,
+        )
+        .sign(signing, SHA256())
+    )
+    pair.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
+    pair.key.touch(0o600)
+    pair.key.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
+    )
+    return pair
+
+
+def _key(path: Path) -> EllipticCurvePrivateKey:
+    key = load_pem_private_key(path.read_bytes(), password=None)
+    assert isinstance(key, EllipticCurvePrivateKey)
+    return key
+
+
+def trusting(authority: Path) -> ssl.SSLContext:
+    """The context of a client that trusts one authority, and is strict."""
+    context = ssl.create_default_context(cafile=authority)
+    # the default of later releases of Python
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    return context

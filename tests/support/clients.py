@@ -1,0 +1,116 @@
+"""Clients of the token endpoint: added by the command, and asking for tokens as programs do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from comptoir.auth import Limits
+from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.records import Known
+from comptoir.auth.roles import Roles
+from comptoir.config import Settings
+from comptoir.outgoing import Document, OutgoingError
+from support.client import Client
+from support.command import Command
+
+TOKEN_PATH = "comptoir/oauth2/v2.0/token"
+GRANT = {"grant_type": "client_credentials"}
+_numbers = count()
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+class NoClients:
+    """A registry without clients."""
+
+    known = Known(0, {}, Roles((), ()), frozenset(), {})
+    revoked = known.revoked
+
+    async def refresh(self) -> Known:
+        return self.known
+
+
+async def _no_document(url: str) -> Document:
+    raise OutgoingError(f"{url} is not reached")
+
+
+def no_issuers() -> OutsideIssuers:
+    """Outside issuers, none of which can be reached."""
+    return OutsideIssuers(_no_document, 86_400)
+
+
+NO_CLIENTS = NoClients()
+NO_LIMITS = Limits(at_once=100, workers=1)
+
+
+class Serving(Protocol):
+    """A service, within this process or as one of its own."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def origin(self) -> Client: ...
+
+    @property
+    def client(self) -> Client: ...
+
+
+@dataclass(frozen=True)
+class Webshop:
+    """A client with its secret; `command` administers it."""
+
+    service: Serving
+    command: Command
+    name: str
+    id: str
+    secret: str
+
+    @property
+    def in_body(self) -> Mapping[str, str]:
+        """The credentials as parameters of the form."""
+        return {"client_id": self.id, "client_secret": self.secret}
+
+    def ask(self, **form: str) -> httpx.Response:
+        """Ask for a token with the credentials in the body."""
+        return ask(self.service, {**GRANT, **self.in_body, **form})
+
+    def send(self, endpoint: str, token: str) -> httpx.Response:
+        """Send a token to an endpoint besides that for tokens."""
+        path = TOKEN_PATH.replace("token", endpoint)
+        return ask(self.service, {**self.in_body, "token": token}, path=path)
+
+    def token(self, **form: str) -> str:
+        """A token for the client."""
+        response = self.ask(**form)
+        assert response.status_code == 200, response.text
+        return str(response.json()["access_token"])
+
+
+def ask(
+    service: Serving,
+    form: Mapping[str, str] | bytes,
+    headers: Mapping[str, str] | None = None,
+    path: str = TOKEN_PATH,
+    query: str = "",
+) -> httpx.Response:
+    """Send a form to the token endpoint."""
+    content = form if isinstance(form, bytes) else urlencode(form).encode()
+    sent = {**FORM, **(headers or {})}
+    return service.origin.request("POST", path, query, content, sent)
+
+
+def add_client(
+    service: Serving, folder: Path, *options: str, scope: str = "records.read records.write"
+) -> Webshop:
+    """Add a client to the database of a service."""
+    command = Command(folder, service.settings.database)
+    name = f"webshop-{next(_numbers)}"
+    added = command.done("client", "add", name, "--scope", scope, *options)
+    client_id, secret = added.out.splitlines()
+    return Webshop(service, command, name, client_id, secret)

@@ -1,0 +1,11 @@
+"""A clock that tests set."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class SetClock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now

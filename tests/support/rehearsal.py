@@ -1,0 +1,85 @@
+"""The control endpoint of a service with faults."""
+
+from dataclasses import dataclass
+
+import httpx
+import msgspec
+
+from comptoir import testing
+from support.client import Client
+
+Rule = dict[str, object]
+
+
+class Firing(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """An entry of the log of faults."""
+
+    number: int
+    at: str
+    rule: str
+    fault: str
+    count: int
+    client: str
+    request: str
+    method: str
+    path: str
+    outcome: str
+
+
+class _Log(msgspec.Struct):
+    value: list[Firing]
+
+
+class Sent(testing.Sent, frozen=True, forbid_unknown_fields=True):
+    """A request that a client has sent."""
+
+
+class _Requests(msgspec.Struct):
+    value: list[Sent]
+
+
+class Trap(testing.Line, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A line of the report."""
+
+
+class _Party(msgspec.Struct):
+    client: str
+    traps: list[Trap]
+
+
+class _Report(msgspec.Struct):
+    value: list[_Party]
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """The control endpoint, below whose address `client` is."""
+
+    client: Client
+
+    def set(self, *rules: Rule | str) -> httpx.Response:
+        """Replace the rules; a text is a rule with this fault and the id `r`."""
+        listed = [{"id": "r", "fault": each} if isinstance(each, str) else each for each in rules]
+        response = self.client.request("PUT", "", body={"rules": listed})
+        assert response.status_code == 200, response.text
+        return response
+
+    def firings(self) -> list[Firing]:
+        """The log."""
+        response = self.client.get("log")
+        assert response.status_code == 200
+        return msgspec.json.decode(response.content, type=_Log).value
+
+    def requests(self) -> list[Sent]:
+        """What clients have sent."""
+        return msgspec.json.decode(self.client.get("requests").content, type=_Requests).value
+
+    def report(self, client: str) -> dict[str, Trap]:
+        """The lines of a client that has met a trap, by the name of the trap."""
+        found = msgspec.json.decode(self.client.get("report").content, type=_Report)
+        (party,) = [each for each in found.value if each.client == client]
+        return {each.trap: each for each in party.traps}
+
+    def advance(self, duration: str) -> httpx.Response:
+        """Move the clock on."""
+        return self.client.post("clock", {"advance": duration})

@@ -1,0 +1,151 @@
+"""The order in which a load writes: that of the keys, unless the records depend on the file's."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from comptoir.transfer.files import ROWS_PER_CHUNK
+from support.databases import run_sql
+from support.load_target import LoadTarget, reasons
+
+CUSTOMERS = "customersExt"
+ROWS = 2 * ROWS_PER_CHUNK + 500
+"""Enough for three transactions."""
+
+
+class LoadInterruptedError(Exception):
+    """Ends a load after its first transaction."""
+
+
+def interrupt(stage: str, *_: int) -> None:
+    if stage == "write":
+        raise LoadInterruptedError
+
+
+def key(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+def shuffled(count: int) -> list[int]:
+    """The numbers from 1, in an order that differs from theirs everywhere."""
+    return [at * 1_237 % count + 1 for at in range(count)]
+
+
+def written(load_target: LoadTarget) -> list[str]:
+    """The keys of the change log, in order."""
+    return [each.record for each in load_target.changes()]
+
+
+def write_customers(
+    load_target: LoadTarget, numbers: Sequence[int], number_of: Callable[[int], str]
+) -> None:
+    rows = "".join(f"{key(at)},{number_of(at)}\n" for at in numbers)
+    path = load_target.folder / f"{CUSTOMERS}.csv"
+    path.write_text(f"id,number\n{rows}", encoding="utf-8")
+
+
+def test_rows_with_keys_are_written_in_the_order_of_the_keys(load_target: LoadTarget) -> None:
+    numbers = shuffled(ROWS)
+    write_customers(load_target, numbers, "C{}".format)
+    report = load_target.load_file(load_target.folder / f"{CUSTOMERS}.csv")
+    assert report.inserted == ROWS
+    assert written(load_target) == [key(at) for at in range(1, ROWS + 1)]
+    found = {str(each["id"]): each["number"] for each in load_target.records(CUSTOMERS)}
+    assert found == {key(at): f"C{at}" for at in numbers}
+
+
+def test_whole_numbers_as_keys_are_ordered_as_numbers(load_target: LoadTarget) -> None:
+    numbers = shuffled(200)
+    rows = "".join(f"{at},IT-{at}\n" for at in numbers)
+    load_target.load("salesPricesExt.csv", f"entryNo,assetNumber\n{rows}")
+    assert written(load_target) == [str(at) for at in range(1, 201)]
+
+
+def test_rows_with_different_columns_are_written_in_the_order_of_the_keys(
+    load_target: LoadTarget,
+) -> None:
+    numbers = shuffled(ROWS)
+    rows = [
+        f'{{"id": "{key(at)}", "{"city" if at % 2 else "name2"}": "Bonn {at}"}}' for at in numbers
+    ]
+    report = load_target.load(f"{CUSTOMERS}.ndjson", "\n".join(rows))
+    assert report.inserted == ROWS
+    for start in range(0, ROWS, ROWS_PER_CHUNK):
+        expected = [key(at) for at in range(1, ROWS + 1)][start : start + ROWS_PER_CHUNK]
+        found = written(load_target)[start : start + ROWS_PER_CHUNK]
+        assert sorted(found) == expected
+    cities = {
+        str(each["id"]): each["city"] or each["name2"] for each in load_target.records(CUSTOMERS)
+    }
+    assert cities == {key(at): f"Bonn {at}" for at in numbers}
+
+
+def test_rows_without_keys_get_ascending_ones_in_the_order_of_the_file(
+    load_target: LoadTarget,
+) -> None:
+    numbers = [f"C{at}" for at in shuffled(ROWS)]
+    load_target.load(f"{CUSTOMERS}.csv", "\n".join(["number", *numbers]))
+    # the records are read in the order of their keys
+    assert [each["number"] for each in load_target.records(CUSTOMERS)] == numbers
+
+
+def test_numbers_are_given_in_the_order_of_the_file(load_target: LoadTarget) -> None:
+    load_target.load("itemAttributesExt.csv", f"id,name\n{key(2)},Size\n{key(1)},Weight\n")
+    found = {each["name"]: each["attributeId"] for each in load_target.records("itemAttributesExt")}
+    assert found == {"Size": 1, "Weight": 2}
+
+
+def test_a_derivation_sees_earlier_rows_with_higher_keys_and_no_later_ones(
+    load_target: LoadTarget,
+) -> None:
+    load_target.load(
+        "contactsExt.csv",
+        "id,number,type,displayName,companyNumber\n"
+        f"{key(3)},K1,Company,Acme,\n{key(1)},K2,Person,Ann,K1\n"
+        f"{key(4)},K3,Person,Bob,K4\n{key(2)},K4,Company,Zenith,\n",
+    )
+    names = {each["number"]: each["companyName"] for each in load_target.records("contactsExt")}
+    assert names == {"K1": "", "K2": "Acme", "K3": "", "K4": ""}
+
+
+def test_a_load_in_the_order_of_the_keys_resumes(load_target: LoadTarget) -> None:
+    write_customers(load_target, shuffled(ROWS), "C{}".format)
+    path = load_target.folder / f"{CUSTOMERS}.csv"
+    with pytest.raises(LoadInterruptedError):
+        load_target.load_file(path, show_progress=interrupt)
+    assert written(load_target) == [key(at) for at in range(1, ROWS_PER_CHUNK + 1)]
+    report = load_target.load_file(path)
+    assert report.resumed_at == ROWS_PER_CHUNK
+    assert (report.inserted, report.unchanged) == (ROWS - ROWS_PER_CHUNK, 0)
+    assert written(load_target) == [key(at) for at in range(1, ROWS + 1)]
+
+
+def test_a_load_begins_again_if_other_rows_are_refused(load_target: LoadTarget) -> None:
+    """The first row by key is refused in the first run, and valid in the second."""
+    load_target.load(f"{CUSTOMERS}.ndjson", f'{{"id": "{key(ROWS + 1)}", "number": "C1"}}')
+    write_customers(load_target, shuffled(ROWS), "C{}".format)
+    path = load_target.folder / f"{CUSTOMERS}.csv"
+    with pytest.raises(LoadInterruptedError):
+        load_target.load_file(path, keep_good=True, show_progress=interrupt)
+    run_sql(
+        load_target.url,
+        f'UPDATE "{CUSTOMERS}" SET number = :number WHERE id = :id',
+        number="other",
+        id=key(ROWS + 1),
+    )
+    report = load_target.load_file(path, keep_good=True)
+    assert (reasons(report), report.resumed_at) == ([], 0)
+    assert (report.inserted, report.unchanged) == (ROWS - ROWS_PER_CHUNK, ROWS_PER_CHUNK)
+    assert len(load_target.records(CUSTOMERS)) == ROWS + 1
+
+
+def test_a_load_begins_again_after_another_one_of_the_entity_set(load_target: LoadTarget) -> None:
+    """Otherwise the rows before the interruption would keep the values of the other load."""
+    write_customers(load_target, range(1, ROWS + 1), "C{}".format)
+    path = load_target.folder / f"{CUSTOMERS}.csv"
+    with pytest.raises(LoadInterruptedError):
+        load_target.load_file(path, show_progress=interrupt)
+    load_target.load(f"{CUSTOMERS}.ndjson", f'{{"id": "{key(1)}", "number": "other"}}')
+    report = load_target.load_file(path)
+    assert (report.resumed_at, report.updated) == (0, 1)
+    assert load_target.records(CUSTOMERS)[0]["number"] == "C1"

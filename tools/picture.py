@@ -1,0 +1,83 @@
+"""Takes `docs/console.png`, the picture in the README: a request that the service has refused.
+
+It needs Debian's Chromium: `.venv/bin/python tools/picture.py`.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+from playwright.sync_api import Page, sync_playwright
+
+PICTURE = Path(__file__).parents[1] / "docs" / "console.png"
+WIDTH, HEIGHT = 1_120, 625
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+COMPTOIR = [sys.executable, "-m", "comptoir"]
+
+
+def main() -> None:
+    """Take the picture, and print its size."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(folder) as printed,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=OPTIONS)
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        port = urlsplit(printed["Serving"]).port
+        send_requests(printed, run(folder, "token", "--subject", "webshop"))
+        show_refusal(page, run(folder, "console", "--port", str(port), "--subject", "anna"))
+        page.screenshot(path=PICTURE)
+        browser.close()
+    sys.stdout.write(f"{PICTURE}: {PICTURE.stat().st_size // 1_000} kB\n")
+
+
+@contextmanager
+def serving(folder: str) -> Iterator[dict[str, str]]:
+    """A quickstart, and the lines that it prints before those to paste, by their first word."""
+    command = [*COMPTOIR, "serve", "--quickstart", "--port", "0", "--log-level", "warning"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        printed: dict[str, str] = {}
+        for line in process.stdout or ():
+            if line.startswith("Paste"):
+                break
+            name, *_, value = line.split()
+            printed[name.rstrip(":")] = value
+        yield printed
+        process.terminate()
+
+
+def run(folder: str, *arguments: str) -> str:
+    """The last line that a command prints."""
+    command = [*COMPTOIR, *arguments]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+def send_requests(printed: dict[str, str], token: str) -> None:
+    """Change a contact twice with the same ETag, which the service refuses the second time."""
+    contacts = f"{printed['Serving']}/companies({printed['Company']})/contactsExt"
+    with httpx.Client(headers={"Authorization": f"Bearer {token}"}) as client:
+        (contact,) = client.get(contacts, params={"$top": "1"}).json()["value"]
+        for city in ("Bremen", "Hamburg"):
+            tag = {"If-Match": contact["@odata.etag"]}
+            client.patch(f"{contacts}({contact['id']})", json={"city": city}, headers=tag)
+
+
+def show_refusal(page: Page, link: str) -> None:
+    """Log in, and open the refused request."""
+    page.goto(link)
+    page.wait_for_url("**/console")
+    page.get_by_role("link", name="Requests").click()
+    page.locator("tr", has_text="412").get_by_role("link").click()
+    page.wait_for_load_state()
+
+
+if __name__ == "__main__":
+    main()
