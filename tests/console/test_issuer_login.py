@@ -17,6 +17,7 @@ from comptoir.auth.guesses import FREE_FAILURES
 from comptoir.auth.logins import CODE_SECONDS
 from comptoir.console.issuer_login import MOST_RUNNING
 from comptoir.console.visit import MOST_FIELDS
+from support.certificates import trusted_folder
 from support.command import Command
 from support.console import Browser, audited, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
@@ -41,9 +42,7 @@ _numbers = count()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of an authority that the service trusts."""
-    folder = tmp_path_factory.mktemp("issuer-logins")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+    with trusted_folder(tmp_path_factory.mktemp("issuer-logins")) as folder:
         yield folder
 
 
