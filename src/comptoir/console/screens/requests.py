@@ -17,15 +17,14 @@ from comptoir.console.backend import noted_body
 from comptoir.console.company_records import Author, CompanyRecords
 from comptoir.console.exchanges import (
     check_results,
-    command,
     is_visible,
-    lacks_body,
     pretty,
 )
 from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
 from comptoir.console.problem import Problem
 from comptoir.console.record_urls import page_url
-from comptoir.console.replay import batch_of, headers_of, hindrance, is_writing
+from comptoir.console.replay import batch_of, headers_of, hindrance, is_writing, omission
+from comptoir.console.request_command import command
 from comptoir.console.requested_record import RequestedRecord, requested_record
 from comptoir.console.visit import FormData, Visit
 from comptoir.errors import Check, Refusal
@@ -181,7 +180,7 @@ async def one(visit: Visit) -> Answer:
         "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
         "pretty": pretty,
         "curl": command(found, settings),
-        "lacks_body": lacks_body(found.request),
+        "omission": omission(found),
         "address": "" if about is None else _record_url(about, visit),
         "author": await _author(about, visit) if about and found.check == Check.TAG else None,
         "client": visit.url(f"{CONSOLE}{_PATH}", client=found.by) if found.by else "",
