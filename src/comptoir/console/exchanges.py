@@ -56,11 +56,16 @@ def is_visible(head: Head, companies: frozenset[str] | None) -> bool:
     """Whether a user who may see only some companies, None for all, may see a request."""
     if companies is None:
         return True
-    texts = [head.path]
+    paths = [head.path]
     if isinstance(head, ExchangeRecord):
-        texts += [each.url for each in head.parts]
-    named = [each.lower() for text in texts for each in _COMPANY.findall(unquote(text))]
-    return bool(_COMPANY.search(unquote(head.path))) and companies.issuperset(named)
+        # one that continues the record of an earlier request is of the same company
+        paths += [each.url.partition("?")[0] for each in head.parts if each.url[:1] != "$"]
+    for path in paths:
+        named = [each.lower() for each in _COMPANY.findall(unquote(path))]
+        # others may name their company in an option or a header
+        if not named or not companies.issuperset(named):
+            return False
+    return True
 
 
 def pretty(text: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from urllib.parse import unquote
 
-from comptoir.config import Settings
 from comptoir.console.exchanges import lacks_body
+from comptoir.http.routes import Routes
 from comptoir.inspector.record import LONGEST_URL, ExchangeRecord, Message, PartRecord
 from comptoir.inspector.redaction import MASK
 from comptoir.request.batch.tree import BATCH, Address, Batch, Group, Item, Part
@@ -15,10 +15,10 @@ from comptoir.request.methods import READ_METHODS
 _LACKS_PARTS = "Not all requests of the batch are kept"
 
 
-def hindrance(record: ExchangeRecord, settings: Settings) -> str:
+def hindrance(record: ExchangeRecord, routes: Routes) -> str:
     """Why the console cannot send a request again; blank if it can."""
-    if not record.path.startswith(f"{settings.base_path}/"):
-        return "The request is not for the base URL"
+    if not routes.serves(record.path.encode("latin-1", "replace")):
+        return "The request is not for the API"
     is_batch = unquote(record.path.rpartition("/")[2]) == BATCH
     return _LACKS_PARTS if is_batch and not record.parts else omission(record)
 
