@@ -47,6 +47,7 @@ def test_a_client_by_keyboard(open_tab: OpenTab, site: Site) -> None:
         "client_id": text_of(tab, tab.page.locator("#client-id")),
         "client_secret": text_of(tab, tab.page.locator("#secret")),
     }
+    assert tab.copied("Copy the secret") == credentials["client_secret"]
     given = ask(server, {**GRANT, **credentials})
     assert given.status_code == 200
     companies = server.client.using(given.json()["access_token"])

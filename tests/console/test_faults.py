@@ -63,7 +63,7 @@ def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
     for path in ("", "/audit", "/clients", "/faults/report"):
         banner = browser.get(f"/console{path}").text.partition('aria-label="Faults">')[2]
         assert "busy: throttle" in banner
-    met = r'<th scope="row">throttling</th><td[^>]*>1</td><td[^>]*>1</td>'
+    met = r'<th scope="row"[^>]*>throttling</th><td[^>]*>1</td><td[^>]*>1</td>'
     assert re.search(met, browser.get(f"{LIST}/report").text)
     assert f"GET /api/companies({company.root.rpartition('(')[2]}/{A_SET}" in browser.get(LIST).text
     entry = audited(faulty, "faults.change")[-1]
