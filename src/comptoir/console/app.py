@@ -89,7 +89,7 @@ class Entrance:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sessions = Sessions(backend)
+        self._sessions = Sessions(backend.control, backend.terms)
         self._running = 0
         self._refusal = problem_page(_busy())
         self.screens = [each for each in SCREENS if each.exists(backend)]

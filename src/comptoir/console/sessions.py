@@ -1,6 +1,7 @@
 """The sessions of users: found by a cookie, noted while in use, remembered without a database."""
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,10 +10,11 @@ from typing import NamedTuple
 import msgspec
 
 from comptoir.auth.audit import Actor
-from comptoir.auth.logins import NOTED_SECONDS, Session
-from comptoir.console.backend import QUICK_SECONDS, Backend
+from comptoir.auth.logins import NOTED_SECONDS, Session, SessionTerms
+from comptoir.console.backend import QUICK_SECONDS
 from comptoir.console.problem import unanswered
 from comptoir.errors import Refusal
+from comptoir.store.control import ControlStore
 
 MOST_REMEMBERED = 100
 """The most sessions that a process remembers for the time without a database."""
@@ -31,46 +33,52 @@ class Sessions:
     Without a database, a process does not know of a session that another one has ended.
     """
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, control: ControlStore, terms: SessionTerms) -> None:
+        self._control = control
+        self._terms = terms
         self._remembered: OrderedDict[str, Session] = OrderedDict()
+        self._ends = 0
 
     async def find(self, secret: str) -> FoundSession | None:
         """The session with a secret; None if there is none, or if it has ended.
 
         Raises `Problem` (503) without a database, unless this process remembers the session.
         """
-        now, terms = self._backend.now, self._backend.terms
-        session, is_remembered = self._remembered.get(secret), False
+        now, ends = int(time.time()), self._ends
+        is_remembered = False
         try:
             async with asyncio.timeout(QUICK_SECONDS):
-                session = await self._backend.control.logins.session(secret)
+                session = await self._control.logins.session(secret)
         except (Refusal, TimeoutError):
+            # not before the read, during which it may have ended
+            session = self._remembered.get(secret)
             if session is None:
                 raise unanswered() from None
             is_remembered = True
-        if session is None or terms.are_over(session, now):
+        if session is None or self._terms.are_over(session, now):
             self._remembered.pop(secret, None)
             return None
         is_noted = not is_remembered and now - session.seen_at >= NOTED_SECONDS
         if is_noted or is_remembered:
             session = msgspec.structs.replace(session, seen_at=now)
-        # a session that ends while it is noted must be forgotten
-        self._remember(secret, session)
+        # a session that ends while it is read must not be remembered, and one that ends while it is
+        # noted must be forgotten
+        if self._ends == ends:
+            self._remember(secret, session)
         if is_noted:
             # the next request notes it if the database is busy
             with suppress(Refusal):
-                await self._backend.control.logins.note_seen(session, now)
+                await self._control.logins.note_seen(session, now)
         return FoundSession(session, is_remembered)
 
     async def end(self, session: Session, actor: Actor) -> None:
         """End a session."""
-        await self._backend.control.logins.end(session, actor)
+        await self._control.logins.end(session, actor)
         self._forget(lambda each: each.digest == session.digest)
 
     async def end_all(self, subject: str, actor: Actor) -> None:
         """End all sessions of a subject, and make its codes invalid."""
-        await self._backend.control.logins.end_all(subject, actor)
+        await self._control.logins.end_all(subject, actor)
         self._forget(lambda each: each.login.subject == subject)
 
     async def remove_issuer(self, name: str, actor: Actor) -> None:
@@ -78,10 +86,11 @@ class Sessions:
 
         Raises `OperatorError` if there is none.
         """
-        await self._backend.control.remove_issuer(name, actor)
+        await self._control.remove_issuer(name, actor)
         self._forget(lambda each: each.login.subject.startswith(f"{name}:"))
 
     def _forget(self, is_over: Callable[[Session], bool]) -> None:
+        self._ends += 1
         for secret, session in list(self._remembered.items()):
             if is_over(session):
                 del self._remembered[secret]
