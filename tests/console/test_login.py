@@ -1,17 +1,19 @@
 """Codes, sessions, and their ends."""
 
-import math
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
 from comptoir.auth.records import Issuer, IssuerTerms
+from comptoir.config import SHORTEST_IDLE
+from comptoir.console.sessions import REMEMBERED_SECONDS
 from support.clocks import SetClock
 from support.command import Command
 from support.console import OPERATOR, Browser, audited, forms_of, new_code, origin_of
-from support.databases import run_sql
+from support.databases import FreshDatabase, run_sql
 from support.service import Service
 
 
@@ -159,24 +161,44 @@ def is_in(browser: Browser) -> bool:
     return False
 
 
-@pytest.mark.parametrize("part_of_idle", [1.0, 0.9])
 def test_a_session_ends_by_time_without_the_database(
-    service: Service,
-    admin: Browser,
-    cut_off: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
-    part_of_idle: float,
+    fresh_database: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After too long a pause between two requests, or as a whole in spite of many requests."""
-    settings, clock = service.settings, SetClock(time.time())
+    clock = SetClock(float(int(time.time())))
     monkeypatch.setattr(time, "time", clock)
-    assert admin.get("/console").status_code == 200
+    with Service(fresh_database, tmp_path, console_session_seconds=SHORTEST_IDLE) as service:
+        browser = Browser(service, origin_of(service.settings))
+        browser.log_in(new_code(service.admin))
+        clock.now += SHORTEST_IDLE - 10
+        assert browser.get("/console").status_code == 200
+        run_sql(service.settings.database, "DROP TABLE console_sessions")
+        clock.now += 9
+        assert is_in(browser)
+        clock.now += 1
+        assert browser.get("/console").headers["location"] == "/console/login"
+
+
+def test_a_session_is_believed_for_a_minute_without_the_database(
+    admin: Browser, cut_off: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Since the last request that the database has checked, because another process may end it."""
+    clock = SetClock(float(int(time.time())))
+    monkeypatch.setattr(time, "time", clock)
+    page = admin.get("/console/sessions")
     cut_off()
-    pause = settings.console_idle_seconds * part_of_idle
-    ends = 1 if part_of_idle == 1 else math.ceil(settings.console_session_seconds / pause)
-    for step in range(1, ends + 3):
-        clock.now += pause
-        assert is_in(admin) is (step < ends)
+    for _ in range(2):
+        clock.now += REMEMBERED_SECONDS / 2 - 1
+        assert is_in(admin)
+    clock.now += 2
+    answer = admin.get("/console")
+    assert answer.status_code == 503
+    assert "it alone knows which sessions have ended." in answer.text
+    assert "anna" not in answer.text
+    answer = admin.submit(page, "/console/sessions/end", subject="typed")
+    assert answer.status_code == 503
+    assert ("subject", "typed") in forms_of(answer)[0].fields
+    clock.now -= 3600
+    assert admin.get("/console").status_code == 503
 
 
 def test_an_ended_session_stays_ended_without_the_database(

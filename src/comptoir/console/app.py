@@ -110,7 +110,11 @@ class Entrance:
             self._running += 1
             try:
                 await self._turn()
-                found = await self._sessions.find(secret)
+                try:
+                    found = await self._sessions.find(secret)
+                except Problem as problem:
+                    again = resubmission(request, form, problem, form_token(secret))
+                    return again or problem_page(problem)
                 if found is None:
                     return resubmission(request, form, _ended()) or RedirectResponse(LOGIN, 303)
                 visit = await self._visit(request, secret, found, form)
