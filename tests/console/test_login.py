@@ -61,6 +61,24 @@ def test_without_a_session_every_page_leads_to_the_login(stranger: Browser) -> N
     assert stranger.get("/console").headers["location"] == "/console/login"
 
 
+def test_a_login_ends_the_session_that_the_browser_had(own_service: Service) -> None:
+    """And only that one; a login that fails ends none."""
+    service = own_service
+    browser = Browser(service, origin_of(service.settings))
+    other, former = browser.another(), browser.another()
+    for each in (browser, other):
+        each.log_in(new_code(service.admin, ConsoleRole.VIEWER, "carla"))
+    former.cookies = dict(browser.cookies)
+    assert attempt(browser, "wrong") == 403
+    assert browser.get("/console").status_code == 200
+    browser.log_in(new_code(service.admin, ConsoleRole.ADMIN, "anna"))
+    assert former.get("/console").headers["location"] == "/console/login"
+    assert "anna" in browser.get("/console").text
+    assert other.get("/console").status_code == 200
+    (end,) = audited(service, "console.logout")
+    assert (end.by, end.target) == ("console:carla", "carla")
+
+
 def test_the_end_by_the_user(admin: Browser) -> None:
     kept = dict(admin.cookies)
     page = admin.submit(admin.get("/console"), "/console/sessions/log-out")
@@ -205,6 +223,10 @@ def test_an_ended_session_stays_ended_without_the_database(
     service: Service, admin: Browser, stranger: Browser, cut_off: Callable[[], None]
 ) -> None:
     left, removed, outside = stranger.another(), stranger.another(), stranger.another()
+    former = stranger.another()
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "karl"))
+    former.cookies = dict(stranger.cookies)
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "karl"))
     left.log_in(new_code(service.admin, ConsoleRole.VIEWER, "gina"))
     removed.log_in(new_code(service.admin, ConsoleRole.VIEWER, "hans"))
     kept = dict(left.cookies)
@@ -217,5 +239,5 @@ def test_an_ended_session_stays_ended_without_the_database(
     outside.log_in(new_code(service.admin, ConsoleRole.VIEWER, "entra:ida"))
     admin.submit(admin.get("/console/issuers"), "/console/issuers/remove")
     cut_off()
-    ended = [is_in(each) for each in (left, removed, outside)]
-    assert (ended, is_in(admin)) == ([False] * 3, True)
+    ended = [is_in(each) for each in (left, removed, outside, former)]
+    assert (ended, is_in(admin), is_in(stranger)) == ([False] * 4, True, True)

@@ -8,7 +8,7 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
-from comptoir.auth.logins import ConsoleRole, Login, SessionTerms, new_secret
+from comptoir.auth.logins import ConsoleRole, Login, NewSession, SessionTerms, new_secret
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.console import sessions
@@ -51,7 +51,7 @@ def test_a_session_that_ends_while_it_is_read_is_not_remembered(
         known = sessions.Sessions(store.control, terms)
         try:
             await logins.add_code(code, login, now, operator)
-            await logins.begin(code, secret, terms, now, operator)
+            await logins.begin(code, NewSession(secret, "", terms, now, operator))
             await database.execute(READS_WAIT)
             finding = asyncio.create_task(known.find(secret))
             while not await database.fetchval(WAITING):

@@ -61,8 +61,9 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(backend: Backend, log: RequestLog) -> ASGIApp:
     """The application at `/console`."""
-    entrance = Entrance(backend)
-    login, outside = LoginPage(backend), IssuerLogin(backend)
+    known = Sessions(backend.control, backend.terms)
+    entrance = Entrance(backend, known)
+    login, outside = LoginPage(backend, known), IssuerLogin(backend, known)
     routes = [
         Route(LOGIN, login.show, methods=["GET"]),
         Route(LOGIN, login.enter, methods=["POST"]),
@@ -87,9 +88,9 @@ def console(backend: Backend, log: RequestLog) -> ASGIApp:
 class Entrance:
     """Leads requests to screens: each needs a session, a role, and for a form its token."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
-        self._sessions = Sessions(backend.control, backend.terms)
+        self._sessions = known
         self._running = 0
         self._refusal = problem_page(_busy())
         self.screens = [each for each in SCREENS if each.exists(backend)]

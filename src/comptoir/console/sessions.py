@@ -10,7 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from comptoir.auth.audit import Actor
-from comptoir.auth.logins import NOTED_SECONDS, Session, SessionTerms
+from comptoir.auth.logins import NOTED_SECONDS, Login, NewSession, Session, SessionTerms
+from comptoir.auth.records import Issuer
 from comptoir.console.backend import QUICK_SECONDS
 from comptoir.console.problem import Problem
 from comptoir.errors import Refusal
@@ -76,6 +77,20 @@ class Sessions:
                 await self._control.logins.note_seen(session, now)
         return FoundSession(session, is_remembered=False)
 
+    async def begin(self, code: str, new: NewSession) -> Session | None:
+        """Begin a session in place of the former one, as `Logins.begin` does."""
+        session = await self._control.logins.begin(code, new)
+        self._forget_former(session, new)
+        return session
+
+    async def begin_once(
+        self, code: str, issuer: Issuer, login: Login, new: NewSession
+    ) -> Session | None:
+        """Begin a session in place of the former one, as `Logins.begin_once` does."""
+        session = await self._control.logins.begin_once(code, issuer, login, new)
+        self._forget_former(session, new)
+        return session
+
     async def end(self, session: Session, actor: Actor) -> None:
         """End a session."""
         await self._control.logins.end(session, actor)
@@ -103,6 +118,10 @@ class Sessions:
         if self._terms.are_over(remembered.session, now):
             return None
         return FoundSession(remembered.session, is_remembered=True)
+
+    def _forget_former(self, session: Session | None, new: NewSession) -> None:
+        if session is not None:
+            self._forget(lambda each: each.digest == new.former)
 
     def _forget(self, is_over: Callable[[Session], bool]) -> None:
         self._ends += 1
