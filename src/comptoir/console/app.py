@@ -226,7 +226,7 @@ def _has_token(visit: Visit) -> bool:
 def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
     """Raise `Problem` (403) for a user who lacks the role, or access to all companies."""
     concerns_all = screen.is_of_service or endpoint.role is ConsoleRole.ADMIN
-    if concerns_all and visit.login.companies is not None:
+    if concerns_all and not visit.sees_service:
         raise Problem(
             403,
             f"This concerns all companies, and {visit.login.subject} has some of them",
@@ -247,9 +247,9 @@ def _page_of(problem: Problem) -> Page:
 
 
 async def _not_found(_: Request, fault: Exception) -> Response:
-    status = fault.status_code if isinstance(fault, HTTPException) else 404
-    if status == 405:
-        return problem_page(Problem(405, "This page has no such form", f"Begin at {CONSOLE}."))
+    if isinstance(fault, HTTPException) and fault.status_code == 405:
+        problem = "This page has no such form"
+        return problem_page(Problem(405, problem, f"Begin at {CONSOLE}.", fault.headers))
     return problem_page(
         Problem(404, "The console has no page at this address", f"Begin at {CONSOLE}.")
     )
