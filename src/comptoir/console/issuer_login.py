@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
+from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import ConsoleTerms, Issuer
@@ -173,12 +174,6 @@ class IssuerLogin:
         answered = IssuerAnswer(code, query.text("iss"))
         with self._waiting(issuer):
             login = await self._backend.code_flow.user(issuer, console, pending, answered, back)
-        if login is None:
-            raise Problem(
-                403,
-                f"{issuer.name} gives you no role in the console",
-                "Ask the operator for a role.",
-            )
         try:
             checked_subject(login.subject)
         except OperatorError as fault:
@@ -213,6 +208,9 @@ class IssuerLogin:
             raise _issuer_failed(issuer) from fault
         except Refusal as refusal:
             raise _invalid(issuer, refusal) from refusal
+        except NoRoleError as fault:
+            problem = f"{issuer.name} gives you no role in the console"
+            raise Problem(403, problem, "Ask the operator for a role.") from fault
         finally:
             self._running[issuer.name] -= 1
 
@@ -229,7 +227,7 @@ def _reason(problem: Problem) -> str:
     cause = problem.__cause__
     if isinstance(cause, Refusal):
         return cause.problem.replace("bearer token", "ID token")
-    return str(cause) if isinstance(cause, OutgoingError) else problem.problem
+    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else problem.problem
 
 
 def _issuer_failed(issuer: Issuer) -> Problem:
