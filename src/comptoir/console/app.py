@@ -193,7 +193,7 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
     except Problem as problem:
         return _page_of(problem)
     except Refusal as refusal:
-        return _page_of(Problem.of(refusal))
+        return _refused(visit, refusal)
     except OperatorError as fault:
         return _page_of(Problem(409, fault.problem, fault.remedy))
     except TimeoutError:
@@ -239,6 +239,14 @@ def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
             f"This needs the role {needed}, and {login.subject} has {login.role}",
             f"Log in with a link of `comptoir console --role {needed}`.",
         )
+
+
+def _refused(visit: Visit, refusal: Refusal) -> Answer:
+    """The page with a refusal, which keeps a form that the service may accept later."""
+    problem = Problem.of(refusal)
+    if "Retry-After" not in refusal.headers:
+        return _page_of(problem)
+    return resubmission(visit.request, visit.form, problem, visit.form_token) or _page_of(problem)
 
 
 def _page_of(problem: Problem) -> Page:
