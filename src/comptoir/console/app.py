@@ -21,7 +21,7 @@ from comptoir.console.guards import ORIGIN, UNLOGGED, Guards
 from comptoir.console.issuer_login import ISSUER, IssuerLogin
 from comptoir.console.login import LOGIN, LoginPage, cookie_name
 from comptoir.console.problem import Problem, problem_page, unanswered
-from comptoir.console.resubmission import TOKEN, resubmission
+from comptoir.console.resubmission import TOKEN, resubmission, shortening
 from comptoir.console.screens import (
     audit,
     clients,
@@ -34,7 +34,15 @@ from comptoir.console.screens import (
     sessions,
 )
 from comptoir.console.sessions import FoundSession, Sessions
-from comptoir.console.visit import FormData, Visit, form_data, principal_of, read_form
+from comptoir.console.templates import LARGEST_FORM, LARGEST_KEPT
+from comptoir.console.visit import (
+    FormData,
+    Visit,
+    form_data,
+    is_too_large,
+    principal_of,
+    read_form,
+)
 from comptoir.errors import OperatorError, Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
@@ -61,8 +69,9 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(backend: Backend, log: RequestLog) -> ASGIApp:
     """The application at `/console`."""
-    entrance = Entrance(backend)
-    login, outside = LoginPage(backend), IssuerLogin(backend)
+    known = Sessions(backend.control, backend.terms)
+    entrance = Entrance(backend, known)
+    login, outside = LoginPage(backend, known), IssuerLogin(backend, known)
     routes = [
         Route(LOGIN, login.show, methods=["GET"]),
         Route(LOGIN, login.enter, methods=["POST"]),
@@ -87,10 +96,11 @@ def console(backend: Backend, log: RequestLog) -> ASGIApp:
 class Entrance:
     """Leads requests to screens: each needs a session, a role, and for a form its token."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
-        self._sessions = Sessions(backend)
+        self._sessions = known
         self._running = 0
+        self._keeping = asyncio.Lock()
         self._refusal = problem_page(_busy())
         self.screens = [each for each in SCREENS if each.exists(backend)]
 
@@ -103,6 +113,8 @@ class Entrance:
             secret = request.cookies.get(cookie_name(request.scope[ORIGIN]), "")
             if not secret:
                 return RedirectResponse(LOGIN, 303)
+            if request.method == "POST" and is_too_large(request):
+                return await self._kept(request, secret)
             # a form that arrives slowly must not keep others out
             form = await read_form(request) if request.method == "POST" else FormData(())
             if self._running >= MOST_RUNNING:
@@ -110,7 +122,11 @@ class Entrance:
             self._running += 1
             try:
                 await self._turn()
-                found = await self._sessions.find(secret)
+                try:
+                    found = await self._sessions.find(secret)
+                except Problem as problem:
+                    again = resubmission(request, form, problem, form_token(secret))
+                    return again or problem_page(problem)
                 if found is None:
                     return resubmission(request, form, _ended()) or RedirectResponse(LOGIN, 303)
                 visit = await self._visit(request, secret, found, form)
@@ -119,6 +135,16 @@ class Entrance:
                 self._running -= 1
 
         return Route(f"{screen.address}{endpoint.path}", handle, methods=[endpoint.method])
+
+    async def _kept(self, request: Request, secret: str) -> Response:
+        """The page that shows a form again that is too large.
+
+        One at a time is kept, and only from users, so that they take little memory.
+        """
+        async with self._keeping:
+            found = await self._sessions.find(secret)
+            form = await read_form(request, LARGEST_FORM if found is None else LARGEST_KEPT)
+            return shortening(request, form, form_token(secret))
 
     async def _turn(self) -> None:
         """Wait while requests that came at the same time are counted, and others are answered.
@@ -167,7 +193,7 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
     except Problem as problem:
         return _page_of(problem)
     except Refusal as refusal:
-        return _page_of(Problem.of(refusal))
+        return _refused(visit, refusal)
     except OperatorError as fault:
         return _page_of(Problem(409, fault.problem, fault.remedy))
     except TimeoutError:
@@ -200,7 +226,7 @@ def _has_token(visit: Visit) -> bool:
 def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
     """Raise `Problem` (403) for a user who lacks the role, or access to all companies."""
     concerns_all = screen.is_of_service or endpoint.role is ConsoleRole.ADMIN
-    if concerns_all and visit.login.companies is not None:
+    if concerns_all and not visit.sees_service:
         raise Problem(
             403,
             f"This concerns all companies, and {visit.login.subject} has some of them",
@@ -215,15 +241,23 @@ def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
         )
 
 
+def _refused(visit: Visit, refusal: Refusal) -> Answer:
+    """The page with a refusal, which keeps a form that the service may accept later."""
+    problem = Problem.of(refusal)
+    if "Retry-After" not in refusal.headers:
+        return _page_of(problem)
+    return resubmission(visit.request, visit.form, problem, visit.form_token) or _page_of(problem)
+
+
 def _page_of(problem: Problem) -> Page:
     context = {"problem": problem}
     return Page("problem.html", "Not possible", context, problem.status, problem.headers)
 
 
 async def _not_found(_: Request, fault: Exception) -> Response:
-    status = fault.status_code if isinstance(fault, HTTPException) else 404
-    if status == 405:
-        return problem_page(Problem(405, "This page has no such form", f"Begin at {CONSOLE}."))
+    if isinstance(fault, HTTPException) and fault.status_code == 405:
+        problem = "This page has no such form"
+        return problem_page(Problem(405, problem, f"Begin at {CONSOLE}.", fault.headers))
     return problem_page(
         Problem(404, "The console has no page at this address", f"Begin at {CONSOLE}.")
     )

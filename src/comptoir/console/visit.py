@@ -63,6 +63,12 @@ def form_data(text: str) -> FormData:
         ) from None
 
 
+def is_too_large(request: Request) -> bool:
+    """Whether a request says that its form is larger than the console accepts."""
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and len(length) < 19 and int(length) > LARGEST_FORM
+
+
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     """The form that a request sends; raises `Refusal` (400, 415), and `Problem` (413)."""
     headers = combined(request.scope["headers"])
@@ -124,9 +130,14 @@ class Visit:
         """The user to the service."""
         return principal_of(self.login)
 
+    @property
+    def sees_service(self) -> bool:
+        """Whether the user sees what belongs to no company: users of some companies do not."""
+        return self.login.companies is None
+
     def may(self, role: ConsoleRole) -> bool:
         """Whether the user has at least this role; an admin administers all companies, or none."""
-        is_limited = role is ConsoleRole.ADMIN and self.login.companies is not None
+        is_limited = role is ConsoleRole.ADMIN and not self.sees_service
         return self.login.role.rank >= role.rank and not is_limited
 
     def act(self, name: ActName, target: str, detail: str = "") -> Act:
