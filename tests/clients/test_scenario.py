@@ -1,7 +1,12 @@
 """Independent clients work unchanged, by nothing but what `$metadata` says."""
 
+import pytest
+
 from clients.conftest import AGENTS, PEOPLE, Report
 from comptoir.catalog import MODEL
+
+# the first test of each client waits for a client to be generated
+pytestmark = pytest.mark.timeout(600)
 
 
 def test_metadata_gives_every_kind(report: Report) -> None:

@@ -126,6 +126,7 @@ def served(written: str) -> str:
     return line.removeprefix("serves = ").replace('"', "'")
 
 
+@pytest.mark.timeout(600)
 def test_an_entity_type_is_one_file_and_its_migration(repository: Path) -> None:
     declaration = repository / "src" / "comptoir" / "catalog" / "rehearsals.py"
     declaration.write_text(REHEARSALS)

@@ -112,6 +112,7 @@ def test_the_image_of_a_release_is_tried_as_the_tests_do() -> None:
     assert "--read-only --tmpfs /tmp --cap-drop ALL" in tried
 
 
+@pytest.mark.timeout(600)
 def test_a_build_from_the_sdist_has_the_same_bytes_and_lists_what_it_needs(
     built: Built, tmp_path: Path
 ) -> None:

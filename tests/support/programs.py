@@ -14,7 +14,7 @@ from types import ModuleType
 from support.effort import go_without
 from support.waiting import PATIENCE_SECONDS
 
-PROGRAM_SECONDS = 2 * PATIENCE_SECONDS
+PROGRAM_SECONDS = 5 * PATIENCE_SECONDS
 """The time limit of a program, which has several steps: the slowest generates a client."""
 
 
