@@ -1,17 +1,17 @@
 """Login through an outside issuer: the way there, and the way back."""
 
+import asyncio
 import hmac
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir.auth.audit import Actor
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
-from comptoir.auth.guesses import Guesses
-from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, new_secret
+from comptoir.auth.issuers import NoRoleError
+from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import ConsoleTerms, Issuer
 from comptoir.console.backend import Backend
@@ -21,12 +21,15 @@ from comptoir.console.login import (
     LOGIN,
     cookie_name,
     login_form,
+    new_session,
+    pending_cookie_name,
     set_cookie,
 )
 from comptoir.console.problem import Problem
+from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import FormData, form_data
-from comptoir.errors import OAuthRefusal, OperatorError, Refusal
+from comptoir.errors import OperatorError, Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.outgoing import OutgoingError
 
@@ -40,17 +43,13 @@ _OWN_SITES = (None, "same-origin", "none")
 _DENIED = "access_denied"
 
 
-def pending_cookie_name(origin: str) -> str:
-    """The name of the cookie of a login that has begun."""
-    return f"{cookie_name(origin)}_login"
-
-
 class IssuerLogin:
     """Sends users to issuers, and begins a session for those who come back with a role."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
-        self._guesses = Guesses()
+        self._sessions = known
+        self._lock = asyncio.Lock()
         self._running: Counter[str] = Counter()
 
     async def leave(self, request: Request) -> Response:
@@ -63,7 +62,8 @@ class IssuerLogin:
             return RedirectResponse(LOGIN, 303)
         origin: str = request.scope[ORIGIN]
         issuer, console = await self._found(request)
-        pending = PendingLogin.begin(issuer.name, self._backend.now)
+        former = former_digest(request.cookies.get(cookie_name(origin), ""))
+        pending = PendingLogin.begin(issuer.name, self._backend.now, former)
         back = redirect_uri(origin, issuer.name)
         try:
             with self._waiting(issuer):
@@ -77,19 +77,23 @@ class IssuerLogin:
         return response
 
     async def come_back(self, request: Request) -> Response:
-        """Begin a session for a user who returns with a code."""
+        """Begin a session for a user who returns with a code.
+
+        Raises `Refusal` (429) after too many failures, which does not end the login.
+        """
         exchange: Exchange = request.scope["exchange"]
         exchange.hide_query()
         query = form_data(request.url.query)
         origin: str = request.scope[ORIGIN]
         issuer, console = await self._found(request)
         try:
-            _check_guesses(self._guesses, issuer.name, exchange.client)
             pending = self._pending(request, issuer, query)
         except Problem as problem:
             # any site can send an answer that this browser has not asked for, and another login may
             # be under way in it: that goes on, and nobody waits
             return self._failed(issuer, problem, request)
+        logins = self._backend.control.logins
+        await logins.check(exchange.client, issuer.name, self._backend.now)
         try:
             secret = await self._begun(request, issuer, console, pending, query)
         except Problem as problem:
@@ -111,25 +115,31 @@ class IssuerLogin:
         query: FormData,
     ) -> str:
         """The secret of a new session; raises `Problem`."""
-        backend = self._backend
         exchange: Exchange = request.scope["exchange"]
         try:
             login = await self._login(request.scope[ORIGIN], issuer, console, pending, query)
         except Problem as problem:
             # 503: nobody has checked the code, or the ID token
             if problem.status != 503:
-                self._guesses.note(issuer.name, exchange.client)
+                await self._count(issuer, exchange)
             raise
-        secret, actor = new_secret(), Actor("", exchange.client, exchange.id)
-        session = await backend.control.logins.begin_once(
-            pending.text, issuer, login, secret, backend.terms, backend.now, actor
-        )
+        new = new_session(self._backend, exchange, pending.former)
+        session = await self._sessions.begin_once(pending.text, issuer, login, new)
         if session is None:
             raise Problem(
                 403, "This login was finished before, or its issuer was removed", "Begin it again."
             )
         exchange.subject = session.login.by
-        return secret
+        return new.secret
+
+    async def _count(self, issuer: Issuer, exchange: Exchange) -> None:
+        """Count a login that failed, unless the database does not answer."""
+        # one after another: many at the same time would fill the queue of writes
+        async with self._lock:
+            with suppress(Refusal):
+                await self._backend.control.logins.note_failed(
+                    exchange.client, issuer.name, self._backend.now
+                )
 
     def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
         """The login that an answer belongs to; raises `Problem` (403) without one."""
@@ -164,12 +174,6 @@ class IssuerLogin:
         answered = IssuerAnswer(code, query.text("iss"))
         with self._waiting(issuer):
             login = await self._backend.code_flow.user(issuer, console, pending, answered, back)
-        if login is None:
-            raise Problem(
-                403,
-                f"{issuer.name} gives you no role in the console",
-                "Ask the operator for a role.",
-            )
         try:
             checked_subject(login.subject)
         except OperatorError as fault:
@@ -204,6 +208,9 @@ class IssuerLogin:
             raise _issuer_failed(issuer) from fault
         except Refusal as refusal:
             raise _invalid(issuer, refusal) from refusal
+        except NoRoleError as fault:
+            problem = f"{issuer.name} gives you no role in the console"
+            raise Problem(403, problem, "Ask the operator for a role.") from fault
         finally:
             self._running[issuer.name] -= 1
 
@@ -215,25 +222,12 @@ class IssuerLogin:
         return login_form(self._backend, problem)
 
 
-def _check_guesses(guesses: Guesses, issuer: str, address: str) -> None:
-    """Raise `Problem` (429) while an address has to wait."""
-    try:
-        guesses.check(issuer, address)
-    except OAuthRefusal as refusal:
-        raise Problem(
-            429,
-            "Too many logins from this address failed",
-            "Wait for the seconds in Retry-After, then begin another login.",
-            refusal.headers,
-        ) from None
-
-
 def _reason(problem: Problem) -> str:
     """Why a login failed: for the operator, with what the page does not tell a stranger."""
     cause = problem.__cause__
     if isinstance(cause, Refusal):
         return cause.problem.replace("bearer token", "ID token")
-    return str(cause) if isinstance(cause, OutgoingError) else problem.problem
+    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else problem.problem
 
 
 def _issuer_failed(issuer: Issuer) -> Problem:
