@@ -52,7 +52,9 @@ WORKDIR /var/lib/comptoir
 # The SQLite file and the keys. The service writes nowhere else but in /tmp.
 VOLUME /var/lib/comptoir/data
 EXPOSE 8080
+# Not `urlopen`, which would ask the proxy that Docker names to containers.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["python", "-c", \
-    "import os, urllib.request as http; http.urlopen('http://127.0.0.1:' + os.environ['COMPTOIR_PORT'] + '/healthz')"]
+    "import os, urllib.request as http; direct = http.build_opener(http.ProxyHandler({})); \
+    direct.open('http://127.0.0.1:' + os.environ['COMPTOIR_PORT'] + '/healthz')"]
 ENTRYPOINT ["comptoir"]
 CMD ["serve"]

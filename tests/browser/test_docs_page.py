@@ -43,6 +43,7 @@ def test_the_common_operations_are_first_and_the_others_are_folded(tab: Tab) -> 
     assert others[0] == f"GET {contacts}/$count"
 
 
+@pytest.mark.timeout(600)
 def test_a_folded_operation_has_an_address_and_the_authorization_is_kept(
     tab: Tab, site: Site
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from support.certificates import trusted_folder
 from support.chromium import Chromium
 from support.command import Command
 from support.console import console_of
@@ -17,10 +18,9 @@ from support.waiting import until
 
 
 @pytest.fixture
-def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OtherIssuer]:
+def issuer(tmp_path: Path) -> Iterator[OtherIssuer]:
     """An issuer with a user, which the machine trusts."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    with OtherIssuer(tmp_path) as issuer:
+    with trusted_folder(tmp_path), OtherIssuer(tmp_path) as issuer:
         issuer.user = {"sub": "joe", "roles": ["Staff"]}
         yield issuer
 

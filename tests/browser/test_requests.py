@@ -57,6 +57,25 @@ def test_the_live_list_pauses(live: Tab, site: Site) -> None:
     live.do(live.page.locator(f"tr[data-id='{unseen}']").wait_for())
 
 
+def test_a_late_answer_does_not_count_after_a_pause(live: Tab, site: Site) -> None:
+    """The list goes on with what it asks for since then."""
+    late: list[Route] = []
+
+    async def hold(route: Route) -> None:
+        late.append(route)
+
+    live.do(live.page.route("**/console/requests/rows*", hold, times=1))
+    until(lambda: late or None, "a look at the list that is not answered")
+    button = live.page.locator("#live")
+    live.do(button.click())
+    live.do(button.click())
+    live.do(late[0].fulfill(status=404))
+    unseen = site.company.get(AGENT).headers["x-request-id"]
+    live.do(live.page.locator(f"tr[data-id='{unseen}']").wait_for())
+    assert all("status of 404" in each for each in live.errors)
+    live.errors.clear()
+
+
 def test_the_live_list_ends_with_the_service(live: Tab) -> None:
     live.do(live.page.context.set_offline(offline=True))
     live.do(live.page.get_by_text("Paused: the service has stopped").wait_for())

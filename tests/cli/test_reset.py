@@ -1,7 +1,9 @@
 """`comptoir reset`: the sample company is as at first, and nothing else has changed."""
 
 import os
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 import pytest
@@ -141,6 +143,29 @@ def test_a_reset_asks_first(
 
     assert answered(command, "yes", monkeypatch).status == 0
     assert running.record(path)["name"] == agent["name"]
+
+
+@ON_SQLITE
+def test_nothing_looks_like_a_reset_before_the_question(sampled: tuple[Command, str]) -> None:
+    """A terminal shows the progress of loads, but not that of the records to compare with."""
+    command, _ = sampled
+    terminal, typed = os.openpty()
+    os.write(terminal, b"no\n")
+    shown = b""
+    with subprocess.Popen(
+        command.arguments("reset"),
+        cwd=command.folder,
+        env=command.environment,
+        stdin=typed,
+        stderr=typed,
+    ):
+        os.close(typed)
+        # its end is an error of the terminal
+        with suppress(OSError):
+            while part := os.read(terminal, 1_000):
+                shown += part
+    os.close(terminal)
+    assert shown.removeprefix(b"no\r\n").startswith(f"Undo all changes of {NAME} ".encode())
 
 
 REFUSED = {

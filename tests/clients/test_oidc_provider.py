@@ -13,7 +13,7 @@ import pytest
 from comptoir.auth.local_authority import local_certificate
 from comptoir.auth.origins import redirect_uri
 from comptoir.config import Settings
-from support.certificates import trusting
+from support.certificates import trusted_folder, trusting
 from support.console import Browser, forms_of, origin_of
 from support.databases import FreshDatabase
 from support.issuers import AUDIENCE, LOOPBACK, IssuerCommand
@@ -95,14 +95,14 @@ class Provider:
 
 
 @pytest.fixture
-def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+def provider(tmp_path: Path) -> Iterator[Provider]:
     """The provider; the machine trusts its authority."""
     folder = tmp_path / "provider"
     folder.mkdir()
-    provider = Provider(folder)
-    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
-    yield provider
-    provider.stop()
+    with trusted_folder(folder):
+        provider = Provider(folder)
+        yield provider
+        provider.stop()
 
 
 def test_its_tokens_are_accepted_while_its_keys_rotate(

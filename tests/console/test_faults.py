@@ -40,10 +40,21 @@ def control(faulty: Service) -> Iterator[Rehearsal]:
     control.client.post("reset", {})
 
 
-def browser_of(service: Service, role: ConsoleRole = ConsoleRole.ADMIN) -> Browser:
+def browser_of(
+    service: Service,
+    role: ConsoleRole = ConsoleRole.ADMIN,
+    companies: frozenset[str] | None = None,
+) -> Browser:
     browser = Browser(service, origin_of(service.settings))
-    assert browser.log_in(new_code(service.admin, role)).status_code == 200
+    code = new_code(service.admin, role, companies=companies)
+    assert browser.log_in(code).status_code == 200
     return browser
+
+
+def banner_of(browser: Browser, path: str = "") -> str:
+    """The notice of a page that faults are on."""
+    begun = browser.get(f"/console{path}").text.partition('aria-label="Faults">')[2]
+    return begun.partition("</section>")[0]
 
 
 def switched_on(browser: Browser, fault: str, **fields: str) -> str:
@@ -61,8 +72,7 @@ def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
     refused = company.get(A_SET)
     assert (refused.status_code, refused.headers["comptoir-fault-applied"]) == (429, "busy")
     for path in ("", "/audit", "/clients", "/faults/report"):
-        banner = browser.get(f"/console{path}").text.partition('aria-label="Faults">')[2]
-        assert "busy: throttle" in banner
+        assert "busy: throttle" in banner_of(browser, path)
     met = r'<th scope="row">throttling</th><td[^>]*>1</td><td[^>]*>1</td>'
     assert re.search(met, browser.get(f"{LIST}/report").text)
     assert f"GET /api/companies({company.root.rpartition('(')[2]}/{A_SET}" in browser.get(LIST).text
@@ -77,6 +87,18 @@ def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
     page = browser.get(LIST).text
     assert "No rule is in force." in page
     assert 'aria-label="Faults"' not in page
+
+
+@pytest.mark.usefixtures("control")
+def test_a_user_of_some_companies_sees_that_faults_are_on(faulty: Service) -> None:
+    """Without a link to the rules, which belong to no company."""
+    link = 'href="/console/faults'
+    admin = browser_of(faulty)
+    switched_on(admin, "throttle", id="busy")
+    assert link in banner_of(admin)
+    limited = browser_of(faulty, companies=frozenset({faulty.new_company().id}))
+    assert "busy: throttle" in banner_of(limited)
+    assert link not in banner_of(limited)
 
 
 def test_a_rule_is_ended(faulty: Service, control: Rehearsal) -> None:

@@ -37,6 +37,12 @@ def test_every_answer_has_the_headers(own_service: Service) -> None:
         }
 
 
+def test_a_method_that_a_page_lacks(admin: Browser) -> None:
+    answer = admin.post("/console/audit", {})
+    assert answer.status_code == 405
+    assert answer.headers["allow"] in ("GET, HEAD", "HEAD, GET")
+
+
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080"]
 )

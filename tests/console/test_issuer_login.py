@@ -14,11 +14,12 @@ import pytest
 
 from comptoir.auth.audit import AuditEntry
 from comptoir.auth.guesses import FREE_FAILURES
-from comptoir.auth.logins import CODE_SECONDS
+from comptoir.auth.logins import CODE_SECONDS, ConsoleRole, digest_of
 from comptoir.console.issuer_login import MOST_RUNNING
 from comptoir.console.visit import MOST_FIELDS
+from support.certificates import trusted_folder
 from support.command import Command
-from support.console import Browser, audited, origin_of
+from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
 from support.issuers import (
     DISCOVERY,
@@ -41,9 +42,7 @@ _numbers = count()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of an authority that the service trusts."""
-    folder = tmp_path_factory.mktemp("issuer-logins")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+    with trusted_folder(tmp_path_factory.mktemp("issuer-logins")) as folder:
         yield folder
 
 
@@ -302,6 +301,52 @@ def test_a_login_in_two_tabs(known: Known, stranger: Browser) -> None:
     assert back(stranger, known.issuer.answer(last)).status_code == 200
 
 
+def test_a_login_ends_the_session_that_the_browser_had(
+    service: Service, trusted: Callable[..., Known], stranger: Browser
+) -> None:
+    """Whose cookie it does not send on the way back. A login that fails ends none."""
+    known, former, subject = trusted(), stranger.another(), f"carla-{next(_numbers)}"
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, subject))
+    former.cookies = dict(stranger.cookies)
+    cancelled = known.issuer.answer(sent_to(stranger, known), code=None, error="access_denied")
+    assert back(stranger, cancelled).status_code == 403
+    assert former.get("/console").status_code == 200
+    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert former.get("/console").headers["location"] == "/console/login"
+    assert f"{known.name}:joe" in stranger.get("/console").text
+    former.cookies = dict(stranger.cookies)
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, subject))
+    assert former.get("/console").headers["location"] == "/console/login"
+    ended = [each.target for each in audited(service, "console.logout")]
+    assert [each for each in ended if each in (subject, f"{known.name}:joe")] == [
+        subject,
+        f"{known.name}:joe",
+    ]
+
+
+def test_a_login_by_a_code_meanwhile(service: Service, known: Known, stranger: Browser) -> None:
+    """It is the last one: a login that began before could not end its session."""
+    location = sent_to(stranger, known)
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER))
+    answer = back(stranger, known.issuer.answer(location))
+    assert "This browser has not begun a login" in answer.text
+    assert "anna" in stranger.get("/console").text
+
+
+@ON_SQLITE
+def test_nobody_names_another_session_to_end(
+    service: Service, known: Known, stranger: Browser
+) -> None:
+    other = stranger.another()
+    other.log_in(new_code(service.admin, ConsoleRole.VIEWER))
+    (secret,) = other.cookies.values()
+    location = sent_to(stranger, known)
+    name = f"{stranger.session_cookie}_login"
+    stranger.cookies[name] += digest_of(secret)
+    refused(stranger, back(stranger, known.issuer.answer(location)), "another login (state).")
+    assert other.get("/console").status_code == 200
+
+
 def test_an_answer_in_another_browser(known: Known, stranger: Browser) -> None:
     """Whether or not that has begun a login too."""
     answered = known.issuer.answer(sent_to(stranger, known))
@@ -371,7 +416,7 @@ def test_a_login_that_another_host_has_begun(
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("cookie", ["", "x", "1.x", "99999999999.aaaaaaaaaaaaaaaaaaaaaa"])
+@pytest.mark.parametrize("cookie", ["", "x", "1.x", "99999999999.aaaaaaaaaaaaaaaaaaaaaa."])
 def test_cookies_that_are_not_those_of_a_login(
     cookie: str, known: Known, stranger: Browser
 ) -> None:

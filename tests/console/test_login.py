@@ -1,17 +1,19 @@
 """Codes, sessions, and their ends."""
 
-import math
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
 from comptoir.auth.records import Issuer, IssuerTerms
+from comptoir.config import SHORTEST_IDLE
+from comptoir.console.sessions import REMEMBERED_SECONDS
 from support.clocks import SetClock
 from support.command import Command
 from support.console import OPERATOR, Browser, audited, forms_of, new_code, origin_of
-from support.databases import run_sql
+from support.databases import FreshDatabase, run_sql
 from support.service import Service
 
 
@@ -57,6 +59,24 @@ def test_without_a_session_every_page_leads_to_the_login(stranger: Browser) -> N
         assert stranger.get(path).headers["location"] == "/console/login"
     stranger.cookies[stranger.session_cookie] = "guessed"
     assert stranger.get("/console").headers["location"] == "/console/login"
+
+
+def test_a_login_ends_the_session_that_the_browser_had(own_service: Service) -> None:
+    """And only that one; a login that fails ends none."""
+    service = own_service
+    browser = Browser(service, origin_of(service.settings))
+    other, former = browser.another(), browser.another()
+    for each in (browser, other):
+        each.log_in(new_code(service.admin, ConsoleRole.VIEWER, "carla"))
+    former.cookies = dict(browser.cookies)
+    assert attempt(browser, "wrong") == 403
+    assert browser.get("/console").status_code == 200
+    browser.log_in(new_code(service.admin, ConsoleRole.ADMIN, "anna"))
+    assert former.get("/console").headers["location"] == "/console/login"
+    assert "anna" in browser.get("/console").text
+    assert other.get("/console").status_code == 200
+    (end,) = audited(service, "console.logout")
+    assert (end.by, end.target) == ("console:carla", "carla")
 
 
 def test_the_end_by_the_user(admin: Browser) -> None:
@@ -159,30 +179,54 @@ def is_in(browser: Browser) -> bool:
     return False
 
 
-@pytest.mark.parametrize("part_of_idle", [1.0, 0.9])
 def test_a_session_ends_by_time_without_the_database(
-    service: Service,
-    admin: Browser,
-    cut_off: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
-    part_of_idle: float,
+    fresh_database: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After too long a pause between two requests, or as a whole in spite of many requests."""
-    settings, clock = service.settings, SetClock(time.time())
+    clock = SetClock(float(int(time.time())))
     monkeypatch.setattr(time, "time", clock)
-    assert admin.get("/console").status_code == 200
+    with Service(fresh_database, tmp_path, console_session_seconds=SHORTEST_IDLE) as service:
+        browser = Browser(service, origin_of(service.settings))
+        browser.log_in(new_code(service.admin))
+        clock.now += SHORTEST_IDLE - 10
+        assert browser.get("/console").status_code == 200
+        run_sql(service.settings.database, "DROP TABLE console_sessions")
+        clock.now += 9
+        assert is_in(browser)
+        clock.now += 1
+        assert browser.get("/console").headers["location"] == "/console/login"
+
+
+def test_a_session_is_believed_for_a_minute_without_the_database(
+    admin: Browser, cut_off: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Since the last request that the database has checked, because another process may end it."""
+    clock = SetClock(float(int(time.time())))
+    monkeypatch.setattr(time, "time", clock)
+    page = admin.get("/console/sessions")
     cut_off()
-    pause = settings.console_idle_seconds * part_of_idle
-    ends = 1 if part_of_idle == 1 else math.ceil(settings.console_session_seconds / pause)
-    for step in range(1, ends + 3):
-        clock.now += pause
-        assert is_in(admin) is (step < ends)
+    for _ in range(2):
+        clock.now += REMEMBERED_SECONDS / 2 - 1
+        assert is_in(admin)
+    clock.now += 2
+    answer = admin.get("/console")
+    assert answer.status_code == 503
+    assert "it alone knows which sessions have ended." in answer.text
+    assert "anna" not in answer.text
+    answer = admin.submit(page, "/console/sessions/end", subject="typed")
+    assert answer.status_code == 503
+    assert ("subject", "typed") in forms_of(answer)[0].fields
+    clock.now -= 3600
+    assert admin.get("/console").status_code == 503
 
 
 def test_an_ended_session_stays_ended_without_the_database(
     service: Service, admin: Browser, stranger: Browser, cut_off: Callable[[], None]
 ) -> None:
     left, removed, outside = stranger.another(), stranger.another(), stranger.another()
+    former = stranger.another()
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "karl"))
+    former.cookies = dict(stranger.cookies)
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "karl"))
     left.log_in(new_code(service.admin, ConsoleRole.VIEWER, "gina"))
     removed.log_in(new_code(service.admin, ConsoleRole.VIEWER, "hans"))
     kept = dict(left.cookies)
@@ -195,5 +239,5 @@ def test_an_ended_session_stays_ended_without_the_database(
     outside.log_in(new_code(service.admin, ConsoleRole.VIEWER, "entra:ida"))
     admin.submit(admin.get("/console/issuers"), "/console/issuers/remove")
     cut_off()
-    ended = [is_in(each) for each in (left, removed, outside)]
-    assert (ended, is_in(admin)) == ([False] * 3, True)
+    ended = [is_in(each) for each in (left, removed, outside, former)]
+    assert (ended, is_in(admin), is_in(stranger)) == ([False] * 4, True, True)

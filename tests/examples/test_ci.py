@@ -14,6 +14,8 @@ from support.programs import finished
 def test_the_job_runs_the_tests_of_the_sync(tmp_path: Path, cache_folder: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=ignored)
+    # as in a checkout, whose own tests have other settings
+    shutil.copy(EXAMPLES.parent / "pyproject.toml", tmp_path)
     workflow = yaml.safe_load((EXAMPLES / "ci" / "rehearsal.yml").read_text())
     commands = [step["run"] for step in workflow["jobs"]["bad-days"]["steps"] if "run" in step]
     install, test = commands

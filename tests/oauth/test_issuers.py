@@ -11,7 +11,7 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from comptoir.auth.local_authority import Pair
-from support.certificates import write_pair
+from support.certificates import trusted_folder, write_pair
 from support.client import Client
 from support.clients import add_client
 from support.companies import Company
@@ -38,9 +38,7 @@ SHOP = '[shop]\nitemsExt = "R"\n'
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of an authority that the service trusts."""
-    folder = tmp_path_factory.mktemp("issuers")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+    with trusted_folder(tmp_path_factory.mktemp("issuers")) as folder:
         yield folder
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from support.certificates import trusted_folder
 from support.command import Command
 from support.databases import FreshDatabase
 from support.issuers import AUDIENCE, LOOPBACK, OtherIssuer
@@ -18,10 +19,9 @@ from support.waiting import until
 
 
 @pytest.fixture
-def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OtherIssuer]:
+def issuer(tmp_path: Path) -> Iterator[OtherIssuer]:
     """An issuer whose authority the machine trusts."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    with OtherIssuer(tmp_path) as issuer:
+    with trusted_folder(tmp_path), OtherIssuer(tmp_path) as issuer:
         yield issuer
 
 

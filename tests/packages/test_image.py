@@ -79,7 +79,13 @@ def test_what_is_imported_late_finds_its_libraries(image: Image, volume: Path) -
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_service_runs_in_a_read_only_image(workers: int, image: Image, volume: Path) -> None:
     port = str(free_port())
-    given = {"COMPTOIR_PORT": port, "COMPTOIR_HOST": LOOPBACK, "COMPTOIR_WORKERS": str(workers)}
+    given = {
+        "COMPTOIR_PORT": port,
+        "COMPTOIR_HOST": LOOPBACK,
+        "COMPTOIR_WORKERS": str(workers),
+        # as Docker's own settings may have it, where nobody listens
+        "HTTP_PROXY": f"http://{LOOPBACK}:{free_port()}",
+    }
     serve = [*image.command(), "--quickstart"]
     with image.start(serve, volume, given) as service, http_client() as client:
         try:

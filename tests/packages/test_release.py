@@ -77,11 +77,19 @@ def test_every_action_is_pinned_by_its_commit() -> None:
 def test_each_job_has_only_the_permissions_that_it_needs() -> None:
     assert WORKFLOW["permissions"] == {}
     assert {name: job["permissions"] for name, job in WORKFLOW["jobs"].items()} == {
-        "build": {"contents": "read", "id-token": "write", "attestations": "write"},
+        "build": {"contents": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
         "publish": {"id-token": "write"},
         "release": {"contents": "write"},
     }
     assert "secrets." not in TEXT
+
+
+def test_no_job_with_an_identity_runs_what_it_has_not_built() -> None:
+    """A package that a build runs could sign and publish with the identity of the workflow."""
+    for name, job in WORKFLOW["jobs"].items():
+        if "id-token" in job["permissions"]:
+            assert [step for step in job["steps"] if "run" in step] == [], name
 
 
 @pytest.mark.parametrize("command", COMMANDS)

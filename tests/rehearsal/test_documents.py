@@ -12,6 +12,7 @@ from comptoir.jsonvalue import Json
 from comptoir.rehearsal import (
     PRESETS,
     Match,
+    Rule,
     parse_advance,
     parse_file,
     parse_header,
@@ -278,10 +279,13 @@ def test_the_most_rules_are_accepted() -> None:
     )
 )
 def test_any_json_is_a_rule_or_refused(value: object) -> None:
-    body = json.dumps({"rules": [value]}).encode()
-    with pytest.raises(Refusal) as caught:
-        parse_rules(body, SETS)
-    assert (caught.value.target or "").startswith("rules[0]")
+    refusal, rules = None, tuple[Rule, ...]()
+    try:
+        rules = parse_rules(document(value), SETS)
+    except Refusal as caught:
+        refusal = caught
+    assert parse_rules(document(*(each.listed for each in rules)), SETS) == rules
+    assert refusal is None or (refusal.target or "").startswith("rules[0]")
 
 
 def test_a_fault_of_a_file_names_the_file() -> None:

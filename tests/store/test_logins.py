@@ -15,6 +15,7 @@ from comptoir.auth.logins import (
     MOST_GUESSES,
     ConsoleRole,
     Login,
+    NewSession,
     Session,
     SessionTerms,
     new_secret,
@@ -49,9 +50,8 @@ async def opened(url: str) -> AsyncIterator[Store]:
 async def enter(store: Store, code: str = "", now: int = NOW, address: str = HERE) -> str:
     """What becomes of a code: opened, wrong, or the seconds to wait."""
     try:
-        session = await store.control.logins.begin(
-            code or new_secret(), new_secret(), SessionTerms(60, 60), now, Actor("", address)
-        )
+        new = NewSession(new_secret(), "", SessionTerms(60, 60), now, Actor("", address))
+        session = await store.control.logins.begin(code or new_secret(), new)
     except Refusal as refusal:
         return refusal.headers["Retry-After"]
     return WRONG if session is None else OPENED
@@ -136,9 +136,8 @@ FIRST, SECOND = issuer_at("https://first.example.com"), issuer_at("https://secon
 async def come_back(store: Store, code: str, issuer: Issuer, now: int = NOW) -> Session | None:
     """The session of a user of an issuer who finishes a login."""
     login = Login("keycloak:joe", ConsoleRole.VIEWER, None)
-    return await store.control.logins.begin_once(
-        code, issuer, login, new_secret(), SessionTerms(60, 60), now, Actor("", HERE)
-    )
+    new = NewSession(new_secret(), "", SessionTerms(60, 60), now, Actor("", HERE))
+    return await store.control.logins.begin_once(code, issuer, login, new)
 
 
 def test_one_of_many_at_once_finishes_a_login(url: str) -> None:

@@ -1,10 +1,12 @@
 """Certificates that a service cannot or must not present, and those of a local authority."""
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP256R1,
@@ -85,3 +87,11 @@ def trusting(authority: Path) -> ssl.SSLContext:
     # the default of later releases of Python
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     return context
+
+
+@contextmanager
+def trusted_folder(folder: Path) -> Iterator[Path]:
+    """Let the services of a test trust the authority in a folder, which need not be there yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+        yield folder

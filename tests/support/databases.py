@@ -124,6 +124,8 @@ def writes_held(url: str) -> Iterator[Callable[[], None]]:
             try:
                 yield lambda: runner.run(_let_go(connection))
             finally:
+                # the server notices the end of a connection late, and holds its locks until then
+                runner.run(_let_go(connection))
                 connection.terminate()
         else:
             with locked(database_path(url), PATIENCE_SECONDS) as file:

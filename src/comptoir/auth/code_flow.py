@@ -33,7 +33,7 @@ _LONGEST_SECRET = 4_096
 _OK = 200
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
 _ERROR = re.compile(r"[a-z_]{1,40}")
-_PENDING = re.compile(r"([0-9]{1,12})\.([\w-]{22})", re.ASCII)
+_PENDING = re.compile(r"([0-9]{1,12})\.([\w-]{22})\.([0-9a-f]{64}|)", re.ASCII)
 
 
 class PendingLogin(Struct, frozen=True):
@@ -41,16 +41,20 @@ class PendingLogin(Struct, frozen=True):
 
     Only the browser has the secret, from which all that the issuer sees of the login is derived. So
     any process can finish the login, and no other browser and no other issuer can.
+
+    `former` is the digest of the session that the browser has when the login begins, blank without
+    one: on the way back from the issuer's site, the browser does not send its cookie.
     """
 
     issuer: str
     begun_at: int
     secret: str
+    former: str
 
     @classmethod
-    def begin(cls, issuer: str, now: int) -> Self:
+    def begin(cls, issuer: str, now: int, former: str) -> Self:
         """A new one."""
-        return cls(issuer, now, new_secret())
+        return cls(issuer, now, new_secret(), former)
 
     @classmethod
     def parsed(cls, issuer: str, text: str, now: int) -> Self | None:
@@ -59,12 +63,12 @@ class PendingLogin(Struct, frozen=True):
         # another host, whose clock is ahead, may have begun it
         if found is None or not -CLOCK_SKEW <= now - int(found[1]) < CODE_SECONDS:
             return None
-        return cls(issuer, int(found[1]), found[2])
+        return cls(issuer, int(found[1]), found[2], found[3])
 
     @property
     def text(self) -> str:
         """The value of the cookie."""
-        return f"{self.begun_at}.{self.secret}"
+        return f"{self.begun_at}.{self.secret}.{self.former}"
 
     @property
     def state(self) -> str:
@@ -87,7 +91,7 @@ class PendingLogin(Struct, frozen=True):
         return _base64url(hashlib.sha256(self.verifier.encode()).digest())
 
     def _derived(self, purpose: str) -> str:
-        text = f"{purpose} {self.begun_at} {self.issuer}"
+        text = f"{purpose} {self.begun_at} {self.issuer} {self.former}"
         return _base64url(hmac.digest(self.secret.encode(), text.encode(), "sha256"))
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from comptoir.auth.audit import Actor
 from comptoir.auth.tokens import Scope
 from comptoir.errors import OperatorError
 from comptoir.messages import quoted
@@ -88,6 +89,20 @@ class SessionTerms(Struct, frozen=True):
         return session.expires_at <= now or session.seen_at <= now - self.idle_seconds
 
 
+class NewSession(Struct, frozen=True):
+    """A session that begins at a time, with a secret, if a login succeeds.
+
+    `former` is the digest of the session that the browser has until then, blank without one. It
+    ends, so that a secret from before a login is worth nothing after it.
+    """
+
+    secret: str
+    former: str
+    terms: SessionTerms
+    now: int
+    actor: Actor
+
+
 def new_secret() -> str:
     """A code, or the secret of a session."""
     return secrets.token_urlsafe(_RANDOM_BYTES)
@@ -96,6 +111,11 @@ def new_secret() -> str:
 def digest_of(secret: str) -> str:
     """What is stored of a code, or of the secret of a session."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def former_digest(cookie: str) -> str:
+    """The digest of the session of a cookie, blank without a cookie."""
+    return digest_of(cookie) if cookie else ""
 
 
 def form_token(secret: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from comptoir.store.ledger import CREATE
 from comptoir.store.marks import CompanyMark, Records, marked, restore
 from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.load import LOADED_BY
 
 RESET_BY = "comptoir reset"
@@ -99,9 +101,15 @@ async def _new_records(settings: Settings, company: Company, database: Path) -> 
     apart = replace(settings, database=f"sqlite:///{database}", read_database="")
     await asyncio.to_thread(make_ready, apart, MODEL)
     async with opened(apart) as store:
-        await fill(store, await store.create_company(company.id, SAMPLE_NAME), SampleSize.SMALL)
+        new = await store.create_company(company.id, SAMPLE_NAME)
+        await fill(store, new, SampleSize.SMALL, progress_of=_not_shown)
         (mark,) = await marked(store, MODEL)
     return mark.records
+
+
+def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
+    """No progress: before the question, it would look like that of the reset."""
+    return nullcontext(lambda _stage, _done, _rows: None)
 
 
 def _confirm(company: Company) -> None:

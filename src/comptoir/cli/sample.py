@@ -1,5 +1,7 @@
 """`comptoir sample`: create a realistic company by loading generated records."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Annotated
 from uuid import uuid4
 
@@ -16,6 +18,7 @@ from comptoir.errors import OperatorError
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
+from comptoir.transfer import ShowProgress
 from comptoir.transfer.files import TableSource
 from comptoir.transfer.load import Loader
 
@@ -68,13 +71,19 @@ async def _sample(settings: Settings, name: str, size: SampleSize, seed: int) ->
         return company.id
 
 
-async def fill(store: Store, company: Company, size: SampleSize, seed: int = 1) -> None:
+async def fill(
+    store: Store,
+    company: Company,
+    size: SampleSize,
+    seed: int = 1,
+    progress_of: Callable[[str], AbstractContextManager[ShowProgress]] = load_progress,
+) -> None:
     """Load all tables of a sample into a company; records that are equal are left unchanged."""
     for table in sample_company(size, seed):
         identity = f"sample {size} {seed} {table.entity_set}"
         source = TableSource(identity, table.columns, table.rows)
         entity_set = MODEL.by_name[table.entity_set]
-        with load_progress(table.entity_set) as progress:
+        with progress_of(table.entity_set) as progress:
             report = await Loader(store, company, progress).load(
                 source, entity_set, keep_good=False
             )

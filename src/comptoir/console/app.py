@@ -61,8 +61,9 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(backend: Backend, log: RequestLog) -> ASGIApp:
     """The application at `/console`."""
-    entrance = Entrance(backend)
-    login, outside = LoginPage(backend), IssuerLogin(backend)
+    known = Sessions(backend.control, backend.terms)
+    entrance = Entrance(backend, known)
+    login, outside = LoginPage(backend, known), IssuerLogin(backend, known)
     routes = [
         Route(LOGIN, login.show, methods=["GET"]),
         Route(LOGIN, login.enter, methods=["POST"]),
@@ -87,9 +88,9 @@ def console(backend: Backend, log: RequestLog) -> ASGIApp:
 class Entrance:
     """Leads requests to screens: each needs a session, a role, and for a form its token."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
-        self._sessions = Sessions(backend)
+        self._sessions = known
         self._running = 0
         self._refusal = problem_page(_busy())
         self.screens = [each for each in SCREENS if each.exists(backend)]
@@ -110,7 +111,11 @@ class Entrance:
             self._running += 1
             try:
                 await self._turn()
-                found = await self._sessions.find(secret)
+                try:
+                    found = await self._sessions.find(secret)
+                except Problem as problem:
+                    again = resubmission(request, form, problem, form_token(secret))
+                    return again or problem_page(problem)
                 if found is None:
                     return resubmission(request, form, _ended()) or RedirectResponse(LOGIN, 303)
                 visit = await self._visit(request, secret, found, form)
@@ -200,7 +205,7 @@ def _has_token(visit: Visit) -> bool:
 def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
     """Raise `Problem` (403) for a user who lacks the role, or access to all companies."""
     concerns_all = screen.is_of_service or endpoint.role is ConsoleRole.ADMIN
-    if concerns_all and visit.login.companies is not None:
+    if concerns_all and not visit.sees_service:
         raise Problem(
             403,
             f"This concerns all companies, and {visit.login.subject} has some of them",
@@ -221,9 +226,9 @@ def _page_of(problem: Problem) -> Page:
 
 
 async def _not_found(_: Request, fault: Exception) -> Response:
-    status = fault.status_code if isinstance(fault, HTTPException) else 404
-    if status == 405:
-        return problem_page(Problem(405, "This page has no such form", f"Begin at {CONSOLE}."))
+    if isinstance(fault, HTTPException) and fault.status_code == 405:
+        problem = "This page has no such form"
+        return problem_page(Problem(405, problem, f"Begin at {CONSOLE}.", fault.headers))
     return problem_page(
         Problem(404, "The console has no page at this address", f"Begin at {CONSOLE}.")
     )

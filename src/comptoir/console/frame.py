@@ -68,7 +68,7 @@ class Screen:
 
     def is_open_to(self, visit: Visit) -> bool:
         """Whether a user may open the screen."""
-        return not self.is_of_service or visit.login.companies is None
+        return not self.is_of_service or visit.sees_service
 
     @property
     def address(self) -> str:

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir.auth.audit import Actor
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
 from comptoir.auth.guesses import Guesses
-from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, new_secret
+from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import ConsoleTerms, Issuer
 from comptoir.console.backend import Backend
@@ -21,9 +20,12 @@ from comptoir.console.login import (
     LOGIN,
     cookie_name,
     login_form,
+    new_session,
+    pending_cookie_name,
     set_cookie,
 )
 from comptoir.console.problem import Problem
+from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import FormData, form_data
 from comptoir.errors import OAuthRefusal, OperatorError, Refusal
@@ -40,16 +42,12 @@ _OWN_SITES = (None, "same-origin", "none")
 _DENIED = "access_denied"
 
 
-def pending_cookie_name(origin: str) -> str:
-    """The name of the cookie of a login that has begun."""
-    return f"{cookie_name(origin)}_login"
-
-
 class IssuerLogin:
     """Sends users to issuers, and begins a session for those who come back with a role."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
+        self._sessions = known
         self._guesses = Guesses()
         self._running: Counter[str] = Counter()
 
@@ -63,7 +61,8 @@ class IssuerLogin:
             return RedirectResponse(LOGIN, 303)
         origin: str = request.scope[ORIGIN]
         issuer, console = await self._found(request)
-        pending = PendingLogin.begin(issuer.name, self._backend.now)
+        former = former_digest(request.cookies.get(cookie_name(origin), ""))
+        pending = PendingLogin.begin(issuer.name, self._backend.now, former)
         back = redirect_uri(origin, issuer.name)
         try:
             with self._waiting(issuer):
@@ -111,7 +110,6 @@ class IssuerLogin:
         query: FormData,
     ) -> str:
         """The secret of a new session; raises `Problem`."""
-        backend = self._backend
         exchange: Exchange = request.scope["exchange"]
         try:
             login = await self._login(request.scope[ORIGIN], issuer, console, pending, query)
@@ -120,16 +118,14 @@ class IssuerLogin:
             if problem.status != 503:
                 self._guesses.note(issuer.name, exchange.client)
             raise
-        secret, actor = new_secret(), Actor("", exchange.client, exchange.id)
-        session = await backend.control.logins.begin_once(
-            pending.text, issuer, login, secret, backend.terms, backend.now, actor
-        )
+        new = new_session(self._backend, exchange, pending.former)
+        session = await self._sessions.begin_once(pending.text, issuer, login, new)
         if session is None:
             raise Problem(
                 403, "This login was finished before, or its issuer was removed", "Begin it again."
             )
         exchange.subject = session.login.by
-        return secret
+        return new.secret
 
     def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
         """The login that an answer belongs to; raises `Problem` (403) without one."""

@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.audit import Actor
-from comptoir.auth.logins import new_secret
+from comptoir.auth.logins import NewSession, former_digest, new_secret
 from comptoir.config import CONSOLE
 from comptoir.console.backend import Backend
 from comptoir.console.guards import ORIGIN
 from comptoir.console.problem import Problem
+from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import read_form
 from comptoir.http.exchange import Exchange
@@ -38,11 +39,17 @@ def cookie_name(origin: str) -> str:
     return name if parts.port is None else f"{name}_{parts.port}"
 
 
+def pending_cookie_name(origin: str) -> str:
+    """The name of the cookie of a login through an issuer that has begun."""
+    return f"{cookie_name(origin)}_login"
+
+
 class LoginPage:
     """Shows the form for a code, and begins a session with the right one."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
+        self._sessions = known
         self._lock = asyncio.Lock()
 
     async def show(self, _: Request) -> Response:
@@ -53,13 +60,13 @@ class LoginPage:
         """Begin a session; raises `Refusal` (429) after too many wrong codes."""
         exchange: Exchange = request.scope["exchange"]
         code = (await read_form(request, _LARGEST_FORM)).text("code").strip()
-        secret, backend = new_secret(), self._backend
-        actor = Actor("", exchange.client, exchange.id)
+        origin: str = request.scope[ORIGIN]
+        backend = self._backend
+        former = former_digest(request.cookies.get(cookie_name(origin), ""))
+        new = new_session(backend, exchange, former)
         # one after another: many at the same time would fill the queue of writes
         async with self._lock:
-            session = await backend.control.logins.begin(
-                code, secret, backend.terms, backend.now, actor
-            )
+            session = await self._sessions.begin(code, new)
         if session is None:
             reason = "The code is wrong, was used, or has ended"
             backend.failures.note(GUESSED, exchange.client, reason, exchange.id)
@@ -68,9 +75,17 @@ class LoginPage:
             )
         exchange.subject = session.login.by
         response = RedirectResponse(CONSOLE, 303)
-        origin: str = request.scope[ORIGIN]
-        set_cookie(response, origin, cookie_name(origin), secret, "strict")
+        set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
+        if pending_cookie_name(origin) in request.cookies:
+            # a login that began before this session would not end it
+            set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
         return response
+
+
+def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:
+    """A session that a request may begin, in place of the one with the digest `former`."""
+    actor = Actor("", exchange.client, exchange.id)
+    return NewSession(new_secret(), former, backend.terms, backend.now, actor)
 
 
 def set_cookie(

@@ -124,9 +124,14 @@ class Visit:
         """The user to the service."""
         return principal_of(self.login)
 
+    @property
+    def sees_service(self) -> bool:
+        """Whether the user sees what belongs to no company: users of some companies do not."""
+        return self.login.companies is None
+
     def may(self, role: ConsoleRole) -> bool:
         """Whether the user has at least this role; an admin administers all companies, or none."""
-        is_limited = role is ConsoleRole.ADMIN and self.login.companies is not None
+        is_limited = role is ConsoleRole.ADMIN and not self.sees_service
         return self.login.role.rank >= role.rank and not is_limited
 
     def act(self, name: ActName, target: str, detail: str = "") -> Act:

@@ -14,8 +14,8 @@ from comptoir.auth.logins import (
     MOST_GUESSES,
     ConsoleRole,
     Login,
+    NewSession,
     Session,
-    SessionTerms,
     digest_of,
 )
 from comptoir.auth.records import Issuer, IssuerTerms
@@ -65,15 +65,13 @@ class Logins:
 
         await self._act(change, Act(actor, ActName.CONSOLE_CODE, login.subject, login.listed))
 
-    async def begin(
-        self, code: str, secret: str, terms: SessionTerms, now: int, actor: Actor
-    ) -> Session | None:
-        """Begin a session with the secret; None if the code is wrong, used or has ended.
+    async def begin(self, code: str, new: NewSession) -> Session | None:
+        """Begin a session; None if the code is wrong, used or has ended.
 
         The lock of the version lets only one of several requests use a code, and counts the wrong
         codes of all processes. Raises `Refusal` (429) after too many from the actor's address.
         """
-        statements, network = self._statements, network_of(actor.address)
+        statements, now, network = self._statements, new.now, network_of(new.actor.address)
         guesses = statements.guesses.query(network, now - _WINDOW)
         # many codes from one address must not keep others from the lock
         _check(await self._fetch(guesses), now)
@@ -87,25 +85,18 @@ class Logins:
                 return None
             digest, *login = found[0][:-2]
             yield statements.use_code.query(digest, now)
-            return (yield from self._begun(login, secret, terms, now, actor))
+            return (yield from self._begun(login, new))
 
         return await self._writer.submit(NO_COMPANY, work, alone=True)
 
     async def begin_once(
-        self,
-        code: str,
-        issuer: Issuer,
-        login: Login,
-        secret: str,
-        terms: SessionTerms,
-        now: int,
-        actor: Actor,
+        self, code: str, issuer: Issuer, login: Login, new: NewSession
     ) -> Session | None:
         """Begin a session of a user of an issuer.
 
         None if the code of the login was used, or if the issuer was removed or replaced meanwhile.
         """
-        statements, digest = self._statements, digest_of(code)
+        statements, now, digest = self._statements, new.now, digest_of(code)
         row = (login.subject, str(login.role), stored_names(login.companies))
 
         def work(_: UnitOfWork) -> Steps[Session | None]:
@@ -118,22 +109,22 @@ class Logins:
             # the clock of the host that has begun the login may be ahead
             ends_at = now + CODE_SECONDS + CLOCK_SKEW
             yield statements.add_code.query(digest, *row, ends_at, now)
-            return (yield from self._begun(row, secret, terms, now, actor))
+            return (yield from self._begun(row, new))
 
         return await self._writer.submit(NO_COMPANY, work, alone=True)
 
-    def _begun(
-        self, login: Sequence[Stored], secret: str, terms: SessionTerms, now: int, actor: Actor
-    ) -> Steps[Session]:
+    def _begun(self, login: Sequence[Stored], new: NewSession) -> Steps[Session]:
         """Begin a session of a user; `login` has the subject, the role and the companies."""
-        statements = self._statements
+        statements, now, terms = self._statements, new.now, new.terms
         yield statements.drop_ended_sessions.query(now, now - terms.idle_seconds)
-        row = (digest_of(secret), *login, now, now, now + terms.session_seconds)
+        former = [_session(row) for row in (yield statements.session.query(new.former))]
+        yield statements.drop_session.query(new.former)
+        row = (digest_of(new.secret), *login, now, now, now + terms.session_seconds)
         yield statements.add_session.query(*row)
         session = _session(row)
-        subject, detail = session.login.subject, session.login.listed
-        by = Actor(session.login.by, actor.address, actor.request)
-        yield from self._record([Act(by, ActName.CONSOLE_LOGIN, subject, detail)])
+        ended = [_act_of(each, ActName.CONSOLE_LOGOUT, new.actor) for each in former]
+        begun = _act_of(session, ActName.CONSOLE_LOGIN, new.actor, session.login.listed)
+        yield from self._record([*ended, begun])
         return session
 
     def _note_guess(self, network: str, now: int) -> Steps[None]:
@@ -212,6 +203,12 @@ def _has(issuer: Issuer, rows: Iterable[Row]) -> bool:
             terms = msgspec.json.decode(str(document), type=IssuerTerms)
             return issuer.terms == msgspec.structs.replace(terms, refreshed=issuer.terms.refreshed)
     return False
+
+
+def _act_of(session: Session, name: ActName, actor: Actor, detail: str = "") -> Act:
+    """What the user of a session does, in the request of an actor who was not known before."""
+    login = session.login
+    return Act(Actor(login.by, actor.address, actor.request), name, login.subject, detail)
 
 
 def _session(row: Row) -> Session:

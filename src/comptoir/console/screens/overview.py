@@ -114,7 +114,7 @@ async def _facts(visit: Visit) -> Sequence[Fact]:
 
 async def _ends(visit: Visit) -> Sequence[End] | None:
     """The secrets and keys of clients that end next; None if the user may not see them."""
-    if visit.is_cut_off or visit.login.companies is not None:
+    if visit.is_cut_off or not visit.sees_service:
         return None
     try:
         async with asyncio.timeout(QUICK_SECONDS):

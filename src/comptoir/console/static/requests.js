@@ -9,6 +9,8 @@ const address = new URL("/console/requests/rows", location.href);
 address.search = location.search;
 let since = 0;
 let timer = 0;
+// grows with each pause: an answer that was asked for before does not count any more
+let round = 0;
 
 function row(each) {
   const made = document.createElement("tr");
@@ -49,24 +51,29 @@ function show(rows) {
   news.textContent = `${fresh.length} new: ${last.method} ${last.asked} ${last.status} ${last.check}`;
 }
 
-async function look() {
+async function look(mine) {
   if (Date.now() - since > LONGEST) return pause("Paused after a quarter of an hour.");
+  let rows = [];
   try {
     const answer = await fetch(address, { redirect: "error" });
+    if (mine !== round) return;
     // the console may be busy for a moment
     const isBusy = answer.status === 503;
     if (!answer.ok && !isBusy) return pause(`Paused: the console answers ${answer.status}.`);
-    const rows = isBusy ? [] : await answer.json();
-    if (timer) show(rows);
+    if (!isBusy) rows = await answer.json();
   } catch {
-    return pause("Paused: the service has stopped, or the session has ended.");
+    if (mine === round) pause("Paused: the service has stopped, or the session has ended.");
+    return;
   }
-  if (timer) timer = setTimeout(look, PERIOD);
+  if (mine !== round) return;
+  show(rows);
+  timer = setTimeout(look, PERIOD, mine);
 }
 
 function pause(why) {
   clearTimeout(timer);
   timer = 0;
+  round += 1;
   button.textContent = "Live";
   button.setAttribute("aria-pressed", "false");
   news.textContent = why;
@@ -77,7 +84,7 @@ function start() {
   button.textContent = "● Live";
   button.setAttribute("aria-pressed", "true");
   news.textContent = "New requests appear here.";
-  timer = setTimeout(look, 0);
+  timer = setTimeout(look, 0, round);
 }
 
 button.addEventListener("click", () => (timer ? pause("Paused.") : start()));
