@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, settings
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store import note_saver
+from comptoir.store import control_watch, note_saver
+from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
+from comptoir.store.sqlite import store as sqlite_store
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
@@ -68,6 +70,18 @@ def no_write_of_its_own() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(note_saver, "SAVE_SECONDS", math.inf)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def time_for_clients() -> Iterator[None]:
+    """A service within the tests' process may read its clients for a minute.
+
+    The read goes on when its event loop runs again, and the time in between counts.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (control_watch, postgres_store, sqlite_store):
+            patch.setattr(module, "READ_SECONDS", 60.0)
         yield
 
 

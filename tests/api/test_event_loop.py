@@ -7,6 +7,7 @@ import pytest
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
+from support.waiting import until
 
 LONG_TEXTS = "ItemProductTextLongContentsExt"
 KEY = "11111111-1111-4111-8111-111111111111"
@@ -59,12 +60,13 @@ def company(service: Service) -> Company:
 def test_functions_hold_the_event_loop_for_a_moment_at_most(
     name: str, service: Service, company: Company
 ) -> None:
-    """SQLite computes within the process; of some tries, one is not disturbed by the machine."""
+    """SQLite computes within the process, where other requests run meanwhile."""
     request = company.build("GET", *COMPUTED[name])
-    # the first time, the statement is compiled as well
-    assert service.send(request).status_code == 200
 
-    tries = [service.timed(request) for _ in range(3)]
+    def is_free() -> bool | None:
+        answer, seconds, held = service.timed(request)
+        assert answer.status_code == 200
+        return held / seconds < 1 / 3 or None
 
-    assert [answer.status_code for answer, _, _ in tries] == [200] * 3
-    assert min(held / seconds for _, seconds, held in tries) < 1 / 3
+    # the first time, the statement is compiled as well, and a busy machine disturbs many tries
+    until(is_free, "a request during which the event loop is free most of the time")

@@ -14,7 +14,7 @@ from support.client import Client
 from support.companies import Company
 from support.refusals import refusal
 from support.service import Service
-from support.statements import reading, traced
+from support.statements import reading, statements_of
 
 PAGE = 10_000
 MANY = 9_000
@@ -45,11 +45,7 @@ def over(companies: list[Company], service: Service) -> Client:
 def reads(client: Client, expand: str) -> int:
     """The number of statements that read records of companies for a response."""
     query = f"$expand={expand}"
-    # first it is found out what takes long, then the connections for that are opened
-    for _ in range(2):
-        client.get("companies", query)
-    with traced() as statements:
-        answer = client.get("companies", query)
+    answer, statements = statements_of(lambda: client.get("companies", query))
     assert answer.status_code == 200, answer.text
     return reading(statements)
 

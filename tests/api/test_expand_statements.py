@@ -2,12 +2,10 @@
 
 import pytest
 
-from comptoir.store.postgres import reader as postgres_reader
-from comptoir.store.sqlite import reader as sqlite_reader
 from support.client import Record, encoded
 from support.companies import Company
 from support.service import Service
-from support.statements import reading, traced
+from support.statements import reading, statements_of
 
 MANY = 100
 BY_COLUMNS = "application/json;odata.metadata=none"
@@ -48,26 +46,10 @@ def shop(service: Service) -> Company:
     return company
 
 
-@pytest.fixture(autouse=True)
-def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep slow statements of a busy machine on the connections that are traced.
-
-    PostgreSQL would run them by a cursor, and SQLite on a scan thread.
-    """
-    monkeypatch.setattr(postgres_reader, "SLOW_SECONDS", 60.0)
-    monkeypatch.setattr(sqlite_reader, "SECONDS", 60.0)
-    monkeypatch.setattr(sqlite_reader, "BUDGET", 1_000_000)
-    monkeypatch.setattr(sqlite_reader, "SLOW", 1_000_000)
-
-
 def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
     """The number of statements that read records for a response."""
     query = encoded(options)
-    # first it is found out what takes long, then the connections for that are opened
-    for _ in range(2):
-        company.get(path, query)
-    with traced() as statements:
-        answer = company.get(path, query)
+    answer, statements = statements_of(lambda: company.get(path, query))
     assert len(answer.json()["value"]) == options["$top"], answer.text
     return reading(statements)
 

@@ -6,8 +6,6 @@ import pytest
 
 from comptoir.edm.record_json import LONGEST_JSON
 from comptoir.store.event_loop import JSON_SLICE
-from comptoir.store.postgres import reader as postgres_reader
-from comptoir.store.sqlite import reader as sqlite_reader
 from support.batches import documents
 from support.client import Page, Record, encoded, page, record, tag_of
 from support.companies import Company
@@ -16,7 +14,7 @@ from support.mirror import Mirror
 from support.samples import PATHS
 from support.service import Service
 from support.specimen import SPECIMEN
-from support.statements import traced
+from support.statements import statements_of
 
 SPECIMENS = "specimensExt"
 COUNT = JSON_SLICE * 2 + 3
@@ -150,16 +148,6 @@ def series(specimen_service: Service) -> Company:
     return company
 
 
-@pytest.fixture
-def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep slow statements of a busy machine on the connections that are traced."""
-    monkeypatch.setattr(postgres_reader, "SLOW_SECONDS", 60.0)
-    monkeypatch.setattr(sqlite_reader, "SECONDS", 60.0)
-    monkeypatch.setattr(sqlite_reader, "BUDGET", 1_000_000)
-    monkeypatch.setattr(sqlite_reader, "SLOW", 1_000_000)
-
-
-@pytest.mark.usefixtures("never_slow")
 @pytest.mark.parametrize(
     "request_of",
     [
@@ -173,10 +161,8 @@ def test_a_response_in_the_default_format_reads_only_the_json(
     request_of: str, series: Company
 ) -> None:
     path, _, query = request_of.partition("?")
-    series.get(path, query)
 
-    with traced() as statements:
-        answer = series.get(path, query)
+    answer, statements = statements_of(lambda: series.get(path, query))
 
     assert answer.status_code == 200, answer.text
     assert [each for each in statements if "record_json" in each]

@@ -37,10 +37,10 @@ function provided(url, keys) {
         redirect_uris: [REDIRECT_URI]
       }
     ],
-    claims: { openid: ['sub', 'roles'] },
+    claims: { openid: ['sub', 'roles'], groups: ['teams'] },
     // ID tokens have the claims of their scopes, as those of most issuers do
     conformIdTokenClaims: false,
-    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, roles: [`${id}s`] }) }),
+    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, roles: [`${id}s`], teams: [id] }) }),
     pkce: { required: () => true },
     scopes: ['records.read', 'records.write'],
     ttl: { ClientCredentials: 3600 },

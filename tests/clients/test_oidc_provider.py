@@ -14,6 +14,7 @@ from comptoir.auth.local_authority import local_certificate
 from comptoir.auth.origins import redirect_uri
 from comptoir.config import Settings
 from support.certificates import trusted_folder, trusting
+from support.command import Command
 from support.console import Browser, forms_of, origin_of
 from support.databases import FreshDatabase
 from support.issuers import AUDIENCE, LOOPBACK, IssuerCommand
@@ -150,6 +151,25 @@ def test_users_log_in_to_the_console(
             assert "The login was cancelled at provider." in page
             assert other.cookies == {}
             command.done("remove", NAME)
+
+
+def test_a_claim_that_needs_a_scope(
+    provider: Provider, fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    """Without the scope, the ID token lacks it, and the audit log says so."""
+    with Service(fresh_database, tmp_path, outgoing_allow=LOOPBACK) as service:
+        command, browser = IssuerCommand(service, tmp_path), Browser(service, ORIGIN)
+        login = ("--console-client-id", "public-console", "--console-role", "joe=viewer")
+        claim = ("--roles-claim", "teams", "--company", "*")
+        command.add(NAME, provider.url, *login, *claim)
+        assert "gives you no role in the console." in answered(browser, provider, "joe").text
+        command.done("remove", NAME)
+        command.add(NAME, provider.url, *login, *claim, "--console-scope", "groups")
+        assert answered(browser, provider, "joe").status_code == 200
+        assert "provider:joe" in browser.get("/console").text
+        settings = service.settings
+    out = Command(tmp_path, settings.database).done("audit").out
+    assert "reason=roles are in the claim 'teams', and the ID token does not have it" in out
 
 
 def answered(

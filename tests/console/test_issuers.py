@@ -47,13 +47,19 @@ def test_an_issuer_is_added_refreshed_and_removed(service: Service, admin: Brows
 
 def test_people_log_in_through_an_issuer(service: Service, admin: Browser, tmp_path: Path) -> None:
     """Its page has the address to register there."""
-    login = {"console_client_id": "the-console", "console_role": "Staff=viewer\r\nA=B=admin\r\n"}
+    login = {
+        "console_client_id": "the-console",
+        "console_role": "Staff=viewer\r\nA=B=admin\r\n",
+        "console_scope": "groups  profile",
+    }
     page = admin.follow(admin.submit(admin.get(NEW), NEW, **FIELDS, **login))
     assert "as the client the-console; Staff → viewer; A=B → admin; nobody else" in page.text
+    assert "; with the scopes openid groups profile<" in page.text
     assert f"{admin.origin}/console/login/entra/back" in page.text
     entry = audited(service, "issuer.add")[-1]
     assert entry.detail.endswith(
-        "console-client-id=the-console console-role=Staff=viewer console-role=A=B=admin"
+        "console-client-id=the-console console-role=Staff=viewer console-role=A=B=admin "
+        "console-scope=groups console-scope=profile"
     )
     # the service reads the control tables for each request of a client
     add_client(service, tmp_path).token()
@@ -90,6 +96,11 @@ REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
         {"console_client_id": "x", "console_role": "Staff=owner"},
         "console-role",
         "with the role viewer or editor or admin",
+    ),
+    "a scope that is not valid": (
+        {"console_client_id": "x", "console_role": "Staff=viewer", "console_scope": 'a "b"'},
+        "console-scope",
+        "Invalid scope",
     ),
     "no company": ({"access": "some"}, "companies", "Choose at least one"),
     "no claim": ({"access": "claim"}, "companies-claim", "Enter it"),

@@ -10,13 +10,27 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.store.migration import migrate
+from comptoir.store.postgres import replica_reads
+from comptoir.store.postgres import store as postgres_store
 from postgres.replication import Pair, ReplicatedService
 from support.postgres import Databases, Postgres
 from support.service import Service
 from support.standby import Standby
+from support.waiting import PATIENCE_SECONDS
 
 Served = Callable[..., Service]
 """A service over the database at a URL, with settings of its own."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a replica more than a second, which a busy machine may need to reach it.
+
+    After a failure, reads avoid it until the test has counted them.
+    """
+    for module in (replica_reads, postgres_store):
+        monkeypatch.setattr(module, "REACH_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(replica_reads, "PAUSE_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture

@@ -24,8 +24,11 @@ from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import UNAVAILABLE, Refusal
+from comptoir.store import control_watch
+from comptoir.store.control import READ_SECONDS
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
 from comptoir.store.migration import migrate
+from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.store import WRITING_SHARE
 from postgres.conftest import migrated
 from process.test_condition import metric
@@ -194,9 +197,11 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
 
 
 def test_a_database_that_hangs_is_not_waited_for_by_each_request(
-    own_server: Postgres, tmp_path: Path
+    own_server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tokens are judged by what is known for a minute, then refused, then accepted again."""
+    for module in (control_watch, postgres_store):
+        monkeypatch.setattr(module, "READ_SECONDS", READ_SECONDS)
 
     async def run(url: str) -> None:
         async with watched(url, tmp_path) as shop:

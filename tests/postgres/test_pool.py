@@ -162,7 +162,9 @@ def test_one_lost_connection_drops_all_idle_ones(
             async def lose() -> None:
                 async with pool.acquired() as connection:
                     pid = connection.get_server_pid()
-                    await administrator.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+                    await administrator.execute(
+                        f"SELECT pg_terminate_backend({pid}, {PATIENCE_SECONDS * 1_000})"
+                    )
                     await connection.execute("SELECT 1")
 
             with pytest.raises(FAULTS):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Literal
@@ -12,6 +13,7 @@ import pytest
 
 from comptoir.config import Settings
 from comptoir.store import store
+from comptoir.store.postgres import replica_reads
 from postgres.conftest import Served
 from postgres.replication import Pair, ReplicatedService
 from support.client import Page, page, values
@@ -47,7 +49,9 @@ def served_again(replicated: ReplicatedService) -> None:
 
 
 def test_reads_avoid_a_crashed_replica_until_it_is_back(
-    replicated: ReplicatedService, caplog: pytest.LogCaptureFixture
+    replicated: ReplicatedService,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert replicated.name(READ_ONLY) == "old"
     written = token(replicated.rename("new"))
@@ -59,6 +63,7 @@ def test_reads_avoid_a_crashed_replica_until_it_is_back(
     assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 5}
     replicated.standby.start()
     replicated.standby.catch_up()
+    monkeypatch.setattr(replica_reads, "PAUSE_SECONDS", 0.0)
     served_again(replicated)
     logged = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert len(logged) == 2
@@ -84,9 +89,10 @@ def test_a_restarted_replica_serves_reads_immediately(replicated: ReplicatedServ
 
 
 def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
-    replicated: ReplicatedService,
+    replicated: ReplicatedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert replicated.name(READ_ONLY) == "old"
+    monkeypatch.setattr(replica_reads, "REACH_SECONDS", 1.0)
 
     with replicated.standby.hung():
         reads(replicated, "old")
@@ -152,13 +158,22 @@ def test_a_copy_of_the_database_serves_no_reads(pair: Pair, served: Served, tmp_
     assert outcomes(service) == {"failed": 1}
 
 
-def test_the_primary_serves_a_read_that_blocks_the_replay(pair: Pair, served: Served) -> None:
-    """PostgreSQL cancels it: `canceling statement due to conflict with recovery`."""
+@pytest.fixture
+def hasty(pair: Pair) -> Iterator[Pair]:
+    """The servers; the standby does not wait for reads that block its replay."""
     pair.standby.configure({"max_standby_streaming_delay": 0})
     pair.standby.reload()
-    replicated = ReplicatedService.on(pair, served)
+    yield pair
+    # the next tests have the same standby
+    pair.standby.configure({"max_standby_streaming_delay": "30s"})
+    pair.standby.reload()
+
+
+def test_the_primary_serves_a_read_that_blocks_the_replay(hasty: Pair, served: Served) -> None:
+    """PostgreSQL cancels it: `canceling statement due to conflict with recovery`."""
+    replicated = ReplicatedService.on(hasty, served)
     replicated.company.load("customersExt", {"number": "10000", "displayName": "Shop"})
-    pair.standby.catch_up()
+    hasty.standby.catch_up()
     database = replicated.service.settings.database
 
     async def block_the_replay() -> None:
@@ -166,21 +181,21 @@ def test_the_primary_serves_a_read_that_blocks_the_replay(pair: Pair, served: Se
         try:
             # the replay has a lock that the read waits for, and then waits for a lock of the read
             await first.execute('BEGIN; LOCK TABLE "salesPricesExt"')
-            await asyncio.to_thread(pair.standby.catch_up)
+            await asyncio.to_thread(hasty.standby.catch_up)
             reading = asyncio.to_thread(
                 replicated.company.get, "customersExt", "$filter=not salesPrices/any()", READ_ONLY
             )
             answer = asyncio.ensure_future(reading)
-            await asyncio.to_thread(until, lambda: waiting(pair), "a read that waits")
+            await asyncio.to_thread(until, lambda: waiting(hasty), "a read that waits")
             await second.execute('BEGIN; LOCK TABLE "customersExt"')
-            await asyncio.to_thread(pair.standby.catch_up)
+            await asyncio.to_thread(hasty.standby.catch_up)
         finally:
             await first.close()
             await second.close()
         assert len(page(await answer).value) == 1
 
     asyncio.run(block_the_replay())
-    assert "canceling statement due to conflict with recovery" in pair.standby.log.read_text()
+    assert "canceling statement due to conflict with recovery" in hasty.standby.log.read_text()
     assert outcomes(replicated.service) == {"failed": 1}
     assert replicated.name(READ_ONLY) == "old"
     assert outcomes(replicated.service) == {"failed": 1, "replica": 1}
@@ -206,6 +221,14 @@ def test_a_page_continues_on_the_primary_after_a_crash_of_the_replica(
         long = "long " * 800
         company.load("campaignsExt", *[{"number": n, "description": long} for n in numbers])
         pair.standby.catch_up()
+
+        def look() -> Mapping[str, int] | None:
+            """The outcomes of reads when the service has connected to the replica in time."""
+            company.get("shippingAgentsExt", headers=READ_ONLY)
+            found = counted(server.origin.get("metrics").text)
+            return found if "replica" in found else None
+
+        before = until(look, "a replica that serves reads")
         request = company.build(
             "GET",
             "campaignsExt",
@@ -223,4 +246,5 @@ def test_a_page_continues_on_the_primary_after_a_crash_of_the_replica(
 
     assert [each["number"] for each in read.value] == numbers
     assert read.next_link is None
-    assert counted(text) == {"replica": 1, "failed": 1}
+    served = {name: number - before.get(name, 0) for name, number in counted(text).items()}
+    assert (served["replica"], served["failed"]) == (1, 1)

@@ -54,7 +54,7 @@ def test_settings_of_the_database_do_not_affect_responses(
 
 def test_a_snapshot_outlasts_the_limit_of_idle_transactions(postgres_server: Databases) -> None:
     url = migrated(postgres_server)
-    limit = f'ALTER DATABASE "{name_of(url)}" SET idle_in_transaction_session_timeout = 50'
+    limit = f'ALTER DATABASE "{name_of(url)}" SET idle_in_transaction_session_timeout = 1'
 
     async def read_slowly() -> None:
         store = open_store(Settings(database=url))

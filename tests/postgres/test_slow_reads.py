@@ -105,14 +105,20 @@ def test_reads_that_are_always_slow_take_no_more_connections(
     made_slow(stack, server, company, LONG)
     begin_long_reads(stack, server, company)
     permits, waiting = metric(server, "comptoir_scan_threads"), metric(server, WAITING)
+
+    def reading() -> int:
+        # other statements of a read, such as the lookup of its company, never wait for a lock
+        return len(run_sql(server.settings.database, HELD))
+
+    # an attempt that has ended is still cancelled by PostgreSQL
+    until(lambda: reading() == permits or None, "the end of all attempts without a permit")
     other = company.using(server.tokens.issue(subject="another"))
     for _ in range(READS):
         begun(stack, server, other, LONG)
-    # other statements of a read, such as the lookup of its company, never wait for a lock
     held: list[int] = []
 
     def all_wait() -> bool | None:
-        held.append(len(run_sql(server.settings.database, HELD)))
+        held.append(reading())
         return metric(server, WAITING) == waiting + READS or None
 
     until(all_wait, "reads that wait for a permit")

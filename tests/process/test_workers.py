@@ -1,7 +1,12 @@
 """Several processes with one database behave as one service."""
 
+import os
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +14,7 @@ from process.conftest import StartServer
 from support.client import record, tag_of
 from support.companies import Company
 from support.databases import ON_SQLITE
+from support.postgres import children_of
 from support.refusals import refusal
 from support.server import Server
 from support.waiting import until
@@ -103,6 +109,42 @@ def test_workers_do_not_outlive_their_parent_process(start_server: StartServer) 
     server.kill_parent()
 
     until(refuses, "an address on which nobody listens")
+
+
+def workers_of(server: Server) -> set[int]:
+    """The process ids of the workers; the process above them has other children too."""
+    found = set()
+    for each in children_of(server.pid):
+        # one may end right now
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes():
+                found.add(each)
+    return found
+
+
+def has_workers(server: Server, count: int) -> bool | None:
+    return len(workers_of(server)) == count or None
+
+
+@ON_SQLITE
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux lists the workers")
+def test_a_worker_that_does_not_respond_is_not_killed(start_server: StartServer) -> None:
+    """A busy machine may start it slowly, and its replacement too."""
+    server = start_server(workers=2)
+    until(partial(has_workers, server, 2), "two workers")
+    suspended, other = workers_of(server)
+    os.kill(suspended, signal.SIGSTOP)
+    # the process above looks at its workers between two signals
+    for count in (3, 4):
+        os.kill(server.pid, signal.SIGTTIN)
+        until(partial(has_workers, server, count), f"{count} workers")
+    os.kill(other, signal.SIGKILL)
+    until(lambda: other not in workers_of(server) or None, "the end of the other worker")
+    until(partial(has_workers, server, 4), "its replacement")
+    assert suspended in workers_of(server)
+    os.kill(suspended, signal.SIGCONT)
+    server.ask_to_stop()
+    server.wait()
 
 
 def test_workers_use_the_limits_of_the_settings(start_server: StartServer) -> None:

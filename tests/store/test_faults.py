@@ -122,7 +122,8 @@ def test_a_lost_connection_returns_503(postgres_server: Databases, postgres_url:
     async def cut(connection: Connection) -> None:
         pid = connection.get_server_pid()
         administrator = await postgres_server.administrator(name)
-        await administrator.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+        milliseconds = PATIENCE_SECONDS * 1_000
+        await administrator.execute(f"SELECT pg_terminate_backend({pid}, {milliseconds})")
         await administrator.close()
         await connection.execute("SELECT 1")
 

@@ -1,4 +1,4 @@
-"""The wrong codes of the console, which all processes count together, and users of issuers."""
+"""The failed logins to the console, which all processes count together, and users of issuers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -109,10 +109,46 @@ def test_only_the_network_of_the_address_waits(url: str, address: str, found: st
     asyncio.run(run())
 
 
+async def fail(store: Store, issuer: str, now: int, address: str = HERE) -> str:
+    """What becomes of a login with an issuer that fails: wrong, or the seconds to wait."""
+    logins = store.control.logins
+    try:
+        await logins.check(address, issuer, now)
+    except Refusal as refusal:
+        return refusal.headers["Retry-After"]
+    await logins.note_failed(address, issuer, now)
+    return WRONG
+
+
+def test_failed_logins_with_an_issuer_are_counted_by_all_processes(url: str) -> None:
+    """For the issuer and the address together, apart from wrong codes."""
+
+    async def run() -> None:
+        async with opened(url) as one, opened(url) as other:
+            for second in range(FREE_FAILURES):
+                store = (one, other)[second % 2]
+                assert await fail(store, "keycloak", NOW + second) == WRONG
+            for store in (one, other):
+                assert await fail(store, "keycloak", NOW + 10) == "50"
+                assert await fail(store, "entra", NOW + 10) == WRONG
+                assert await fail(store, "keycloak", NOW + 10, ELSEWHERE) == WRONG
+                assert await enter(store, now=NOW + 10) == WRONG
+            # two that waited for the issuer at once
+            for store in (one, other):
+                await store.control.logins.note_failed(HERE, "keycloak", NOW + 20)
+            assert await fail(one, "keycloak", NOW + 60) == "2"
+            assert await fail(other, "keycloak", NOW + 62) == WRONG
+
+    asyncio.run(run())
+
+
 def test_the_stored_codes_are_few_and_recent(url: str) -> None:
     numbers = {1: NOW, 2: NOW, 3: NOW, MOST_GUESSES: NOW, MOST_GUESSES + 1: NOW - 60}
     for number, at in numbers.items():
-        adding = "INSERT INTO console_guesses VALUES (:number, 'network', :at)"
+        # as earlier releases do
+        adding = (
+            "INSERT INTO console_guesses (number, network, at) VALUES (:number, 'network', :at)"
+        )
         run_sql(url, adding, number=number, at=at)
 
     async def run() -> None:

@@ -3,11 +3,18 @@
 import gc
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
+import pytest
 from asyncpg import Connection, Record
 from asyncpg.connection import LoggedQuery
+
+from comptoir.store.postgres import reader as postgres_reader
+from comptoir.store.sqlite import reader as sqlite_reader
+
+T = TypeVar("T")
 
 _BY_CLOCK = re.compile(
     r"FROM (companies|control|clients|client_secrets|client_keys|roles|revoked|audit|issuers)\b"
@@ -18,6 +25,24 @@ _BY_CLOCK = re.compile(
 def reading(statements: Iterable[str]) -> int:
     """The number of statements that read records."""
     return sum(each.startswith(("SELECT", "WITH")) for each in statements)
+
+
+def statements_of(read: Callable[[], T]) -> tuple[T, list[str]]:
+    """What a read returns, and its statements, each of which runs once and as a whole.
+
+    On a busy machine it might be slow: then PostgreSQL would run it by a cursor, and SQLite again
+    on a scan thread.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgres_reader, "SLOW_SECONDS", 60.0)
+        patch.setattr(sqlite_reader, "SECONDS", 60.0)
+        patch.setattr(sqlite_reader, "BUDGET", 1_000_000)
+        patch.setattr(sqlite_reader, "SLOW", 1_000_000)
+        # a statement that was slow before is no longer so, and all connections are open
+        for _ in range(postgres_reader.QUICK_RUNS):
+            read()
+        with traced() as statements:
+            return read(), statements
 
 
 @contextmanager

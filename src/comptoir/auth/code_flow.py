@@ -23,6 +23,9 @@ from comptoir.edm.times import Clock
 from comptoir.messages import quoted
 from comptoir.outgoing import Fetch, OutgoingError, PostForm, Sent
 
+OPENID = "openid"
+"""The scope that makes a request one of OpenID Connect."""
+
 LONGEST_CODE = 2_048
 """The most characters of a code that an issuer gives."""
 
@@ -196,7 +199,7 @@ class CodeFlow:
                 "response_type": "code",
                 "client_id": console.client_id,
                 "redirect_uri": back,
-                "scope": "openid",
+                "scope": " ".join((OPENID, *console.scopes)),
                 "state": pending.state,
                 "nonce": pending.nonce,
                 "code_challenge": pending.challenge,
@@ -212,10 +215,10 @@ class CodeFlow:
         pending: PendingLogin,
         answered: IssuerAnswer,
         back: str,
-    ) -> Login | None:
-        """The user who has returned to `back`; None for one without a role in the console.
+    ) -> Login:
+        """The user who has returned to `back`.
 
-        Raises `OutgoingError`, and `Refusal` for an ID token that is not valid.
+        Raises `OutgoingError`, `Refusal` for an ID token that is not valid, and `NoRoleError`.
         """
         document = await self._discovery(issuer)
         is_named = answered.iss or document.authorization_response_iss_parameter_supported

@@ -1,10 +1,11 @@
 """What an operator decides about outside issuers, by the command or in the console."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from comptoir.auth.client_terms import checked_name
-from comptoir.auth.code_flow import login_discovery
+from comptoir.auth.code_flow import OPENID, login_discovery
 from comptoir.auth.issuer_keys import fetch_keys
 from comptoir.auth.issuers import RESERVED_NAMES
 from comptoir.auth.logins import ConsoleRole
@@ -15,6 +16,8 @@ from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.messages import quoted
 from comptoir.outgoing import OutgoingError
+
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 
 Targets = tuple[Mapping[str, tuple[Scope, ...]], Mapping[str, tuple[str, ...]]]
 """The scopes and the roles that values are mapped to."""
@@ -78,14 +81,29 @@ def console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
     return roles
 
 
+def console_scopes(names: Iterable[str]) -> tuple[str, ...]:
+    """The scopes that the console asks for beside `openid`; raises `OperatorError`."""
+    given = dict.fromkeys(names)
+    for each in given:
+        if _SCOPE.fullmatch(each) is None:
+            raise OperatorError(
+                f"invalid scope {quoted(each)}",
+                "Use printable ASCII characters without spaces, quotes and backslashes.",
+            )
+    return tuple(each for each in given if each != OPENID)
+
+
 def console_terms(
-    client_id: str, secret_file: Path | None, roles: Mapping[str, ConsoleRole]
+    client_id: str,
+    secret_file: Path | None,
+    roles: Mapping[str, ConsoleRole],
+    scopes: tuple[str, ...],
 ) -> ConsoleTerms | None:
     """How users log in to the console; None if nobody does.
 
     Raises `OperatorError` for a part without the others that it needs.
     """
-    if not client_id and not roles and secret_file is None:
+    if not (client_id or roles or scopes) and secret_file is None:
         return None
     if not client_id or not roles:
         raise OperatorError(
@@ -94,7 +112,8 @@ def console_terms(
     if secret_file is not None and not secret_file.is_file():
         raise OperatorError(f"{secret_file} is not a file", "Write the client's secret to it.")
     # not resolved: another secret comes with another target of a symbolic link
-    return ConsoleTerms(client_id, str(secret_file.absolute()) if secret_file else "", roles)
+    file = str(secret_file.absolute()) if secret_file else ""
+    return ConsoleTerms(client_id, file, roles, scopes)
 
 
 async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -> None:

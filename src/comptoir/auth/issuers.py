@@ -23,6 +23,7 @@ from comptoir.auth.verification import (
 )
 from comptoir.edm.times import Clock
 from comptoir.edm.types import is_guid
+from comptoir.messages import quoted
 from comptoir.outgoing import Fetch
 
 RESERVED_NAMES = frozenset({"client", "console", "cli"})
@@ -35,6 +36,10 @@ _LOG_IN = "Log in again."
 
 _BY_NAME = frozenset({Scope.RECORDS_READ, Scope.RECORDS_WRITE})
 """The scopes that a token has by their names; other issuers may mean something else by the rest."""
+
+
+class NoRoleError(Exception):
+    """A user has no role in the console, for a reason that concerns the operator."""
 
 
 class _IdClaims(RegisteredClaims, frozen=True, kw_only=True):
@@ -107,8 +112,8 @@ class OutsideIssuers:
 
     async def user(
         self, id_token: str, issuer: Issuer, console: ConsoleTerms, nonce: str, begun_at: int
-    ) -> Login | None:
-        """The user of the console whom an ID token names; None for one without a role there.
+    ) -> Login:
+        """The user of the console whom an ID token names; raises `NoRoleError` for other users.
 
         The login with this nonce has begun in a second since 1970. Raises `Refusal` as `verify`
         does, for what OpenID Connect Core, 3.1.3.7, forbids.
@@ -133,13 +138,11 @@ class OutsideIssuers:
             raise invalid_token("The ID token is older than the login (iat)", _LOG_IN)
         claims = parsed_claims(payload, dict[str, object])
         _check_required(claims, terms)
-        roles = [
-            console.roles[value]
-            for value in _values(claims, terms.roles_claim)
-            if value in console.roles
-        ]
+        values = _values(claims, terms.roles_claim)
+        roles = [console.roles[value] for value in values if value in console.roles]
         if not roles:
-            return None
+            found = "its values have no role" if values else "the ID token does not have it"
+            raise NoRoleError(f"roles are in the claim {quoted(terms.roles_claim)}, and {found}")
         highest = max(roles, key=lambda role: role.rank)
         return Login(f"{issuer.name}:{registered.sub}", highest, _companies(claims, terms))
 

@@ -123,12 +123,14 @@ class ConsoleTerms(msgspec.Struct, frozen=True):
     """How users log in to the console through an issuer, which knows the console as a client.
 
     `secret_file` contains the secret of this client, blank if it has none. `roles` are what values
-    of the issuer's roles claim are mapped to; a user without any cannot log in.
+    of the issuer's roles claim are mapped to; a user without any cannot log in. `scopes` are those
+    that the console asks for beside `openid`.
     """
 
     client_id: str
     secret_file: str
     roles: Mapping[str, ConsoleRole]
+    scopes: tuple[str, ...] = ()
 
     @property
     def listed(self) -> list[str]:
@@ -137,6 +139,7 @@ class ConsoleTerms(msgspec.Struct, frozen=True):
             f"console-client-id={self.client_id}",
             *([f"console-secret-file={self.secret_file}"] if self.secret_file else []),
             *[f"console-role={value}={role}" for value, role in self.roles.items()],
+            *[f"console-scope={scope}" for scope in self.scopes],
         ]
 
 

@@ -10,6 +10,7 @@ from comptoir.auth.issuer_terms import (
     checked_issuer_name,
     checked_issuer_url,
     console_roles,
+    console_scopes,
     console_terms,
     required_claim,
     targets_of,
@@ -120,6 +121,16 @@ ConsoleRoles = Annotated[
         show_default=False,
     ),
 ]
+ConsoleScopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--console-scope",
+        metavar="SCOPE",
+        help="A scope that the console asks for beside openid, such as one without which ID tokens "
+        "lack the roles claim. May be repeated.",
+        show_default=False,
+    ),
+]
 Unchecked = Annotated[
     bool, typer.Option("--unchecked", help="Add the issuer without fetching its keys.")
 ]
@@ -149,6 +160,7 @@ def add(  # noqa: PLR0913 - an option each
     console_client_id: ConsoleClient = "",
     console_secret_file: ConsoleSecret = None,
     console_role: ConsoleRoles = None,
+    console_scope: ConsoleScopes = None,
     unchecked: Unchecked = False,
     database: options.Database = None,
     config: options.Config = None,
@@ -175,7 +187,10 @@ def add(  # noqa: PLR0913 - an option each
         companies=companies,
         required=dict(map(required_claim, require or ())),
         console=console_terms(
-            console_client_id, console_secret_file, console_roles(console_role or ())
+            console_client_id,
+            console_secret_file,
+            console_roles(console_role or ()),
+            console_scopes(console_scope or ()),
         ),
     )
     need_database(settings)

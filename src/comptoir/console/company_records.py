@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.console.backend import body_of
+from comptoir.console.problem import unanswered
 from comptoir.console.values import Values, decoded, encoded
 from comptoir.console.visit import Visit
 from comptoir.edm.model import EntitySet
@@ -134,10 +135,15 @@ class CompanyRecords:
         return None
 
     def _company(self, entity_set: EntitySet) -> str:
-        """The path of the company whose records a set has; blank for the set of companies."""
+        """The path of the company whose records a set has; blank for the set of companies.
+
+        Raises `Problem` (503) if the database does not say which companies exist.
+        """
         if not entity_set.per_company:
             return ""
         company_id = company_of(self._visit)
+        if not company_id and self._visit.is_cut_off:
+            raise unanswered()
         if not company_id:
             raise Refusal(
                 COMPANY_NOT_FOUND,

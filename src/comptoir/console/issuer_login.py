@@ -1,15 +1,16 @@
 """Login through an outside issuer: the way there, and the way back."""
 
+import asyncio
 import hmac
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
-from comptoir.auth.guesses import Guesses
+from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import ConsoleTerms, Issuer
@@ -28,7 +29,7 @@ from comptoir.console.problem import Problem
 from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import FormData, form_data
-from comptoir.errors import OAuthRefusal, OperatorError, Refusal
+from comptoir.errors import OperatorError, Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.outgoing import OutgoingError
 
@@ -48,7 +49,7 @@ class IssuerLogin:
     def __init__(self, backend: Backend, known: Sessions) -> None:
         self._backend = backend
         self._sessions = known
-        self._guesses = Guesses()
+        self._lock = asyncio.Lock()
         self._running: Counter[str] = Counter()
 
     async def leave(self, request: Request) -> Response:
@@ -76,19 +77,23 @@ class IssuerLogin:
         return response
 
     async def come_back(self, request: Request) -> Response:
-        """Begin a session for a user who returns with a code."""
+        """Begin a session for a user who returns with a code.
+
+        Raises `Refusal` (429) after too many failures, which does not end the login.
+        """
         exchange: Exchange = request.scope["exchange"]
         exchange.hide_query()
         query = form_data(request.url.query)
         origin: str = request.scope[ORIGIN]
         issuer, console = await self._found(request)
         try:
-            _check_guesses(self._guesses, issuer.name, exchange.client)
             pending = self._pending(request, issuer, query)
         except Problem as problem:
             # any site can send an answer that this browser has not asked for, and another login may
             # be under way in it: that goes on, and nobody waits
             return self._failed(issuer, problem, request)
+        logins = self._backend.control.logins
+        await logins.check(exchange.client, issuer.name, self._backend.now)
         try:
             secret = await self._begun(request, issuer, console, pending, query)
         except Problem as problem:
@@ -116,7 +121,7 @@ class IssuerLogin:
         except Problem as problem:
             # 503: nobody has checked the code, or the ID token
             if problem.status != 503:
-                self._guesses.note(issuer.name, exchange.client)
+                await self._count(issuer, exchange)
             raise
         new = new_session(self._backend, exchange, pending.former)
         session = await self._sessions.begin_once(pending.text, issuer, login, new)
@@ -126,6 +131,15 @@ class IssuerLogin:
             )
         exchange.subject = session.login.by
         return new.secret
+
+    async def _count(self, issuer: Issuer, exchange: Exchange) -> None:
+        """Count a login that failed, unless the database does not answer."""
+        # one after another: many at the same time would fill the queue of writes
+        async with self._lock:
+            with suppress(Refusal):
+                await self._backend.control.logins.note_failed(
+                    exchange.client, issuer.name, self._backend.now
+                )
 
     def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
         """The login that an answer belongs to; raises `Problem` (403) without one."""
@@ -160,12 +174,6 @@ class IssuerLogin:
         answered = IssuerAnswer(code, query.text("iss"))
         with self._waiting(issuer):
             login = await self._backend.code_flow.user(issuer, console, pending, answered, back)
-        if login is None:
-            raise Problem(
-                403,
-                f"{issuer.name} gives you no role in the console",
-                "Ask the operator for a role.",
-            )
         try:
             checked_subject(login.subject)
         except OperatorError as fault:
@@ -200,6 +208,9 @@ class IssuerLogin:
             raise _issuer_failed(issuer) from fault
         except Refusal as refusal:
             raise _invalid(issuer, refusal) from refusal
+        except NoRoleError as fault:
+            problem = f"{issuer.name} gives you no role in the console"
+            raise Problem(403, problem, "Ask the operator for a role.") from fault
         finally:
             self._running[issuer.name] -= 1
 
@@ -211,25 +222,12 @@ class IssuerLogin:
         return login_form(self._backend, problem)
 
 
-def _check_guesses(guesses: Guesses, issuer: str, address: str) -> None:
-    """Raise `Problem` (429) while an address has to wait."""
-    try:
-        guesses.check(issuer, address)
-    except OAuthRefusal as refusal:
-        raise Problem(
-            429,
-            "Too many logins from this address failed",
-            "Wait for the seconds in Retry-After, then begin another login.",
-            refusal.headers,
-        ) from None
-
-
 def _reason(problem: Problem) -> str:
     """Why a login failed: for the operator, with what the page does not tell a stranger."""
     cause = problem.__cause__
     if isinstance(cause, Refusal):
         return cause.problem.replace("bearer token", "ID token")
-    return str(cause) if isinstance(cause, OutgoingError) else problem.problem
+    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else problem.problem
 
 
 def _issuer_failed(issuer: Issuer) -> Problem:

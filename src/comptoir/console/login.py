@@ -63,9 +63,9 @@ class LoginPage:
         origin: str = request.scope[ORIGIN]
         backend = self._backend
         former = former_digest(request.cookies.get(cookie_name(origin), ""))
-        new = new_session(backend, exchange, former)
         # one after another: many at the same time would fill the queue of writes
         async with self._lock:
+            new = new_session(backend, exchange, former)
             session = await self._sessions.begin(code, new)
         if session is None:
             reason = "The code is wrong, was used, or has ended"

@@ -35,7 +35,7 @@ from comptoir.metadata.openapi_schemas import (
 )
 
 _ABOUT = f"""\
-Business records over HTTP and JSON: an OData 4.01 API, described for other clients.
+Business records over HTTP and JSON: an OData 4.01 API, described for clients without OData.
 
 Records have an ETag, `@odata.etag`. Send it as `If-Match` to update or delete a record.
 Properties are never null: `""`, `0`, `false`, `0001-01-01` and the all-zero Guid are empty values.

@@ -75,7 +75,10 @@ class ControlTables:
     """The sessions of the console, by the SHA-256 of each one's secret. Times: epoch seconds."""
 
     console_guesses: Table
-    """The wrong codes of the last minute by networks, numbered in the order of their times."""
+    """The failed logins of the last minute by networks, numbered in the order of their times.
+
+    `issuer` is the name of the issuer that the user has come back from, blank for a wrong code.
+    """
 
     audit: Table
     """The audit log, numbered without gaps under the lock of the row of `control`."""
@@ -139,9 +142,7 @@ def control_tables() -> ControlTables:
         console_sessions=_login_table(
             metadata, "console_sessions", "created_at", "seen_at", "expires_at"
         ),
-        console_guesses=_table(
-            metadata, "console_guesses", 1, number=number, network=text(64), at=number
-        ),
+        console_guesses=_guess_table(metadata, "console_guesses"),
         audit=_table(
             metadata,
             "audit",
@@ -176,6 +177,15 @@ def _login_table(metadata: MetaData, name: str, /, *times: str) -> Table:
         companies=text(),
         **{each: BigInteger() for each in times},
     )
+
+
+def _guess_table(metadata: MetaData, name: str) -> Table:
+    """A table of failed logins."""
+    number = BigInteger()
+    table = _table(metadata, name, 1, number=number, network=text(64), at=number)
+    # programs of revision 0011 add wrong codes without it
+    table.append_column(Column("issuer", text(), nullable=False, server_default=""))
+    return table
 
 
 def _table(
@@ -501,25 +511,29 @@ class ControlStatements:
 
         self.guesses = prepare(
             select(at)
-            .where(guesses.c.network == named("network"), at > named("since"))
+            .where(
+                guesses.c.network == named("network"),
+                guesses.c.issuer == named("issuer"),
+                at > named("since"),
+            )
             .order_by(number),
             dialect,
-            ("network", "since"),
+            ("network", "issuer", "since"),
         )
-        """The times of wrong codes of a network after a time, in order: network, epoch seconds."""
+        """The times of failed logins in order: network, issuer, epoch seconds that they follow."""
 
         self.last_guess = prepare(select(func.coalesce(func.max(number), constant(0))), dialect)
-        """The number of the last wrong code, 0 without one."""
+        """The number of the last failed login, 0 without one."""
 
         self.add_guess = prepare_insert(guesses, _names(guesses), dialect)
-        """Add a wrong code: number, network, epoch seconds."""
+        """Add a failed login: number, network, epoch seconds, issuer."""
 
         self.drop_guesses = prepare(
             delete(guesses).where(or_(number <= named("last"), at <= named("until"))),
             dialect,
             ("last", "until"),
         )
-        """Delete wrong codes up to a number, and those up to a time: number, epoch seconds."""
+        """Delete failed logins up to a number, and those up to a time: number, epoch seconds."""
 
     def _prepare_audit(self, audit: Table, dialect: Dialect) -> None:
         number = audit.c.number

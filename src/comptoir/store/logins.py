@@ -30,6 +30,7 @@ from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Writer
 
 _WINDOW = int(WINDOW_SECONDS)
+_NO_ISSUER = ""
 
 
 class Logins:
@@ -69,19 +70,18 @@ class Logins:
         """Begin a session; None if the code is wrong, used or has ended.
 
         The lock of the version lets only one of several requests use a code, and counts the wrong
-        codes of all processes. Raises `Refusal` (429) after too many from the actor's address.
+        codes of all processes. Raises `Refusal` (429) as `check` does.
         """
-        statements, now, network = self._statements, new.now, network_of(new.actor.address)
-        guesses = statements.guesses.query(network, now - _WINDOW)
+        statements, now, address = self._statements, new.now, new.actor.address
         # many codes from one address must not keep others from the lock
-        _check(await self._fetch(guesses), now)
+        await self.check(address, _NO_ISSUER, now)
 
         def work(_: UnitOfWork) -> Steps[Session | None]:
             yield statements.lock_version.query()
-            _check((yield guesses), now)
+            _check((yield self._failed(address, _NO_ISSUER, now)), now)
             found = yield statements.code.query(digest_of(code))
             if not found or _is_over(found[0], now):
-                yield from self._note_guess(network, now)
+                yield from self._note(address, _NO_ISSUER, now)
                 return None
             digest, *login = found[0][:-2]
             yield statements.use_code.query(digest, now)
@@ -127,13 +127,33 @@ class Logins:
         yield from self._record([*ended, begun])
         return session
 
-    def _note_guess(self, network: str, now: int) -> Steps[None]:
-        """Add a wrong code, and delete those that no longer count; the version must be locked."""
+    async def check(self, address: str, issuer: str, now: int) -> None:
+        """Raise `Refusal` (429) after too many failed logins from an address with an issuer.
+
+        All processes count together. Only logins from this address with this issuer have to wait.
+        """
+        _check(await self._fetch(self._failed(address, issuer, now)), now)
+
+    async def note_failed(self, address: str, issuer: str, now: int) -> None:
+        """Count a login that has failed with an issuer."""
+
+        def work(_: UnitOfWork) -> Steps[None]:
+            yield self._statements.lock_version.query()
+            yield from self._note(address, issuer, now)
+
+        await self._writer.submit(NO_COMPANY, work, alone=True)
+
+    def _failed(self, address: str, issuer: str, now: int) -> Query:
+        """The times of the failed logins that count."""
+        return self._statements.guesses.query(network_of(address), issuer, now - _WINDOW)
+
+    def _note(self, address: str, issuer: str, now: int) -> Steps[None]:
+        """Add a failed login, and delete those that no longer count; the version must be locked."""
         statements = self._statements
         ((last,),) = yield statements.last_guess.query()
         number = int(last) + 1
         yield statements.drop_guesses.query(number - MOST_GUESSES, now - _WINDOW)
-        yield statements.add_guess.query(number, network, now)
+        yield statements.add_guess.query(number, network_of(address), now, issuer)
 
     async def session(self, secret: str) -> Session | None:
         """The session with this secret, whether or not it has ended; None if there is none."""
@@ -178,14 +198,15 @@ class Logins:
         await self._writer.submit(NO_COMPANY, work, alone=True)
 
 
-def _check(guesses: Sequence[Row], now: int) -> None:
-    """Raise `Refusal` (429) if there were too many wrong codes, given the times of the last."""
-    if len(guesses) >= FREE_FAILURES:
-        ((at,), *_) = guesses
+def _check(failed: Sequence[Row], now: int) -> None:
+    """Raise `Refusal` (429) if too many logins failed, given the times of the last."""
+    if len(failed) >= FREE_FAILURES:
+        # several that wait for their issuer at once may all fail
+        (at,) = failed[-FREE_FAILURES]
         raise Refusal(
             TOO_MANY_REQUESTS,
-            "Too many wrong codes came from this address",
-            "Wait for the seconds in Retry-After, and open a new link.",
+            "Too many logins from this address failed",
+            "Wait for the seconds in Retry-After, and log in again.",
             headers={"Retry-After": str(int(at) + _WINDOW - now)},
         )
 

@@ -259,9 +259,9 @@ def _question(
         "author": author,
         "has_changed": changed is not None,
         "changed": [
-            (by_name[each.name].caption, *(shown(by_name[each.name], value) for value in pair))
+            (declared.caption, shown(declared, each.read), shown(declared, each.now))
             for each in changed or ()
-            for pair in [(each.read, each.now)]
+            for declared in [by_name[each.name]]
         ],
         "problem": "" if refusal is None or changed is not None else refusal.message,
     }

@@ -5,6 +5,7 @@ from comptoir.auth.issuer_terms import (
     checked_issuer_name,
     checked_issuer_url,
     console_roles,
+    console_scopes,
     console_terms,
     required_claim,
     targets_of,
@@ -120,9 +121,10 @@ def _console(form: Form) -> ConsoleTerms | None:
     any file of its host to an issuer.
     """
     roles = form.read("console-role", lambda text: console_roles(_lines(text)))
-    if roles is None:
+    scopes = form.read("console-scope", lambda text: console_scopes(text.split()))
+    if roles is None or scopes is None:
         return None
-    return form.read("console-client-id", lambda text: console_terms(text, None, roles))
+    return form.read("console-client-id", lambda text: console_terms(text, None, roles, scopes))
 
 
 def _lines(text: str) -> list[str]:

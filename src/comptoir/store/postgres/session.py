@@ -30,11 +30,12 @@ FEWEST_CHARACTERS, MOST_CHARACTERS = SLICE_CHARACTERS // 16, SLICE_CHARACTERS //
 """Characters that a fetch should return; the next one has more or fewer rows otherwise."""
 
 _BEGIN_SNAPSHOT = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    # sent at once, so that a limit of the database does not end the transaction in between
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
     # the caller may write rows elsewhere between two statements, which takes long
-    "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL idle_in_transaction_session_timeout = 0;"
     # the first statement takes the snapshot
-    "SELECT 1",
+    "SELECT 1"
 )
 
 T = TypeVar("T")
@@ -147,11 +148,12 @@ async def postgres_snapshot(
         connection = await connect()
     except FAULTS as fault:
         raise refusal_of(fault) from fault
-    snapshot = _PostgresSnapshot(connection)
     try:
-        for text in _BEGIN_SNAPSHOT:
-            await snapshot.fetch(Query(text, ()))
-        yield snapshot
+        try:
+            await connection.execute(_BEGIN_SNAPSHOT)
+        except FAULTS as fault:
+            raise refusal_of(fault) from fault
+        yield _PostgresSnapshot(connection)
     finally:
         # this ends the transaction and its cursors
         await close(connection)
