@@ -372,6 +372,7 @@ def _console(parts: _ConsoleParts, figures: Figures) -> ASGIApp:
         parts.model,
         parts.served,
         batches,
+        routes,
         parts.store,
         figures,
         parts.failures,

@@ -47,6 +47,7 @@ def test_a_client_by_keyboard(open_tab: OpenTab, site: Site) -> None:
         "client_id": text_of(tab, tab.page.locator("#client-id")),
         "client_secret": text_of(tab, tab.page.locator("#secret")),
     }
+    assert tab.copied("Copy the secret") == credentials["client_secret"]
     given = ask(server, {**GRANT, **credentials})
     assert given.status_code == 200
     companies = server.client.using(given.json()["access_token"])
@@ -54,7 +55,9 @@ def test_a_client_by_keyboard(open_tab: OpenTab, site: Site) -> None:
 
     tab.open("/console/clients/client?name=typed")
     assert credentials["client_secret"] not in tab.do(tab.page.content())
-    submit(tab, "Disable")
+    tab_to(tab, tab.page.get_by_role("button", name="Disable the client typed?"))
+    press(tab, "Enter")
+    submit(tab, "Disable the client")
     assert text_of(tab, tab.page.get_by_role("status")).startswith("The client is disabled.")
     assert listed(tab.violations()) == []
     assert ask(server, {**GRANT, **credentials}).status_code == 401
@@ -111,6 +114,14 @@ def test_a_fault_by_keyboard(chromium: Chromium, faulty: Server, dark: bool) -> 
             assert colour == "rgb({}, {}, {})".format(*RED[dark])
             assert listed(tab.violations()) == []
             assert tab.overflow(NARROWEST) == 0
+
+        tab.open("/console/faults")
+        tab_to(tab, tab.page.get_by_role("button", name="End the rule busy?"))
+        press(tab, "Enter")
+        tab.do(tab.page.get_by_role("dialog", name="End the rule busy?").wait_for())
+        assert listed(tab.violations()) == []
+        press(tab, "Escape")
+        assert company.get(agents).status_code == 429
 
         control.advance("PT16M")
         assert company.get(agents).status_code == 200

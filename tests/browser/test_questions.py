@@ -1,4 +1,4 @@
-"""Questions before something is deleted, removed or sent again: dialogs, by keyboard."""
+"""Questions before something is deleted, removed, disabled or ended: dialogs, by keyboard."""
 
 from typing import NamedTuple
 
@@ -54,6 +54,14 @@ def questions(site: Site) -> list[Asked]:
             "Remove the secret",
             "Keep it",
             "The secret was removed.",
+        ),
+        Asked(
+            page,
+            "Disable…",
+            "Disable the client asked?",
+            "Disable the client",
+            "Keep it active",
+            "The client is disabled.",
         ),
         Asked(
             page,
@@ -141,3 +149,23 @@ def test_typed_text_outlives_a_question(open_tab: OpenTab, site: Site) -> None:
     forgive(tab, 412)
     assert "Somebody changed this record" in tab.texts(tab.page.get_by_role("alert"))[0]
     assert company.record("unitsOfMeasureExt('BOX')")["displayName"] == "Case"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_sessions_are_ended_after_a_question(open_tab: OpenTab, site: Site, scripts: bool) -> None:
+    tab, question = open_tab(scripts=scripts), "End all sessions of berta?"
+    code = new_code(site.server.admin, ConsoleRole.EDITOR, "berta")
+    if scripts:
+        tab.do(tab.page.context.clear_cookies())
+        tab.log_in(code)
+    else:
+        tab.open("/console/login")
+        tab.do(tab.page.get_by_label("Code").fill(code))
+        tab.click(tab.page.get_by_role("button", name="Log in"))
+    tab.open("/console/sessions")
+    tab.do(tab.page.get_by_text("End all…", exact=True).first.click())
+    tab.do(tab.page.get_by_role("heading", name=question).first.wait_for())
+    assert "this one too" in tab.texts(tab.page.locator("main"))[0]
+    assert tab.overflow(NARROWEST) == 0
+    tab.click(tab.page.get_by_role("button", name="End all sessions", exact=True))
+    assert tab.texts(tab.page.locator("h1")) == ["Log in to Comptoir"]

@@ -238,3 +238,25 @@ def test_a_form_that_is_too_large_keeps_what_was_typed(open_tab: OpenTab, site: 
     assert tab.do(name.input_value()) == "Box"
     (record,) = company.get("unitsOfMeasureExt").json()["value"]
     assert (record["code"], record["displayName"]) == ("BOX", "Box")
+
+
+def test_a_form_that_is_too_large_is_shortened_without_scripts(
+    open_tab: OpenTab, site: Site
+) -> None:
+    company = new_company(site)
+    tab = open_tab(scripts=False)
+    tab.open("/console/login")
+    tab.do(tab.page.get_by_label("Code").fill(new_code(site.server.admin, ConsoleRole.EDITOR)))
+    tab.click(tab.page.get_by_role("button", name="Log in"))
+    tab.open(address(company, "/unitsOfMeasureExt/new"))
+    tab.do(tab.page.locator("[name='field.code']").fill("BOX"))
+    tab.do(tab.page.locator("[name='field.displayName']").fill("x" * (LARGEST_FORM + 1)))
+    tab.click(tab.page.get_by_role("button", name="Create"))
+    forgive(tab, 413)
+    text = tab.page.get_by_label("displayName")
+    assert len(tab.do(text.input_value())) == LARGEST_FORM + 1
+    assert tab.overflow(NARROWEST) == 0
+    tab.do(text.fill("Box"))
+    tab.click(tab.page.get_by_role("button", name="Send again"))
+    assert "was created" in tab.texts(tab.page.get_by_role("status"))[0]
+    assert company.record("unitsOfMeasureExt('BOX')")["displayName"] == "Box"

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from support.command import Command
-from support.waiting import until
+from support.databases import writes_held
+from support.waiting import PATIENCE_SECONDS, until
 
 COMMANDS = (
     ("serve", "--port", "0"),
@@ -82,9 +83,17 @@ def test_an_interrupt_while_the_database_is_created_leaves_no_traceback(
 
 
 def test_an_interrupted_quickstart_says_that_it_resumes(command: Command) -> None:
-    with command.started("serve", "--port", "0", "--quickstart") as process:
+    command.done("migrate")
+    config = command.folder / "config.toml"
+    config.write_text(f"lock_seconds = {PATIENCE_SECONDS}\n", encoding="utf-8")
+    with (
+        # it cannot end before the interrupt arrives
+        writes_held(command.url) as let_go,
+        command.started("serve", "--port", "0", "--quickstart", "--config", config) as process,
+    ):
         assert process.stdout.readline().startswith(b"Creating the company")
         process.send_signal(signal.SIGINT)
+        let_go()
         assert in_shell(process.wait()) == 130
         said = process.stderr.read().decode()
     assert said == "comptoir: interrupted. The same command resumes.\n"

@@ -73,7 +73,7 @@ def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
     assert (refused.status_code, refused.headers["comptoir-fault-applied"]) == (429, "busy")
     for path in ("", "/audit", "/clients", "/faults/report"):
         assert "busy: throttle" in banner_of(browser, path)
-    met = r'<th scope="row">throttling</th><td[^>]*>1</td><td[^>]*>1</td>'
+    met = r'<th scope="row"[^>]*>throttling</th><td[^>]*>1</td><td[^>]*>1</td>'
     assert re.search(met, browser.get(f"{LIST}/report").text)
     assert f"GET /api/companies({company.root.rpartition('(')[2]}/{A_SET}" in browser.get(LIST).text
     entry = audited(faulty, "faults.change")[-1]

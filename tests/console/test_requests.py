@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from html import unescape
+from itertools import pairwise
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -204,6 +205,24 @@ def test_a_request_as_curl(company: Company, browser: Browser) -> None:
     assert """--data-raw '{"name":"it'"'"'s"}'""" in page
 
 
+def command_of(browser: Browser, answer: httpx.Response) -> str:
+    """The command of the request that got an answer."""
+    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+    shown = page.text.partition('id="curl"')[2].partition(">")[2]
+    return unescape(shown.partition("</pre>")[0])
+
+
+def run(service: Service, command: str) -> httpx.Response:
+    """The response to what a command of curl sends, whose body is an argument or follows it."""
+    line, _, document = command.partition(" <<'END'\n")
+    words = shlex.split(line.replace("$TOKEN", service.tokens.issue()))
+    options = list(pairwise(words))
+    headers = dict(each.split(": ", 1) for word, each in options if word == "-H")
+    method = dict(options).get("-X", "GET")
+    body = dict(options).get("--data-raw", document.removesuffix("\nEND"))
+    return service.send(httpx.Request(method, words[-1], headers=headers, content=body.encode()))
+
+
 @pytest.mark.parametrize("path", ["//evil.example/api", "///evil.example"])
 def test_a_command_sends_the_token_to_nobody_else(
     recording: Service, browser: Browser, path: str
@@ -283,7 +302,7 @@ def named(company: Company) -> str:
     return f"{company.record(AGENT)['name']} by {author}"
 
 
-def test_a_batch_is_sent_again(company: Company, browser: Browser) -> None:
+def test_a_batch_is_sent_again(recording: Service, company: Company, browser: Browser) -> None:
     """With its groups, dependencies, conditions and references."""
     patch = {"method": "PATCH", "url": AGENT, "headers": JSON | {"If-Match": "*"}}
     requests = [
@@ -298,6 +317,7 @@ def test_a_batch_is_sent_again(company: Company, browser: Browser) -> None:
     first = company.post("$batch", {"requests": requests})
     assert company.record(AGENT)["name"] == "fifth"
 
+    command = command_of(browser, first)
     page = sent_again(browser, first)
 
     # the unit of measure exists now
@@ -305,6 +325,14 @@ def test_a_batch_is_sent_again(company: Company, browser: Browser) -> None:
     assert statuses == ["412", "200", "200", "424", "200", "200", "424"]
     assert '"atomicityGroup": "g"' in page
     assert named(company) == "fourth by console:anna"
+
+    company.delete("unitsOfMeasureExt('AGAIN')", if_match="*")
+    assert "so the command is not complete" not in page_of(browser, first)
+    repeated = run(recording, command)
+    assert [each["status"] for each in repeated.json()["responses"]] == [
+        each["status"] for each in first.json()["responses"]
+    ]
+    assert named(company) == "fifth by tests"
 
 
 def change_set(name: str) -> str:
@@ -327,13 +355,19 @@ def change_set(name: str) -> str:
     return "\n".join(lines)
 
 
-def test_a_batch_in_multipart_is_sent_again(company: Company, browser: Browser) -> None:
+def test_a_batch_in_multipart_is_sent_again(
+    recording: Service, company: Company, browser: Browser
+) -> None:
     """Each of its change sets numbers its requests from 1."""
     first = send_multipart(company, f"{change_set('set 1')}{change_set('set 2')}--batch_1--\n")
     company.patch(AGENT, {"name": "meanwhile"}, if_match="*")
 
     assert "The response has the status" in sent_again(browser, first)
     assert named(company) == "set 2 by console:anna"
+    company.patch(AGENT, {"name": "meanwhile"}, if_match="*")
+    repeated = run(recording, command_of(browser, first))
+    assert repeated.headers["content-type"].startswith("multipart/mixed")
+    assert named(company) == "set 2 by tests"
 
 
 @pytest.mark.parametrize(
@@ -358,11 +392,28 @@ def test_a_batch_that_cannot_be_sent_again(
     company: Company, browser: Browser, requests: list[object], problem: str
 ) -> None:
     answer = company.post("$batch", {"requests": requests})
-    assert f"{problem}, so the console does not send it again." in page_of(browser, answer)
+    page = page_of(browser, answer)
+    assert f"{problem}, so the console does not send it again." in page
+    # a batch that was not read is kept by its body
+    is_complete = answer.status_code == 400
+    assert (f"{problem}, so the command is not complete." in page) != is_complete
     token = dict(forms_of(browser.get("/console"))[-1].fields)
     again = browser.post(f"/console/requests/{answer.headers['x-request-id']}/again", token)
     assert again.status_code == 409
     assert problem in again.text
+
+
+def test_a_long_batch_as_curl(recording: Service, company: Company, browser: Browser) -> None:
+    """A shell passes no argument of its length."""
+    text = "it's $HOME `" * 1_000
+    writes = [
+        {"id": str(number), "method": "PATCH", "url": AGENT, "body": {"name": f"{number}{text}"}}
+        for number in range(12)
+    ]
+    command = command_of(browser, company.post("$batch", {"requests": writes}))
+    assert " --data-binary @- " in command
+    assert len(run(recording, command).json()["responses"]) == len(writes)
+    assert text in command
 
 
 def test_a_batch_that_stopped_is_not_sent_again(company: Company, browser: Browser) -> None:

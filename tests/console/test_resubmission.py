@@ -1,12 +1,13 @@
 """Nothing that was typed is lost when a session ends: the page of a form sends it again."""
 
 from html import unescape
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 
 from comptoir.auth.logins import ConsoleRole
-from comptoir.console.templates import LARGEST_FORM
+from comptoir.console.templates import LARGEST_FORM, LARGEST_KEPT
 from console.conftest import LoggedIn
 from support.companies import Company
 from support.console import FORM, Browser, forms_of, new_code
@@ -90,16 +91,44 @@ def test_what_a_form_has_is_escaped(stranger: Browser, company: Company) -> None
     assert fields(answer)[script] == script
 
 
-def test_a_form_that_is_too_large_says_so(editor: Browser, company: Company) -> None:
+def sized(size: int) -> str:
+    """A form of so many bytes."""
+    return f"{urlencode(TYPED)}&field.long=".ljust(size, "x")
+
+
+def test_a_form_that_is_too_large_is_shown_again(editor: Browser, company: Company) -> None:
     """Pages do not send one, unless scripts are blocked."""
     page = editor.get(address(company))
     assert f'data-largest-form="{LARGEST_FORM}"' in page.text
+    headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": FORM}
 
-    for size, status in ((LARGEST_FORM, 403), (LARGEST_FORM + 1, 413)):
-        body = "a=".ljust(size, "x")
-        headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": FORM}
-        answer = editor.request("POST", address(company), body, headers)
-        assert answer.status_code == status
-    assert (
-        "The form has more than 1,048,576 bytes, and the console does not keep it. " in answer.text
+    fits = editor.request("POST", address(company), sized(LARGEST_FORM), headers)
+    assert fits.status_code == 403
+    refused = editor.request("POST", address(company), sized(LARGEST_FORM + 1), headers)
+    assert refused.status_code == 413
+    assert "The form has more than 1,048,576 bytes. Shorten a text, then send it" in refused.text
+    shown = fields(refused)
+    assert shown.items() >= TYPED.items()
+    assert len(shown["field.long"]) > LARGEST_FORM / 2
+    created = editor.follow(editor.submit(refused, address(company), **{"field.long": ""}))
+    assert "The record was created" in created.text
+
+
+def test_only_forms_of_users_are_kept(editor: Browser, stranger: Browser, company: Company) -> None:
+    stranger.cookies = {stranger.session_cookie: "0" * 22}
+    headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": FORM}
+    for browser, size in ((stranger, LARGEST_FORM), (editor, LARGEST_KEPT)):
+        answer = browser.request("POST", address(company), sized(size + 1), headers)
+        assert answer.status_code == 413
+        assert f"The form has more than {size:,} bytes, and the console does" in answer.text
+
+
+def test_a_typed_secret_is_not_shown_to_be_shortened(editor: Browser, company: Company) -> None:
+    headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": FORM}
+    secret = "secret.onlinePassword=" + "canary-5f1e" * 100
+    answer = editor.request(
+        "POST", address(company, "contactsExt"), f"{secret}&{sized(LARGEST_FORM)}", headers
     )
+    assert answer.status_code == 413
+    assert "canary-5f1e" not in answer.text
+    assert "Secrets are not kept: type them again afterwards." in unescape(answer.text)

@@ -21,7 +21,7 @@ from comptoir.console.guards import ORIGIN, UNLOGGED, Guards
 from comptoir.console.issuer_login import ISSUER, IssuerLogin
 from comptoir.console.login import LOGIN, LoginPage, cookie_name
 from comptoir.console.problem import Problem, problem_page, unanswered
-from comptoir.console.resubmission import TOKEN, resubmission
+from comptoir.console.resubmission import TOKEN, resubmission, shortening
 from comptoir.console.screens import (
     audit,
     clients,
@@ -34,7 +34,15 @@ from comptoir.console.screens import (
     sessions,
 )
 from comptoir.console.sessions import FoundSession, Sessions
-from comptoir.console.visit import FormData, Visit, form_data, principal_of, read_form
+from comptoir.console.templates import LARGEST_FORM, LARGEST_KEPT
+from comptoir.console.visit import (
+    FormData,
+    Visit,
+    form_data,
+    is_too_large,
+    principal_of,
+    read_form,
+)
 from comptoir.errors import OperatorError, Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
@@ -92,6 +100,7 @@ class Entrance:
         self._backend = backend
         self._sessions = known
         self._running = 0
+        self._keeping = asyncio.Lock()
         self._refusal = problem_page(_busy())
         self.screens = [each for each in SCREENS if each.exists(backend)]
 
@@ -104,6 +113,8 @@ class Entrance:
             secret = request.cookies.get(cookie_name(request.scope[ORIGIN]), "")
             if not secret:
                 return RedirectResponse(LOGIN, 303)
+            if request.method == "POST" and is_too_large(request):
+                return await self._kept(request, secret)
             # a form that arrives slowly must not keep others out
             form = await read_form(request) if request.method == "POST" else FormData(())
             if self._running >= MOST_RUNNING:
@@ -124,6 +135,16 @@ class Entrance:
                 self._running -= 1
 
         return Route(f"{screen.address}{endpoint.path}", handle, methods=[endpoint.method])
+
+    async def _kept(self, request: Request, secret: str) -> Response:
+        """The page that shows a form again that is too large.
+
+        One at a time is kept, and only from users, so that they take little memory.
+        """
+        async with self._keeping:
+            found = await self._sessions.find(secret)
+            form = await read_form(request, LARGEST_FORM if found is None else LARGEST_KEPT)
+            return shortening(request, form, form_token(secret))
 
     async def _turn(self) -> None:
         """Wait while requests that came at the same time are counted, and others are answered.

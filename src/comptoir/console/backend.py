@@ -13,14 +13,16 @@ from comptoir.auth.principal import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.http.batch import Batches, batch_root
+from comptoir.http.company_names import Place
 from comptoir.http.exchange import Exchange
 from comptoir.http.figures import Figures
 from comptoir.http.meeting import Served
 from comptoir.http.rehearsing.rehearsal import Rehearsal
+from comptoir.http.routes import Routes
 from comptoir.inspector.capture import NotedBody
 from comptoir.inspector.inspector import Inspector
 from comptoir.request.batch.tree import Batch
-from comptoir.request.headers import Headers
+from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response
 from comptoir.response.root import Root
 from comptoir.service import Request
@@ -35,15 +37,17 @@ QUICK_SECONDS = 2.0
 class Backend:
     """What every screen may use.
 
-    `batches` processes those that are sent again. `figures` has the figures of the last minutes.
-    `failures` counts wrong codes for the audit log. `keys` are those that sign and verify tokens.
-    `code_flow` lets users log in through outside issuers.
+    `batches` processes those that are sent again, and `routes` are the addresses of the API.
+    `figures` has the figures of the last minutes. `failures` counts wrong codes for the audit log.
+    `keys` are those that sign and verify tokens. `code_flow` lets users log in through outside
+    issuers.
     """
 
     settings: Settings
     model: Model
     served: Served
     batches: Batches
+    routes: Routes
     store: Store
     figures: Figures
     failures: Failures
@@ -95,48 +99,56 @@ class Backend:
 
         `path` is percent-encoded and begins after the base URL, as in `/companies`.
         """
-        request = self._request(principal, method, path, query, headers or {}, body)
+        place = Place(Root(self.settings.base_url), path, query, headers or {})
+        return await self.answer_at(principal, method, place, body)
+
+    async def placed(self, principal: Principal, path: str, query: str, headers: Headers) -> Place:
+        """Where a request of a client goes, whose whole path is one that `routes` serve.
+
+        Raises `Refusal` as the API does.
+        """
+        root, rest = self.routes.located(path.encode("latin-1", "replace"), headers)
+        place = Place(root, rest, query, headers)
+        names = self.routes.names
+        return place if names is None else await names.placed(place, principal)
+
+    async def answer_at(
+        self, principal: Principal, method: str, place: Place, body: bytes
+    ) -> Response:
+        """The response to a request at any address; raises `Refusal` as the API does."""
+        request = self._request(principal, method, place, body)
         async with asyncio.timeout(self.settings.request_seconds):
             return await self.served.service.handle(request)
 
     async def answer_batch(
-        self,
-        principal: Principal,
-        exchange: Exchange,
-        path: str,
-        query: str,
-        headers: Headers,
-        batch: Batch,
+        self, principal: Principal, exchange: Exchange, place: Place, batch: Batch
     ) -> Response:
         """The response to a batch that was read before; raises `Refusal` as the API does."""
-        root = batch_root(path)
+        root = batch_root(place.path)
         if root is None:
-            raise LookupError(f"{path} is not that of a batch")
-        request = self._request(principal, "POST", path, query, headers, b"")
+            raise LookupError(f"{place.path} is not that of a batch")
+        request = self._request(principal, "POST", place, b"")
         # a batch takes a cancellation for a stop of the service; its requests have their own limits
         return await self.batches.response(request, root, exchange, batch)
 
-    def _request(
-        self,
-        principal: Principal,
-        method: str,
-        path: str,
-        query: str,
-        headers: Headers,
-        body: bytes,
-    ) -> Request:
+    def _request(self, principal: Principal, method: str, place: Place, body: bytes) -> Request:
+        check_versions(place.headers)
+        if not self.settings.behaviour.batches.snapshot:
+            check_isolation(place.headers)
+
         async def read_body() -> bytes:
             return body
 
         return Request(
             method=method,
-            root=Root(self.settings.base_url),
-            path=path,
-            query=query,
-            headers=headers,
+            root=place.root,
+            path=place.path,
+            query=place.query,
+            headers=place.headers,
             principal=principal,
             read_body=read_body,
             while_connected=always_connected,
+            access=access(place.headers),
         )
 
 

@@ -1,34 +1,18 @@
-"""What the console says of a kept request: its checks, who may see it, how to send it again."""
+"""What the console says of a kept request: its checks, who may see it, what it lacks."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
 import msgspec
 
-from comptoir.auth.origins import own_origins
-from comptoir.config import Settings
-from comptoir.console.curl import curl
 from comptoir.errors import CHECK_ORDER, Check
 from comptoir.inspector.record import ExchangeRecord, Head, Message
-from comptoir.inspector.redaction import MASK
 from comptoir.request.methods import READ_METHODS
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
-_OF_CONNECTION = frozenset(
-    {
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-length",
-        "host",
-        "transfer-encoding",
-        "user-agent",
-    }
-)
-"""Headers of a request that the next client sets by itself."""
 
 
 class CheckResult(NamedTuple):
@@ -70,11 +54,16 @@ def is_visible(head: Head, companies: frozenset[str] | None) -> bool:
     """Whether a user who may see only some companies, None for all, may see a request."""
     if companies is None:
         return True
-    texts = [head.path]
+    paths = [head.path]
     if isinstance(head, ExchangeRecord):
-        texts += [each.url for each in head.parts]
-    named = [each.lower() for text in texts for each in _COMPANY.findall(unquote(text))]
-    return bool(_COMPANY.search(unquote(head.path))) and companies.issuperset(named)
+        # one that continues the record of an earlier request is of the same company
+        paths += [each.url.partition("?")[0] for each in head.parts if each.url[:1] != "$"]
+    for path in paths:
+        named = [each.lower() for each in _COMPANY.findall(unquote(path))]
+        # others may name their company in an option or a header
+        if not named or not companies.issuperset(named):
+            return False
+    return True
 
 
 def pretty(text: str) -> str:
@@ -85,22 +74,7 @@ def pretty(text: str) -> str:
         return text
 
 
-def command(record: ExchangeRecord, settings: Settings) -> str:
-    """A command that sends the request with the token in the variable `TOKEN`."""
-    query = f"?{record.query}" if record.query else ""
-    # a client may send a path that, joined to an address, would lead to another host
-    url = f"{own_origins(settings)[0]}/{record.path.removeprefix('/')}{query}"
-    body = "" if lacks_body(record.request) else record.request.body.text or ""
-    return curl(record.method, url, dict(_repeated(record.request)), body)
-
-
 def lacks_body(request: Message) -> bool:
     """Whether a request had a body that is not kept as a whole."""
     body = request.body
     return body.length > 0 and (body.text is None or body.is_cut)
-
-
-def _repeated(message: Message) -> Iterator[tuple[str, str]]:
-    for name, value in message.headers:
-        if name.lower() not in _OF_CONNECTION and value != MASK:
-            yield name, value

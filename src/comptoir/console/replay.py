@@ -4,22 +4,29 @@ from collections.abc import Iterator
 from itertools import groupby
 from urllib.parse import unquote
 
-from comptoir.config import Settings
 from comptoir.console.exchanges import lacks_body
+from comptoir.http.routes import Routes
 from comptoir.inspector.record import LONGEST_URL, ExchangeRecord, Message, PartRecord
 from comptoir.inspector.redaction import MASK
 from comptoir.request.batch.tree import BATCH, Address, Batch, Group, Item, Part
 from comptoir.request.headers import Headers
 from comptoir.request.methods import READ_METHODS
 
+_LACKS_PARTS = "Not all requests of the batch are kept"
 
-def hindrance(record: ExchangeRecord, settings: Settings) -> str:
+
+def hindrance(record: ExchangeRecord, routes: Routes) -> str:
     """Why the console cannot send a request again; blank if it can."""
-    if not record.path.startswith(f"{settings.base_path}/"):
-        return "The request is not for the base URL"
+    if not routes.serves(record.path.encode("latin-1", "replace")):
+        return "The request is not for the API"
     is_batch = unquote(record.path.rpartition("/")[2]) == BATCH
-    if is_batch and (not record.parts or len(record.parts) < record.requests):
-        return "Not all requests of the batch are kept"
+    return _LACKS_PARTS if is_batch and not record.parts else omission(record)
+
+
+def omission(record: ExchangeRecord) -> str:
+    """What of a request is not kept; blank if it is kept as a whole."""
+    if len(record.parts) < record.requests:
+        return _LACKS_PARTS
     sent = [(record.path, record.query, record.request)]
     for part in record.parts:
         path, _, query = part.url.partition("?")

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from comptoir.config import Settings
 from comptoir.console.backend import QUICK_SECONDS, body_of
+from comptoir.console.replay import headers_of
 from comptoir.console.values import decoded
 from comptoir.console.visit import CompanyChoice, Visit
 from comptoir.edm.model import EntitySet, Model
@@ -41,16 +43,16 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
 
     Of a part of a record, and of records that are related to one, it is that record.
     """
-    named = _named(_path(record, visit.backend.settings), visit.backend.model)
-    if named is None:
-        return None
-    company = next((each for each in visit.companies if each.id == named.company_id), None)
-    if company is None:
-        return None
-    key = named.entity_set.type.key
     # the request is shown in any case
     with suppress(Refusal, TimeoutError):
         async with asyncio.timeout(QUICK_SECONDS):
+            named = _named(await _path(record, visit), visit.backend.model)
+            if named is None:
+                return None
+            company = next((each for each in visit.companies if each.id == named.company_id), None)
+            if company is None:
+                return None
+            key = named.entity_set.type.key
             response = await visit.answer("GET", named.path, f"$select={key}")
             found = decoded(await body_of(response)) if response.status == 200 else {}
         if key in found:
@@ -58,12 +60,26 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
     return None
 
 
-def _path(record: ExchangeRecord, settings: Settings) -> str:
-    """The path of a request, or of the record that it has created, below the base path."""
+async def _path(record: ExchangeRecord, visit: Visit) -> str:
+    """The path of a request, or of the record that it has created, below its service root.
+
+    It has the company's id, however the request names the company. Blank outside the API.
+    """
+    path, query, headers = record.path, record.query, headers_of(record.request)
     if record.method == "POST":
-        headers = dict(record.response.headers)
-        return headers.get("location", "").removeprefix(settings.base_url)
-    return record.path.removeprefix(settings.base_path)
+        location = urlsplit(dict(record.response.headers).get("location", ""))
+        path, query = _internal(location.path, visit.backend.settings), location.query
+    if not visit.backend.routes.serves(path.encode("latin-1", "replace")):
+        return ""
+    return (await visit.backend.placed(visit.principal, path, query, headers)).path
+
+
+def _internal(path: str, settings: Settings) -> str:
+    """The path of an address as the service gets it, which may be below that of a proxy."""
+    public, base = urlsplit(settings.base_url).path.rstrip("/"), settings.base_path
+    if path.startswith(public):
+        return base + path.removeprefix(public)
+    return path.removeprefix(public.removesuffix(base))
 
 
 def _named(path: str, model: Model) -> _Named | None:

@@ -63,6 +63,12 @@ def form_data(text: str) -> FormData:
         ) from None
 
 
+def is_too_large(request: Request) -> bool:
+    """Whether a request says that its form is larger than the console accepts."""
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and len(length) < 19 and int(length) > LARGEST_FORM
+
+
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     """The form that a request sends; raises `Refusal` (400, 415), and `Problem` (413)."""
     headers = combined(request.scope["headers"])

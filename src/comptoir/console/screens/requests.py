@@ -17,15 +17,14 @@ from comptoir.console.backend import noted_body
 from comptoir.console.company_records import Author, CompanyRecords
 from comptoir.console.exchanges import (
     check_results,
-    command,
     is_visible,
-    lacks_body,
     pretty,
 )
 from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
 from comptoir.console.problem import Problem
 from comptoir.console.record_urls import page_url
-from comptoir.console.replay import batch_of, headers_of, hindrance, is_writing
+from comptoir.console.replay import batch_of, headers_of, hindrance, is_writing, omission
+from comptoir.console.request_command import command
 from comptoir.console.requested_record import RequestedRecord, requested_record
 from comptoir.console.visit import FormData, Visit
 from comptoir.errors import Check, Refusal
@@ -181,12 +180,12 @@ async def one(visit: Visit) -> Answer:
         "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
         "pretty": pretty,
         "curl": command(found, settings),
-        "lacks_body": lacks_body(found.request),
+        "omission": omission(found),
         "address": "" if about is None else _record_url(about, visit),
         "author": await _author(about, visit) if about and found.check == Check.TAG else None,
         "client": visit.url(f"{CONSOLE}{_PATH}", client=found.by) if found.by else "",
         "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
-        "hindrance": hindrance(found, settings),
+        "hindrance": hindrance(found, visit.backend.routes),
         "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
         "question": _QUESTION,
         "is_writing": is_writing(found),
@@ -212,7 +211,7 @@ async def again(visit: Visit) -> Answer:
     """Send a request again as the user; one that writes is sent only when this is confirmed."""
     found = await _found(visit)
     settings = visit.backend.settings
-    why_not = hindrance(found, settings)
+    why_not = hindrance(found, visit.backend.routes)
     if why_not:
         raise Problem(409, why_not, "Send it from its client instead.")
     context = {
@@ -243,16 +242,15 @@ async def again(visit: Visit) -> Answer:
 
 async def _sent(visit: Visit, found: ExchangeRecord) -> ServiceResponse:
     """The response to a request that is sent again; raises `Refusal` as the API does."""
-    path = found.path.removeprefix(visit.backend.settings.base_path)
+    backend, principal = visit.backend, visit.principal
     headers = headers_of(found.request)
+    place = await backend.placed(principal, found.path, found.query, headers)
     if not found.parts:
         body = (found.request.body.text or "").encode()
-        return await visit.answer(found.method, path, found.query, headers, body)
+        return await backend.answer_at(principal, found.method, place, body)
     # pages show JSON
-    headers = {**headers, b"accept": b"application/json"}
-    return await visit.backend.answer_batch(
-        visit.principal, visit.exchange, path, found.query, headers, batch_of(found)
-    )
+    place = place._replace(headers={**place.headers, b"accept": b"application/json"})
+    return await backend.answer_batch(principal, visit.exchange, place, batch_of(found))
 
 
 def _shown(visit: Visit, response: ServiceResponse, noted: NotedBody) -> str:

@@ -23,8 +23,7 @@ async def show(visit: Visit) -> Answer:
         if not backend.terms.are_over(each, backend.now)
         and (visit.may(ConsoleRole.ADMIN) or each.login.subject == visit.login.subject)
     ]
-    subjects = sorted({each.login.subject for each in shown} | {visit.login.subject})
-    return Page("sessions.html", "Sessions", {"sessions": shown, "subjects": subjects})
+    return Page("sessions.html", "Sessions", {"sessions": shown})
 
 
 async def log_out(visit: Visit) -> Answer:

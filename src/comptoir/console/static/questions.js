@@ -22,6 +22,7 @@ for (const folded of document.querySelectorAll("details.question")) {
   const [summary, ...question] = folded.children;
   const opener = document.createElement("button");
   opener.textContent = summary.textContent;
+  opener.ariaLabel = summary.ariaLabel;
   const dialog = document.createElement("dialog");
   dialog.append(...question);
   folded.replaceWith(opener, dialog);

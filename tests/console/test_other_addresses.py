@@ -1,0 +1,143 @@
+"""Requests at the addresses of a profile, in the console: the same as those at the base URL."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from comptoir.auth.logins import ConsoleRole
+from support.companies import Company
+from support.console import Browser, forms_of, new_code, origin_of
+from support.databases import FreshDatabase
+from support.samples import UNKNOWN
+from support.service import Service
+
+AGENT = "shippingAgentsExt(code='UPS')"
+JSON = {"Content-Type": "application/json", "If-Match": "*"}
+ROOTS = [
+    "/v2.0/comptoir/Production/api/v2.0/companies({id})",
+    "/v2.0/Sandbox/api/comptoir/ext/v1.0/companies(name='{name}')",
+    "/BC/ODataV4/Company('{name}')",
+    "/BC/api/beta",
+]
+
+
+@pytest.fixture(scope="module")
+def service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("addresses")
+    with Service(fresh_database, folder, profile="business-central", inspect="bodies") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def company(service: Service) -> Company:
+    company = service.new_company()
+    company.load("shippingAgentsExt", {"code": "UPS", "name": "Loaded"})
+    return company
+
+
+@pytest.fixture(params=ROOTS)
+def elsewhere(request: pytest.FixtureRequest, service: Service, company: Company) -> Company:
+    """The company at another address; the last one has no company in its path."""
+    (name,) = [
+        each["name"]
+        for each in service.client.get("companies").json()["value"]
+        if each["id"] == company.id
+    ]
+    root = str(request.param).format(id=company.id, name=name)
+    return replace(company, root=f"{origin_of(service.settings)}{root}")
+
+
+def browser_of(
+    service: Service,
+    role: ConsoleRole = ConsoleRole.EDITOR,
+    companies: frozenset[str] | None = None,
+) -> Browser:
+    browser = Browser(service, origin_of(service.settings))
+    browser.log_in(new_code(service.admin, role, companies=companies))
+    return browser
+
+
+def patch(elsewhere: Company, company: Company, name: str) -> httpx.Response:
+    query = "" if "ompan" in elsewhere.root else f"company={company.id}"
+    request = elsewhere.build("PATCH", AGENT, query, {"name": name}, JSON)
+    answer = elsewhere.carrier.send(request)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def again(browser: Browser, answer: httpx.Response) -> httpx.Response:
+    """The page after a request that writes was sent again."""
+    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+    action = next(each.action for each in forms_of(page) if "/again" in each.action)
+    return browser.submit(browser.submit(page, action), action)
+
+
+def test_a_request_is_sent_again(service: Service, company: Company, elsewhere: Company) -> None:
+    answer = patch(elsewhere, company, "Sent")
+    company.patch(AGENT, {"name": "Meanwhile"}, if_match="*")
+
+    browser = browser_of(service)
+    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+    assert "Record now" in page.text
+    done = unescape(again(browser, answer).text)
+    assert str(answer.json()["@odata.context"]) in done
+    assert company.record(AGENT)["name"] == "Sent"
+    assert company.changes()[-1].by == "console:anna"
+
+
+def test_it_needs_the_same_rights(service: Service, company: Company, elsewhere: Company) -> None:
+    answer = patch(elsewhere, company, "Sent")
+    company.patch(AGENT, {"name": "Kept"}, if_match="*")
+
+    refused = again(browser_of(service, ConsoleRole.VIEWER), answer)
+    assert "by the check <strong>scope</strong>" in refused.text
+    assert company.record(AGENT)["name"] == "Kept"
+    stranger = browser_of(service, companies=frozenset({UNKNOWN}))
+    address = f"/console/requests/{answer.headers['x-request-id']}"
+    assert stranger.get(address).status_code == 404
+
+
+def test_a_batch_is_sent_again(service: Service, company: Company, elsewhere: Company) -> None:
+    url = f"{urlsplit(company.root).path}/{AGENT}"
+    write = {"id": "1", "method": "PATCH", "url": url, "headers": JSON, "body": {"name": "Batch"}}
+    answer = elsewhere.post("$batch", {"requests": [write]})
+    assert company.record(AGENT)["name"] == "Batch"
+    company.patch(AGENT, {"name": "Meanwhile"}, if_match="*")
+
+    again(browser_of(service), answer)
+    assert company.record(AGENT)["name"] == "Batch"
+    assert company.changes()[-1].by == "console:anna"
+
+
+def test_a_part_that_names_another_company_is_not_shown(service: Service, company: Company) -> None:
+    """Its path does not show the company, which an option or a header names."""
+    other = service.new_company("Other")
+    parts = [
+        {"id": "1", "method": "GET", "url": f"/api/shippingAgentsExt?company={company.id}"},
+        {
+            "id": "2",
+            "method": "GET",
+            "url": "/api/shippingAgentsExt",
+            "headers": {"Company": company.id},
+        },
+    ]
+    limited = browser_of(service, companies=frozenset({other.id}))
+    for part in parts:
+        answer = other.post("$batch", {"requests": [part]})
+        assert "UPS" in answer.text
+        address = f"/console/requests/{answer.headers['x-request-id']}"
+        assert limited.get(address).status_code == 404
+    own = other.post("$batch", {"requests": [{"id": "1", "method": "GET", "url": "items"}]})
+    assert limited.get(f"/console/requests/{own.headers['x-request-id']}").status_code == 200
+
+
+def test_a_page_of_the_service_is_not_sent_again(service: Service) -> None:
+    answer = service.send(httpx.Request("GET", f"{origin_of(service.settings)}/nothing"))
+    page = browser_of(service).get(f"/console/requests/{answer.headers['x-request-id']}")
+    assert "The request is not for the API, so the console does not send it again." in page.text
