@@ -53,11 +53,11 @@ def time_text(seconds: float) -> str:
 
 
 def description(text: str) -> str:
-    """A message for an OAuth error, with `'` for each character that it cannot contain.
+    """A message for an OAuth error, with `...` or `'` for characters that it cannot contain.
 
     RFC 6749, 5.2 and RFC 6750, 3 allow printable ASCII without `"` and the backslash.
     """
-    return _NOT_IN_DESCRIPTION.sub("'", text)
+    return _NOT_IN_DESCRIPTION.sub("'", text.replace("…", "..."))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

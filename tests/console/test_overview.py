@@ -70,7 +70,8 @@ def test_the_figures_are_those_since_the_last_sample(
     drawn = lines(page, "Response time")
     (now_1, p50), (now_2, p95) = drawn["1"][-1], drawn["2"][-1]
     assert now_1 == now_2 == WIDTH
-    assert 0 <= p95 <= p50 < HEIGHT
+    # beside one very slow request, the others are drawn at the bottom
+    assert 0 <= p95 <= p50 <= HEIGHT
     refusals, failures = lines(page, "Errors").values()
     assert refusals[-1][1] < failures[-1][1] == HEIGHT
     (requests_drawn,) = lines(page, "Requests").values()

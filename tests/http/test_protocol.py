@@ -20,9 +20,9 @@ from support.sockets import head
 from support.waiting import PATIENCE_SECONDS
 
 RESPONSE = b"x" * (400 << 10)
-STALL_SECONDS = 0.5
+STALL_SECONDS = 2.0
 BUFFER = 16 << 10
-PIECE = 64 << 10
+PIECE = 16 << 10
 BODY_BYTES = 16 << 20
 READ_BYTES = 256 << 10
 """The most bytes that an event loop reads from a socket at once."""

@@ -117,6 +117,12 @@ def test_other_grants_are_refused(webshop: Webshop, grant: str) -> None:
     assert error_of(webshop.ask(grant_type=grant), 400) == "unsupported_grant_type"
 
 
+def test_a_description_shows_where_a_long_value_is_cut(webshop: Webshop) -> None:
+    refused = webshop.ask(grant_type="urn:ietf:params:oauth:grant-type:device_code")
+    description = refused.json()["error_description"]
+    assert "'urn:ietf:params:oauth:grant-type:device...'" in description
+
+
 def test_unknown_wrong_and_disabled_are_alike(webshop: Webshop, tmp_path: Path) -> None:
     disabled = add_client(webshop.service, tmp_path)
     disabled.command.done("client", "disable", disabled.name)

@@ -26,6 +26,7 @@ class StartServer(Protocol):
         stall_seconds: float = 60.0,
         *,
         https: bool = False,
+        faults: str = "off",
     ) -> Server: ...
 
 
@@ -69,6 +70,7 @@ def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Star
             stall_seconds: float = 60.0,
             *,
             https: bool = False,
+            faults: str = "off",
         ) -> Server:
             settings = Settings(
                 database=fresh_database(tmp_path, MODEL),
@@ -77,6 +79,7 @@ def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Star
                 stop_seconds=stop_seconds,
                 request_seconds=request_seconds,
                 stall_seconds=stall_seconds,
+                faults=faults,
             )
             if https:
                 settings = with_tls(settings, tmp_path / "tls")

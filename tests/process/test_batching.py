@@ -1,25 +1,24 @@
 """Batches over sockets: responses in pieces, concurrent requests, and stops."""
 
 import http.client
-import select
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import urlsplit
 
+import httpx
 import msgspec
 import pytest
 
 from process.conftest import StartServer
-from process.test_condition import metric
+from process.test_stopping import answered_at_a_stop
 from support.batches import HTTP, MULTIPART, Entry, multipart, parts, replies, send_documents
 from support.client import Page
 from support.companies import Company
-from support.databases import writes_held
 from support.log import line_about
-from support.server import STOP_OVERRUN, Server
-from support.sockets import head, read_answer, send
+from support.server import Server
+from support.sockets import head, send
 from support.waiting import PATIENCE_SECONDS, until
 
 CONTACTS = 2_000
@@ -144,25 +143,17 @@ def test_a_stop_during_a_batch_returns_the_outcomes_so_far(
 ) -> None:
     """Otherwise a client that retries would create records twice."""
     server = start_server(stop_seconds=1.0)
-    company = server.new_company()
     content_type = "application/json" if is_json else MULTIPART
     body = msgspec.json.encode({"requests": ENTRIES}) if is_json else THREE.encode()
-    with (
-        writes_held(server.settings.database) as let_go,
-        begin(server, company, content_type, body) as connection,
-    ):
-        until(lambda: metric(server, "comptoir_queued_writes") > 0 or None, "a write that waits")
-        server.ask_to_stop()
-        # from here on, the store waits another second for the write
-        server.wait_for_log(STOP_OVERRUN)
-        responded, _, _ = select.select([connection], [], [], 0)
-        assert responded == []
 
-        let_go()
+    def statuses(answer: httpx.Response) -> list[int]:
+        return [each.status for each in (replies(answer) if is_json else parts(answer))]
 
-        answer = read_answer(connection)
-        server.wait()
-    answered = replies(answer) if is_json else parts(answer)
-    statuses = [each.status for each in answered]
-    assert statuses == ([201, 201, 201] if is_json else [201, 503, 503])
-    assert len(company.changes()) == statuses.count(201)
+    answer, company = answered_at_a_stop(
+        server,
+        lambda company: begin(server, company, content_type, body),
+        lambda answer: statuses(answer)[0],
+    )
+
+    assert statuses(answer) == ([201, 201, 201] if is_json else [201, 503, 503])
+    assert len(company.changes()) == statuses(answer).count(201)

@@ -79,8 +79,9 @@ def test_one_client_with_many_heavy_reads_leaves_others_their_reads(server: Serv
         assert 0 < running <= metric(server, "comptoir_scan_threads") / 2 + 0.5
         assert running + waiting == HEAVY_READS
         assert metric(server, BUSY) == REFUSED
-        assert metric(server, "comptoir_client_connections") >= len(heavy)
-        assert metric(server, "comptoir_descriptors") > len(heavy)
+        # those of the refused reads may have been idle for too long
+        assert metric(server, "comptoir_client_connections") >= HEAVY_READS
+        assert metric(server, "comptoir_descriptors") > HEAVY_READS
         assert metric(server, "comptoir_descriptor_limit") > metric(server, "comptoir_descriptors")
         on_postgres = is_postgres(server.settings.database)
         assert (metric(server, 'comptoir_database_connections{state="used"}') > 0) == on_postgres

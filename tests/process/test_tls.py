@@ -121,6 +121,44 @@ def test_the_end_of_the_input_ends_the_connection(secure_server: Server) -> None
     assert "eof_received" not in secure_server.log.read_text()
 
 
+def until_cut(connection: ssl.SSLSocket) -> bytes:
+    """What arrives before a connection ends without the end of TLS."""
+    received = b""
+    try:
+        while piece := connection.recv(65_536):
+            received += piece
+    except (ssl.SSLEOFError, ConnectionResetError):
+        return received
+    pytest.fail("the service has ended TLS regularly")
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_fault_cuts_a_connection_without_the_end_of_tls(
+    version: ssl.TLSVersion, start_server: StartServer
+) -> None:
+    """What was to arrive does; then the client cannot take the end for a regular one."""
+    server = start_server(https=True, faults="on")
+    context = trusted(server)
+    context.minimum_version = context.maximum_version = version
+    company = server.new_company()
+    path = company.root.removeprefix(server.origin.root) + "/shippingAgentsExt"
+    for fault, expected in (
+        ("reset", b""),
+        ("reset; phase=after", b""),
+        ("reset; phase=body; bytes=20", b'14\r\n{"@odata.context":"h\r\n'),
+    ):
+        headers = {"Authorization": f"Bearer {company.token}", "Comptoir-Fault": fault}
+        with (
+            socket.create_connection(server.address, timeout=PATIENCE_SECONDS) as plain,
+            context.wrap_socket(
+                plain, server_hostname=server.address[0], suppress_ragged_eofs=False
+            ) as connection,
+        ):
+            connection.sendall(head("GET", path, headers))
+            received = until_cut(connection)
+        assert received.partition(b"\r\n\r\n")[2] == expected
+
+
 def test_a_stop_does_not_wait_for_idle_clients(start_server: StartServer) -> None:
     """Such a client reads the end of TLS when it uses the connection again."""
     server = start_server(https=True)

@@ -110,6 +110,10 @@ def test_a_preset_has_the_given_seed(rehearsal: Rehearsal) -> None:
         ({"fault": "throttl"}, "rules[0].fault"),
         ({"fault": "lock", "match": {"method": "GTE"}}, "rules[0].match.method"),
         ({"fault": "lock", "match": {"set": "contactsEx"}}, "rules[0].match.set"),
+        ({"fault": "touch; field=nothing"}, "rules[0].fault"),
+        ({"fault": "touch; field=city", "match": {"set": "itemsExt"}}, "rules[0].fault"),
+        ({"fault": "touch; field=code", "match": {"set": "shippingAgentsExt"}}, "rules[0].fault"),
+        ({"fault": "touch; field=name2", "match": {"set": "customersExt"}}, "rules[0].fault"),
         ({"fault": "lock", "times": 0}, "rules[0].times"),
         ({"fault": "lock", "probability": 1.5}, "rules[0].probability"),
         ({"fault": "lock", "probability": 0}, "rules[0].probability"),
@@ -184,6 +188,7 @@ def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Pat
         (None, "cannot be read"),
         ("{", "JSON"),
         ('{"rules": [{"fault": "throttl"}]}', "rules[0].fault"),
+        ('{"rules": [{"fault": "touch; field=nothing"}]}', "rules[0].fault"),
         ('{"preset": "bad-dya"}', "bad-dya"),
     ],
 )

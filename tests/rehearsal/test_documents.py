@@ -206,6 +206,7 @@ def test_a_document_names_a_preset(name: str) -> None:
         ({"fault": "lock", "match": {"nth": 0}}, "rules[1].match.nth", ["from 1 to"]),
         ({"fault": "lock", "match": {"path": "*" * 11}}, "rules[1].match.path", ["limit of 10 *"]),
         ({"fault": "lock", "match": {"path": "a" * 501}}, "rules[1].match.path", ["500"]),
+        ({"fault": "lock", "match": {"path": "api/*"}}, "rules[1].match.path", ["'api/*'", "root"]),
     ],
 )
 def test_a_malformed_rule_is_refused_with_its_place(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import httpx
 import msgspec
@@ -294,6 +295,7 @@ def test_a_key_meets_a_fault_of_a_header_so_many_times(
         ("throttl", "Did you mean throttle?"),
         ("throttle; retry-after=x", "retry-after in Comptoir-Fault"),
         ("throttle; times=0; key=a", "times in Comptoir-Fault"),
+        ("touch; field=nothing", "field in Comptoir-Fault"),
         ("throttle; times=1", "only one of times and key"),
     ],
 )
@@ -326,6 +328,46 @@ def rehearsed(
     folder = tmp_path_factory.mktemp("profile")
     with Service(fresh_database, folder, faults="on", profile="business-central") as service:
         yield service
+
+
+@pytest.mark.parametrize(
+    ("path", "met"),
+    [
+        ("/v2.0/Production/api/v2.0/companies(*)/contacts", True),
+        ("/v2.0/Production/api/v2.0/$batch", False),
+        ("/v2.0/Sandbox/*", False),
+        ("/api/companies(*)/contacts", True),
+    ],
+)
+def test_a_path_is_the_one_that_the_client_used_or_that_below_the_base_path(
+    path: str, met: bool, rehearsed: Service
+) -> None:
+    token = rehearsed.tokens.issue([Scope.FAULTS])
+    control = Rehearsal(Client(rehearsed, f"{rehearsed.origin.root}/faults", token))
+    control.set({"id": "r", "fault": "throttle", "match": {"path": path}})
+    company = rehearsed.new_company()
+    address = "/v2.0/Production/api/v2.0"
+    elsewhere = replace(company, root=company.root.replace("/api/", f"{address}/", 1))
+    assert (elsewhere.get("contacts").status_code == 429) == met
+    if met:
+        assert control.firings()[-1].path == f"{address}/companies({company.id})/contacts"
+    control.set()
+
+
+def test_a_batch_is_met_at_the_address_that_the_client_used(rehearsed: Service) -> None:
+    token = rehearsed.tokens.issue([Scope.FAULTS])
+    control = Rehearsal(Client(rehearsed, f"{rehearsed.origin.root}/faults", token))
+    batch = "/BC/api/v2.0/$batch"
+    control.set({"id": "r", "fault": "batch-rollback", "match": {"path": batch}})
+    company = rehearsed.new_company()
+    agents = {"url": f"companies({company.id})/shippingAgentsExt", "body": {"code": "A"}}
+    write = {"id": "1", "method": "POST", **agents, "headers": {"Content-Type": "application/json"}}
+    sent = rehearsed.origin.using(company.token).post(
+        batch[1:], {"requests": [write]}, {"Isolation": "snapshot"}
+    )
+    assert [each["status"] for each in sent.json()["responses"]] == [503]
+    assert [each.path for each in control.firings()][-1:] == [batch]
+    control.set()
 
 
 def test_a_profile_writes_the_refusals_of_faults(rehearsed: Service) -> None:
@@ -453,7 +495,7 @@ def test_a_header_changes_no_record_for_a_client_that_may_not(
     assert company.get(path).headers["etag"] != created["@odata.etag"]
 
 
-@pytest.mark.parametrize("fault", ["touch", "touch; field=nothing"])
+@pytest.mark.parametrize("fault", ["touch", "touch; field=displayName"])
 def test_a_job_leaves_what_identifies_a_record(
     fault: str, company: Company, rehearsal: Rehearsal
 ) -> None:

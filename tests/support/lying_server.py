@@ -84,7 +84,11 @@ class LyingServer:
             ):
                 head = b""
                 while b"\r\n\r\n" not in head:
-                    head += secure.recv(1 << 16)
+                    piece = secure.recv(1 << 16)
+                    if not piece:
+                        # a client on a busy machine may give up before it sends anything
+                        raise ConnectionAbortedError
+                    head += piece
                 self.heads.append(head)
                 self._respond(secure)
 

@@ -601,7 +601,9 @@ ROWS = (
     ),
     Row(
         "L1",
-        "More than 6,000 requests of a client in 5 minutes, unless it has a rate of its own. "
+        "More than 6,000 requests of a client in 5 minutes, unless it has a rate of its own. Here, "
+        "each request is replaced evenly: a client may send 6,000 at once and 20 a second besides, "
+        "and so more in its first minutes than Business Central accepts. "
         "Whether the response has `Retry-After` is unknown; here, it has none.",
         "The documentation of the operational limits; the body: recorded in public clients' tests",
         "documented",

@@ -249,6 +249,9 @@ def _match(members: _Object, sets: Collection[str]) -> Match:
         raise limit_exceeded(
             place, MOST_STARS, "*", "Send a shorter pattern.", error=BAD_REQUEST, target=place
         )
+    if path and path[0] not in "/*":
+        remedy = "Send a path from the root of the host, such as */contactsExt(*)."
+        raise invalid_value(given.place_of("path"), path, remedy)
     if entity_set and entity_set not in sets:
         place = given.place_of("set")
         remedy = suggestion(entity_set, sets) or "Use a name from $metadata."

@@ -1,6 +1,6 @@
 """Rules: which requests meet which fault, and how often."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -13,9 +13,11 @@ from comptoir.rehearsal.faults import Fault, Stage
 class Asked(msgspec.Struct, frozen=True):
     """What a rule is compared with: a request, a batch, or the delivery of a notification.
 
-    `client` is the subject of the token, or the owner of the subscription. `entity_set` is empty
-    for a request that addresses none, and `page` the number of the requested page of a list, 0
-    for another request. `is_record`: the request addresses a record that can change.
+    `path` is below the base path, and `address` the path at the address that the client used, if
+    it is another one. `client` is the subject of the token, or the owner of the subscription.
+    `entity_set` is empty for a request that addresses none, and `page` the number of the requested
+    page of a list, 0 for another request. `is_record`: the request addresses a record that can
+    change.
     """
 
     method: str
@@ -25,6 +27,12 @@ class Asked(msgspec.Struct, frozen=True):
     stage: Stage = Stage.REQUEST
     page: int = 0
     is_record: bool = False
+    address: str = ""
+
+    @property
+    def paths(self) -> Collection[str]:
+        """The paths that a rule may name."""
+        return {self.path, self.address} - {""}
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -46,7 +54,7 @@ class Match(msgspec.Struct, frozen=True):
             self.method in {"", asked.method}
             and self.entity_set in {"", asked.entity_set}
             and self.client in {"", asked.client}
-            and (not self.path or path_matches(self.path, asked.path))
+            and (not self.path or any(path_matches(self.path, each) for each in asked.paths))
         )
 
 

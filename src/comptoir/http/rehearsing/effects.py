@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from types import MappingProxyType
@@ -282,7 +282,7 @@ async def _touch(met: Met, perform: Perform) -> Response:
 async def _change(met: Met, entity_set: EntitySet) -> None:
     """Change a text of the record that a request has read, as a background job does."""
     wanted = met.fault.parameters.get("field")
-    names = [each.name for each in entity_set.type.properties if _is_plain(entity_set, each)]
+    names = touchable(entity_set)
     name = next((each for each in names if wanted in (None, each)), None)
     if name is None:
         met.note_nothing()
@@ -293,6 +293,11 @@ async def _change(met: Met, entity_set: EntitySet) -> None:
     body = msgspec.json.encode({name: _other(str(value))})
     sent = {b"if-match": b"*", b"content-type": b"application/json"}
     await _discard(await met.service.handle(_by_job(met.request, "PATCH", "", sent, body)))
+
+
+def touchable(entity_set: EntitySet) -> Sequence[str]:
+    """The properties that `touch` can change."""
+    return [each.name for each in entity_set.type.properties if _is_plain(entity_set, each)]
 
 
 def _is_plain(entity_set: EntitySet, each: Property) -> bool:

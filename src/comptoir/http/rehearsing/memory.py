@@ -153,7 +153,7 @@ class Memory:
             asked.client,
             request_id,
             asked.method,
-            asked.path,
+            asked.address or asked.path,
             outcome,
         )
         self.state.firings.append(firing)

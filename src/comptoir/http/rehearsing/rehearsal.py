@@ -11,12 +11,12 @@ from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from comptoir.auth import Limits, Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
-from comptoir.edm.model import Model
+from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.times import instant
 from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, OperatorError, Refusal
 from comptoir.events.faults import DeliveryFault, Mode
@@ -36,6 +36,7 @@ from comptoir.http.rehearsing.effects import (
     marked,
     refused,
     rolled_back,
+    touchable,
 )
 from comptoir.http.rehearsing.history import History, SharedHistory
 from comptoir.http.rehearsing.mark_keeper import Mark, MarkKeeper
@@ -43,7 +44,7 @@ from comptoir.http.rehearsing.memory import Keeper, Memory, OwnMemory, SharedMem
 from comptoir.http.rehearsing.traffic import Traffic
 from comptoir.messages import quoted
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.refusals import unsupported
+from comptoir.refusals import invalid_value, unsupported
 from comptoir.rehearsal import (
     HEADER,
     Asked,
@@ -73,6 +74,8 @@ _RESET = "fault:reset"
 """Who restores records."""
 
 _DROPPED = "reason=a reset of the rehearsal"
+
+_PLACE = "rules[{}].fault"
 
 _WITHOUT_SET = (Resource.SERVICE, Resource.METADATA)
 
@@ -104,12 +107,32 @@ class Rehearsal:
         self.resets = 0
         self.clock_moved = asyncio.Event()
 
-    def check(self, rules: Sequence[Rule]) -> None:
-        """Raise `Refusal` (501) for a fault whose view of the records only one process has."""
-        for each in rules:
+    def check(self, rules: Sequence[Rule], place: str = _PLACE) -> None:
+        """Raise `Refusal` for a rule that cannot be obeyed; `place` is that of its fault.
+
+        400 for a property that no record has; 501 for a view of the records, which only one
+        process has.
+        """
+        for number, each in enumerate(rules):
+            self._check_field(each, place.format(number))
             if each.fault.type.remembers and self._workers > 1:
                 what = f"The fault {each.fault.name} of a service with several workers"
                 raise unsupported(what, remedy="Start the service with --workers 1.")
+
+    def _check_field(self, rule: Rule, place: str) -> None:
+        field, name = rule.fault.parameters.get("field"), rule.match.entity_set
+        sets = [each for each in self.model.sets if name in ("", each.name)]
+        if field is None or any(_has_changes(each) and field in touchable(each) for each in sets):
+            return
+        owner = name or "an entity set"
+        remedy = f"Send the name of a text of {owner} that does not identify records."
+        raise invalid_value(f"field in {place}", str(field), remedy, target=place)
+
+    def _of_header(self, request: Request) -> Rule | None:
+        rule = _of_header(request)
+        if rule is not None:
+            self._check_field(rule, HEADER)
+        return rule
 
     async def rules(self) -> Sequence[Rule]:
         """The rules in force, in the order in which they are compared with a request."""
@@ -127,7 +150,7 @@ class Rehearsal:
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
 
-        Raises `Refusal` (501). This and each other change is recorded before it is in force.
+        Raises `Refusal` (400, 501). This and each other change is recorded before it is in force.
         """
         self.check(rules)
         await self._record(rules, actor)
@@ -145,7 +168,7 @@ class Rehearsal:
             names = map("rule-{}".format, count(len(rules)))
             name = next(each for each in names if each not in taken)
             rule = parse_rule(body, name, [each.name for each in self.model.sets])
-            self.check([rule])
+            self.check([rule], "fault")
             check_new(rule, rules)
             await self._record((*rules, rule), actor)
             await self._keeper.change(lambda memory: memory.add_rule(rule))
@@ -277,9 +300,9 @@ class Rehearsal:
 
     async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
         """The number of the request at which a batch that is a transaction fails."""
-        path = self._base + unquote(batch.path)
-        asked = Asked(batch.method, path, "", batch.principal.subject, Stage.BATCH)
-        of_header, at = _of_header(batch), instant(datetime.now(UTC))
+        path, client = self._base + unquote(batch.path), batch.principal.subject
+        asked = Asked(batch.method, path, "", client, Stage.BATCH, address=_address(batch))
+        of_header, at = self._of_header(batch), instant(datetime.now(UTC))
 
         def chosen(memory: Memory) -> tuple[Choice, Firing] | None:
             choice = memory.choose(asked, of_header)
@@ -326,7 +349,7 @@ class Rehearsal:
         is_list = target is not None and target.resource is Resource.COLLECTION
         is_next = "$skiptoken=" in unquote(request.query)
         client, digest = request.principal.subject, sha256(token).hexdigest()
-        of_header, at = _of_header(request), instant(datetime.now(UTC))
+        of_header, at = self._of_header(request), instant(datetime.now(UTC))
 
         def chosen(memory: Memory) -> tuple[Choice, Firing, str] | None:
             page, previous = 0, ""
@@ -339,6 +362,7 @@ class Rehearsal:
                 client,
                 page=page if request.method == "GET" else 0,
                 is_record=target is not None and _can_change(target),
+                address=_address(request),
             )
             choice = memory.choose(asked, of_header, digest)
             if choice is None:
@@ -468,6 +492,11 @@ def _of_header(request: Request) -> Rule | None:
     return rule
 
 
+def _address(request: Request) -> str:
+    """The path at the address that the client used."""
+    return unquote(urlsplit(request.root.address(request.path)).path)
+
+
 def _target(model: Model, path: str) -> Target | None:
     """What a path names; None if that is not an entity set, its records or parts of them."""
     try:
@@ -482,12 +511,11 @@ def _target(model: Model, path: str) -> Target | None:
 def _can_change(target: Target) -> bool:
     """Whether a path names a record by its key, which the service can change."""
     entity_set = target.entity_set
-    return (
-        target.resource is Resource.RECORD
-        and not target.steps
-        and not entity_set.read_only
-        and not entity_set.key_narrows
-    )
+    return target.resource is Resource.RECORD and not target.steps and _has_changes(entity_set)
+
+
+def _has_changes(entity_set: EntitySet) -> bool:
+    return not (entity_set.read_only or entity_set.key_narrows)
 
 
 def first_rules(settings: Settings, model: Model) -> Sequence[Rule]:

@@ -88,13 +88,14 @@ async def connect(
     orders = _host_orders(url)
     for each in orders:
         try:
-            return await asyncpg.connect(
+            opening = asyncpg.connect(
                 each,
                 timeout=seconds / len(orders),
                 command_timeout=command_seconds,
                 statement_cache_size=settings.statement_cache,
                 server_settings=server_settings,
             )
+            return await _opened(asyncio.ensure_future(opening))
         except TimeoutError as fault:
             last = fault
         except FAULTS:
@@ -103,6 +104,29 @@ async def connect(
             # the exception's text may contain a part of the password
             raise asyncpg.ClientConfigurationError(_MALFORMED) from None
     raise last or TimeoutError
+
+
+async def _opened(opening: "asyncio.Future[Connection]") -> Connection:
+    """The connection that a task opens; if the caller is cancelled, it is closed again.
+
+    The task is then cancelled only if it takes long. In its first moments, asyncpg would leave an
+    exception behind that nobody retrieves, and asyncio reports that.
+    """
+    try:
+        await asyncio.wait((opening,))
+    except asyncio.CancelledError:
+        opening.add_done_callback(_discard)
+        try:
+            await asyncio.wait((opening,), timeout=CLOSING_SECONDS)
+        finally:
+            opening.cancel()
+        raise
+    return opening.result()
+
+
+def _discard(opening: "asyncio.Future[Connection]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().terminate()
 
 
 async def check_server(connection: Connection, url: str) -> bool:
