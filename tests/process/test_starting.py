@@ -1,12 +1,8 @@
-"""A plain service imports what it serves with, and its workers may need long for that."""
-
-from pathlib import Path
+"""A plain service imports what it serves with: optional parts cost it neither time nor memory."""
 
 from comptoir.store.urls import is_postgres
 from process.conftest import StartServer
-from support.databases import ON_SQLITE
 from support.server import Server
-from support.waiting import until
 
 PROFILED = ("env", "PYTHONPROFILEIMPORTTIME=1")
 
@@ -61,34 +57,3 @@ def test_a_service_imports_no_optional_part(start_server: StartServer) -> None:
     assert "sqlalchemy.sql" in found
     assert OPTIONAL.keys() & found == set()
     assert ON_POSTGRES & found == (ON_POSTGRES if on_postgres else set())
-
-
-SLOW = """
-import sys, time
-if "--multiprocessing-fork" in sys.orig_argv:
-    with open({starts!r}, "a") as starts:
-        starts.write("a worker")
-    time.sleep({seconds})
-"""
-"""What Python runs first: it delays a worker, as a busy machine does, and counts the starts."""
-
-BOTH = "a worker" * 2
-MORE_THAN_USUAL = 6
-"""Seconds after which the parent of uvicorn's workers would by default replace them."""
-
-
-@ON_SQLITE
-def test_a_worker_that_starts_slowly_is_not_replaced(
-    start_server: StartServer, tmp_path: Path
-) -> None:
-    starts = tmp_path / "starts"
-    slow = tmp_path / "slow"
-    slow.mkdir()
-    text = SLOW.format(starts=str(starts), seconds=MORE_THAN_USUAL)
-    (slow / "sitecustomize.py").write_text(text)
-
-    server = start_server(2, ("env", f"PYTHONPATH={slow}"))
-
-    assert server.origin.get("healthz").status_code == 200
-    until(lambda: len(starts.read_text()) >= len(BOTH) or None, "the start of both workers")
-    assert starts.read_text() == BOTH

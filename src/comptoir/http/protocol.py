@@ -49,12 +49,6 @@ _FRAMING = (b"content-length", b"transfer-encoding")
 _PIECE_BYTES = 16 << 10
 """Bytes that are parsed at a time, by which a request may exceed a limit."""
 _PROBE_SECONDS = 1.0
-_WORKER_SECONDS = 60
-"""How long the parent of several workers waits for a worker to answer, before it starts another.
-
-uvicorn's default, 5, is less than a worker may need for its imports on a busy machine. The parent
-would kill each worker that has not started yet, and no request would be answered.
-"""
 _TRANSFER_ENCODING = "Transfer-Encoding"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HEADER_SEPARATORS = len(": \r\n")
@@ -92,7 +86,6 @@ class ServerConfig(Config):
             workers=settings.workers,
             timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
             timeout_keep_alive=75,
-            timeout_worker_healthcheck=_WORKER_SECONDS,
             ssl_context_factory=(
                 partial(_tls_context, settings) if settings.tls_certificate else None
             ),
