@@ -123,7 +123,7 @@ def test_pages_are_counted_at_all_workers(client: Client, rehearsal: Rehearsal) 
 
 
 def test_an_outcome_is_noted(client: Client, rehearsal: Rehearsal) -> None:
-    rehearsal.set("touch; field=nothing")
+    rehearsal.set("touch; field=description")
     contact = client.get("contactsExt").json()["value"][0]["id"]
     for _ in range(2):
         assert client.get(f"contactsExt({contact})").status_code == 200
