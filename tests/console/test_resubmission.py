@@ -92,7 +92,7 @@ def test_what_a_form_has_is_escaped(stranger: Browser, company: Company) -> None
 
 
 def sized(size: int) -> str:
-    """A form of so many bytes."""
+    """A form of this many bytes."""
     return f"{urlencode(TYPED)}&field.long=".ljust(size, "x")
 
 

@@ -1,4 +1,4 @@
-"""Callers that are cancelled while they connect: nothing is left behind."""
+"""Callers that are cancelled while they connect, of whom no connection remains."""
 
 import asyncio
 import gc

@@ -109,8 +109,8 @@ async def connect(
 async def _opened(opening: "asyncio.Future[Connection]") -> Connection:
     """The connection that a task opens; if the caller is cancelled, it is closed again.
 
-    The task is then cancelled only if it takes long. In its first moments, asyncpg would leave an
-    exception behind that nobody retrieves, and asyncio reports that.
+    The task is then cancelled only if it takes long: in its first moments, asyncpg would leave an
+    exception that nobody retrieves, and asyncio would report that.
     """
     try:
         await asyncio.wait((opening,))
