@@ -38,7 +38,7 @@ def statements_of(read: Callable[[], T]) -> tuple[T, list[str]]:
         patch.setattr(sqlite_reader, "SECONDS", 60.0)
         patch.setattr(sqlite_reader, "BUDGET", 1_000_000)
         patch.setattr(sqlite_reader, "SLOW", 1_000_000)
-        # a statement that was slow before is no longer so, and all connections are open
+        # a statement that was slow before is quick now, and all connections are open
         for _ in range(postgres_reader.QUICK_RUNS):
             read()
         with traced() as statements:
