@@ -10,12 +10,13 @@ from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
+from generator import SampleSize, sample_company
+
 from comptoir.app import open_store
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migration import migrate
 from comptoir.store.store import Store
 from comptoir.store.urls import SQLITE

@@ -6,12 +6,12 @@ from pathlib import Path
 from time import process_time
 
 from company import CONTACTS, PRICES, copied, load_all, write_rows
+from generator import SampleSize, sample_company
 from partners import Partners
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.samples import SampleSize, sample_company
 
 ITEMS = "itemsExt"
 _LOADED = (ITEMS, PRICES)

@@ -6,12 +6,12 @@ from itertools import islice
 from pathlib import Path
 
 from company import CONTACTS, CUSTOMERS, add_company, load_all, settings_in, write_rows
+from generator import SampleSize, sample_company
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migration import migrate
 
 CUSTOMER_COUNT = 50_000

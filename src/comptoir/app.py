@@ -1,9 +1,6 @@
 """The composition root: an application from settings and a model."""
 
 import asyncio
-import multiprocessing
-import os
-import signal
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -32,13 +29,14 @@ from comptoir.auth.records import Registry
 from comptoir.auth.secret_uses import SecretUses
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.catalog import MODEL
-from comptoir.config import Settings, load_settings
+from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import instant_type, overlaid
 from comptoir.http.api import Api, Application
 from comptoir.http.batch import Batches
 from comptoir.http.figures import Figures
-from comptoir.http.log import Journal, RequestLog, set_up_logging
+from comptoir.http.link import Link
+from comptoir.http.log import Journal, RequestLog
 from comptoir.http.meeting import Rehearsed, Served
 from comptoir.http.metrics import Metrics
 from comptoir.http.oauth import oauth_routes
@@ -60,9 +58,6 @@ from comptoir.store.watermarks import WatermarkFile, WatermarkSaver
 
 SAMPLE_SECONDS = 1.0
 """Seconds between two records of what waits, runs and is open, for the metrics."""
-
-PARENT_SECONDS = 1.0
-"""Seconds between two checks of a worker whether its parent process is alive."""
 
 
 class _ConsoleParts(NamedTuple):
@@ -108,8 +103,13 @@ def open_store(
     return SqliteStore(settings, model, writes_many=writes_many)
 
 
-def application(settings: Settings, declared: Model = MODEL) -> Application:
-    """The ASGI application; raises `OperatorError` for unusable keys or algorithms."""
+def application(
+    settings: Settings, declared: Model = MODEL, *, link: Link | None = None
+) -> Application:
+    """The ASGI application; raises `OperatorError` for unusable keys or algorithms.
+
+    One of several workers has a link to their supervisor.
+    """
     behaviour = settings.behaviour
     model = overlaid(declared, behaviour.values, behaviour.forms)
     renamed = None
@@ -132,7 +132,7 @@ def application(settings: Settings, declared: Model = MODEL) -> Application:
         lambda: keys.ring.signing, settings.token_issuer, settings.token_audience, rehearsed.clock
     )
     return Application(
-        partial(_opened, settings, model, renamed, verifiers, issuer, keys, rehearsed)
+        partial(_opened, settings, link, model, renamed, verifiers, issuer, keys, rehearsed)
     )
 
 
@@ -156,6 +156,7 @@ def _rehearsed(settings: Settings, model: Model) -> Rehearsed:
 @asynccontextmanager
 async def _opened(
     settings: Settings,
+    link: Link | None,
     model: Model,
     renamed: Model | None,
     verifiers: _Verifiers,
@@ -163,11 +164,11 @@ async def _opened(
     keys: KeyFolder,
     rehearsed: Rehearsed,
 ) -> AsyncIterator[ASGIApp]:
-    metrics = Metrics()
+    metrics = Metrics(link)
     log = RequestLog(settings.log_level, Redactor.of(model))
     journal = Journal(log, metrics)
     store = open_store(settings, model, metrics.count_replica_read)
-    sampling = asyncio.create_task(_sample(metrics))
+    sampling = asyncio.create_task(_sample(metrics, link))
     watermarks = WatermarkSaver(store.watermarks, WatermarkFile(Path(settings.keys)))
     watermarks.start()
     watch = ControlWatch(store.control)
@@ -219,7 +220,6 @@ async def _opened(
             finally:
                 await rehearsed.end()
     finally:
-        await cancel_and_wait(sampling)
         await issuers.stop()
         await cancel_and_wait(following)
         await watch.stop()
@@ -228,6 +228,8 @@ async def _opened(
         await store.close()
         await watermarks.stop()
         journal.flush()
+        # without reports, a worker that finishes its writes would be taken for one that hangs
+        await cancel_and_wait(sampling)
 
 
 def _issuers(settings: Settings, metrics: Metrics) -> OutsideIssuers:
@@ -242,6 +244,7 @@ def _limits(settings: Settings, rehearsed: Rehearsed) -> Limits:
         settings.workers,
         rate=parse_rate(settings.client_rate) if settings.client_rate else None,
         of_all=bool(settings.client_rate or settings.running_requests),
+        sliding=settings.behaviour.sliding_rates,
         clock=rehearsed.steady,
         now=rehearsed.clock,
     )
@@ -382,25 +385,14 @@ def _console(parts: _ConsoleParts, figures: Figures) -> ASGIApp:
     return console(backend, parts.log)
 
 
-async def _sample(metrics: Metrics) -> None:
-    """Record the state of the process also while no request ends."""
-    while True:
-        await asyncio.sleep(SAMPLE_SECONDS)
-        metrics.sample()
-
-
-def from_environment() -> ASGIApp:
-    """The application of one of several workers, with settings from the environment."""
-    settings = load_settings({})
-    set_up_logging(settings.log_level)
-    asyncio.get_running_loop().call_soon(_watch_parent)
-    return application(settings)
-
-
-def _watch_parent() -> None:
-    """Stop this worker when its parent process has ended."""
-    parent = multiprocessing.parent_process()
-    if parent is not None and not parent.is_alive():
-        os.kill(os.getpid(), signal.SIGTERM)
-    else:
-        asyncio.get_running_loop().call_later(PARENT_SECONDS, _watch_parent)
+async def _sample(metrics: Metrics, link: Link | None) -> None:
+    """Record the state of the process also while no request ends, and report it, also at last."""
+    try:
+        while True:
+            await asyncio.sleep(SAMPLE_SECONDS)
+            metrics.sample()
+            if link is not None:
+                link.report()
+    finally:
+        if link is not None:
+            link.report()

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from urllib.parse import urljoin
 
 from comptoir.errors import OperatorError
+from comptoir.files import read_whole
 from comptoir.messages import quoted, suggestion
 from comptoir.profiles import CURRENT, PROFILES, VERSIONS, profile_of
 from comptoir.profiles.record import Hooks, Profile
@@ -214,7 +215,13 @@ class Settings:
             "use the API in a browser; `*` for all."
         ),
     )
-    workers: int = field(default=1, metadata=_help("The number of processes that serve."))
+    workers: int = field(
+        default=1,
+        metadata=_help(
+            "The number of processes that serve: up to four for each core, and 64. It must be 1 "
+            "with `faults`."
+        ),
+    )
     log_level: str = field(
         default="info",
         metadata=_help(
@@ -532,11 +539,7 @@ def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
 
 def _config_file(path: Path) -> dict[str, SettingValue]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise OperatorError(
-            f"the config file {path} cannot be read: {fault.strerror}", "Check its path."
-        ) from fault
+        content = tomllib.loads(read_whole(path, "Name another config file.").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         raise OperatorError(
             f"the config file {path} is not TOML: {fault}", "Correct it."
@@ -586,6 +589,9 @@ def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
     yield from _type_faults(settings)
     if settings.repeatability_seconds > LONGEST_REPEATABILITY:
         yield "repeatability_seconds", f"Use at most {LONGEST_REPEATABILITY}, which is a year."
+    most = min(64, 4 * (os.cpu_count() or 1))
+    if settings.workers > most:
+        yield "workers", f"Use at most {most}, which is four for each core and 64 in all."
     if settings.log_level not in ("debug", "info", "warning", "off"):
         yield "log_level", "Use debug, info, warning or off."
     if settings.inspect not in ("auto", "off", "heads", "bodies"):
@@ -600,6 +606,8 @@ def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
     yield from _profile_faults(settings)
     if settings.fault_rules and not settings.rehearses:
         yield "fault_rules", "Set faults to on, too."
+    if settings.rehearses and settings.workers > 1:
+        yield "workers", "Use 1 with faults, whose rules and counts are those of one process."
     if settings.seed_shapes == "off" and settings.profile == "standard":
         yield "seed_shapes", "Set profile to business-central, too."
     yield from _address_faults(settings)

@@ -304,12 +304,14 @@ ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstance(each
 class OAuthError:
     """A row of the table of the token endpoint's errors (RFC 6749, 5.2).
 
-    `number` is what Microsoft's client libraries know the error by.
+    `number` is what Microsoft's client libraries know the error by. `check` is the one that
+    refuses a request with it.
     """
 
     error: str
     number: int
     status: int
+    check: Check
     meaning: str
     remedy: str
 
@@ -318,6 +320,7 @@ INVALID_REQUEST = OAuthError(
     "invalid_request",
     900144,
     400,
+    Check.SYNTAX,
     "A parameter is missing, repeated or malformed, or the request is not sent over HTTPS.",
     "Correct what the description names.",
 )
@@ -325,6 +328,7 @@ INVALID_CLIENT = OAuthError(
     "invalid_client",
     7000215,
     401,
+    Check.TOKEN,
     "The request has no client credentials, the client is unknown or disabled, or its secret or "
     "assertion is not valid.",
     "Compare the id and the secret with what `comptoir client add` printed, or correct what the "
@@ -334,6 +338,7 @@ SLOW_DOWN = OAuthError(
     "slow_down",
     90055,
     429,
+    Check.LIMIT,
     "The client failed to authenticate itself too often from this address.",
     "Correct the credentials, then wait for the seconds in `Retry-After`.",
 )
@@ -341,6 +346,7 @@ UNAUTHORIZED_CLIENT = OAuthError(
     "unauthorized_client",
     700016,
     400,
+    Check.SCOPE,
     "The client may not revoke a token of another client.",
     "Use that client, or one with the scope `admin`.",
 )
@@ -348,6 +354,7 @@ UNSUPPORTED_GRANT_TYPE = OAuthError(
     "unsupported_grant_type",
     70003,
     400,
+    Check.SYNTAX,
     "The grant type is not `client_credentials`.",
     "Send `grant_type=client_credentials`.",
 )
@@ -355,6 +362,7 @@ UNSUPPORTED_RESPONSE_TYPE = OAuthError(
     "unsupported_response_type",
     70005,
     400,
+    Check.SYNTAX,
     "The service has no authorization endpoint; its address only completes the documents.",
     "Use the token endpoint.",
 )
@@ -362,6 +370,7 @@ INVALID_SCOPE = OAuthError(
     "invalid_scope",
     70011,
     400,
+    Check.SCOPE,
     "The client asks for a scope that it does not have.",
     "Ask for less, or for no scope, which gives all that the client has.",
 )
@@ -369,6 +378,7 @@ TEMPORARILY_UNAVAILABLE = OAuthError(
     "temporarily_unavailable",
     90033,
     503,
+    Check.SERVICE,
     "The database does not answer, so the client cannot be checked.",
     "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
@@ -505,6 +515,8 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
     the fault there. `headers` are added to the response. `limit` is the one that was exceeded.
+    `denial` is the refusal of a client's secret that this one passes on, and `change` the number of
+    the change that made the version of the record that did not meet a precondition.
     """
 
     def __init__(
@@ -531,6 +543,8 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self.headers: Mapping[str, str] = headers or {}
         self.situation: Situation | None = None
         self.facts: Mapping[str, str] = {}
+        self.denial: OAuthRefusal | None = None
+        self.change: int | None = None
         self._check: Check | None = None
 
     @property
@@ -563,7 +577,8 @@ class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`
     """A request to the token endpoint that gets an error of its table as its response.
 
     `problem` and `remedy` make the description (`messages.message`). `reason` is for the operator,
-    where the client must not learn it; by default, it is the problem.
+    where the client must not learn it; by default, it is the problem. So is `client`, the name of
+    the client as in the logs, blank if it is not known.
     """
 
     def __init__(
@@ -574,6 +589,7 @@ class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`
         *,
         headers: Mapping[str, str] | None = None,
         reason: str | None = None,
+        client: str = "",
     ) -> None:
         self.message = message(problem, remedy)
         super().__init__(self.message)
@@ -582,6 +598,7 @@ class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`
         self.remedy = remedy
         self.headers: Mapping[str, str] = headers or {}
         self.reason = problem if reason is None else reason
+        self.client = client
 
 
 class OperatorError(Exception):

@@ -87,14 +87,13 @@ def test_a_companys_id_may_be_in_upper_case(stocked: Company, service: Service) 
     assert f"companies({stocked.id})" in answer.text
 
 
-@pytest.mark.parametrize("query", ["$filter=name eq 'Zwei'", "$orderby=name&$top=1"])
-def test_companies_support_query_options(query: str, service: Service) -> None:
+def test_companies_support_query_options(service: Service) -> None:
     ids = [service.new_company(name).id for name in ("Zwei", "Zzz")]
     only = service.client.using(service.tokens.issue(companies=ids))
 
-    [found] = page(only.get("companies", query)).value
-
-    assert found["id"] == ids[0]
+    for query in ("$filter=name eq 'Zwei'", "$orderby=name&$top=1"):
+        [found] = page(only.get("companies", query)).value
+        assert found["id"] == ids[0]
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])

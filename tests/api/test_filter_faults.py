@@ -205,6 +205,8 @@ BEYOND = [
     ("matchesPattern(code,'(a)\\1')", "reference"),
     ("matchesPattern(code,'\\p{L}')", "Unicode property"),
     ("matchesPattern(code,'a{51}')", "count above 50"),
+    ("matchesPattern(code,'(^a|b)*')", "a * with an anchor in its group"),
+    ("matchesPattern(code,'[]')", "an empty class"),
 ]
 
 

@@ -14,6 +14,7 @@ from comptoir.auth.audit import ActName
 from support.client import Client
 from support.companies import Company
 from support.databases import FreshDatabase
+from support.ports import free_port
 from support.receiver import Answer, Receiver, cut, echo_in_bytes, status
 from support.refusals import error_in
 from support.roles import tokens_of_roles
@@ -25,13 +26,15 @@ ABSENT = "0" * 48
 DAYS = timedelta(days=3)
 
 
-def with_subscriptions(fresh: FreshDatabase, folder: Path) -> Service:
+def with_subscriptions(
+    fresh: FreshDatabase, folder: Path, *, outgoing_allow: str = "127.0.0.0/8"
+) -> Service:
     """A service that may reach receivers on the loopback address."""
     return Service(
         fresh,
         folder,
         profile="business-central",
-        outgoing_allow="127.0.0.0/8",
+        outgoing_allow=outgoing_allow,
         outgoing_http="on",
     )
 
@@ -225,6 +228,7 @@ def test_a_receiver_answers_byte_by_byte(
         ("https://169.254.169.254/latest", "cannot be reached"),
         ("not a URL", "is not printable ASCII, or is too long"),
         ("http://127.0.0.1:22/", "has a port below 1024"),
+        ("http://127.0.0.1:9000/hook#part", "has the fragment '#part'. Remove it"),
     ],
 )
 def test_a_receiver_that_may_not_be_reached(
@@ -234,6 +238,28 @@ def test_a_receiver_that_may_not_be_reached(
     message = refused(root.post("subscriptions", sent), 400, "BadRequest")
     assert problem in message or (problem.startswith("is not printable") and "URL" in message)
     assert root.get("subscriptions").json()["value"] == []
+
+
+@pytest.mark.parametrize(("allowed", "reason"), [("", "is not a global"), ("127.0.0.0/8", "Conn")])
+def test_a_client_does_not_learn_the_address_of_a_name(
+    allowed: str,
+    reason: str,
+    fresh_database: FreshDatabase,
+    tmp_path: Path,
+    receiver: Receiver,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The operator reads it in the log."""
+    with with_subscriptions(fresh_database, tmp_path, outgoing_allow=allowed) as service:
+        company = service.new_company()
+        client = service.client.using(service.tokens.issue(SCOPES))
+        url = f"https://localhost:{free_port()}/hook"
+        sent = wanted(receiver, company, notificationUrl=url)
+        message = refused(client.post("subscriptions", sent), 400, "BadRequest")
+    assert "cannot be reached, or its address is not a global one" in message
+    assert "127.0.0.1" not in message
+    assert "::1" not in message
+    assert reason in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -330,16 +356,25 @@ def test_the_scopes_and_rights_of_a_client(
 def test_there_are_up_to_200_subscriptions(
     fresh_database: FreshDatabase, tmp_path: Path, receiver: Receiver
 ) -> None:
-    """In all companies together, half of them of one client; a deleted one makes room."""
+    """In all companies together, half of them of one client; a deleted one makes room.
+
+    Requests at the same time have no more room than others.
+    """
     with with_subscriptions(fresh_database, tmp_path) as service:
         first, second, third = (
             service.client.using(service.tokens.issue(SCOPES, subject=each)) for each in "ABC"
         )
         one, other = service.new_company(), service.new_company()
         for client in (first, second):
-            for _ in range(50):
+            for _ in range(48):
                 for company in (one, other):
                     last = subscribed(client.post("subscriptions", wanted(receiver, company)))
+            at_once = [
+                client.build("POST", "subscriptions", body=wanted(receiver, company))
+                for company in (one, other) * 5
+            ]
+            answers = service.send_all(at_once)
+            assert sorted(each.status_code for each in answers) == [201] * 4 + [400] * 6
             message = refused(
                 client.post("subscriptions", wanted(receiver, one)), 400, "BadRequest"
             )

@@ -35,13 +35,14 @@ def refusal_of(directory: Path) -> str:
 
 
 def test_first_use_creates_a_private_key_that_only_its_owner_can_read(directory: Path) -> None:
+    directory = directory / "data" / "keys"
     before = os.umask(0)
     try:
         load_keys(directory)
     finally:
         os.umask(before)
     assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
-    assert mode(directory) == 0o700
+    assert mode(directory) == mode(directory.parent) == 0o700
     assert mode(directory / SIGNING_KEY_FILE) == 0o600
 
 

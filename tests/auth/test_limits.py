@@ -38,9 +38,11 @@ def account_with(
     quota: int | None = None,
     at_once: int = 100,
     workers: int = 1,
+    *,
+    sliding: bool = False,
 ) -> Account:
     given = None if rate is None else parse_rate(rate)
-    return Account(given, quota, at_once, workers, clock=clock, now=wall)
+    return Account(given, quota, at_once, workers, sliding=sliding, clock=clock, now=wall)
 
 
 def allowed(account: Account, most: int) -> int:
@@ -79,11 +81,12 @@ def test_a_rate_may_be_used_at_once_and_is_replaced_evenly(clock: SetClock, wall
     assert allowed(account, 10) == 6
 
 
+@pytest.mark.parametrize("sliding", [False, True])
 @pytest.mark.parametrize("rate", ["6/30s", "7/1s", "6000/300s", "1/999999s", "3/7s"])
 def test_retry_after_is_the_whole_second_of_the_next_request(
-    rate: str, clock: SetClock, wall: SetClock
+    rate: str, clock: SetClock, wall: SetClock, *, sliding: bool
 ) -> None:
-    account = account_with(clock, wall, rate)
+    account = account_with(clock, wall, rate, sliding=sliding)
     most = parse_rate(rate).requests
     assert allowed(account, most + 1) == most
 
@@ -96,6 +99,28 @@ def test_retry_after_is_the_whole_second_of_the_next_request(
         clock.now += 1
         assert allowed(account, most) >= 1
         allowed(account, most)
+
+
+def test_a_sliding_window_never_has_more_than_its_rate(clock: SetClock, wall: SetClock) -> None:
+    """A client that always sends all it may, and one that resumes after `Retry-After`."""
+    account = account_with(clock, wall, "60/300s", sliding=True)
+    sent: list[float] = []
+    for _ in range(2_000):
+        sent += [clock.now] * allowed(account, 1)
+        assert sum(each > clock.now - 300 for each in sent) <= 60
+        # of each minute, the client sends in the first 40 seconds
+        clock.now += 0.7 if clock.now % 60 < 40 else 20
+    # what is late is late by a slot at most
+    assert len(sent) >= 60 * int((clock.now - sent[0]) / 320)
+
+    clock.now += 300
+    assert allowed(account, 100) == 60
+    clock.now += 250
+    assert seconds_of(lambda: account.take(1)) == 50
+    assert seconds_of(lambda: account.take(100)) == 50
+    clock.now += 50
+    account.take(100)
+    assert limit(account) == '"client";r=0;t=300'
 
 
 def test_a_batch_larger_than_the_rate_needs_all_of_it(clock: SetClock, wall: SetClock) -> None:

@@ -1,5 +1,6 @@
 """The certificate for localhost, as strict clients judge it."""
 
+import os
 import ssl
 import stat
 from pathlib import Path
@@ -51,6 +52,18 @@ def test_the_authority_cannot_certify_another_name(local: LocalCertificate, tmp_
     write_pair(forged, name="example.com", issuer=local.authority)
     with pytest.raises(ssl.SSLCertVerificationError, match="permitted subtree violation"):
         shake_hands(forged, local.authority.certificate, "example.com")
+
+
+def test_first_use_creates_parents_for_their_owner_only(tmp_path: Path) -> None:
+    """They may become the folders of the database and of the keys."""
+    folder = tmp_path / "srv" / "data" / "tls"
+    before = os.umask(0)
+    try:
+        local_certificate(folder)
+    finally:
+        os.umask(before)
+    for each in (folder.parent, folder.parent.parent):
+        assert stat.S_IMODE(each.stat().st_mode) == 0o700
 
 
 def test_later_uses_find_the_same_files(local: LocalCertificate) -> None:

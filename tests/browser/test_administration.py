@@ -9,6 +9,8 @@ from playwright.async_api import Locator
 from browser.conftest import OpenTab, Site
 from browser.keyboard import press, submit, tab_to
 from comptoir.auth import Scope
+from comptoir.auth.audit import Actor
+from comptoir.auth.roles import Role
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.chromium import Chromium, Tab, listed
@@ -70,6 +72,33 @@ def test_a_client_by_keyboard(open_tab: OpenTab, site: Site) -> None:
     submit(tab, "Filter")
     (row,) = tab.texts(tab.page.locator("tbody tr"))
     assert re.search(r"console:anna\s+client\.disable\s+typed", row)
+
+
+def test_a_long_entry_of_the_audit_log_fits(open_tab: OpenTab, site: Site) -> None:
+    letters = {"*": "R", **{each.name: "RIMD" for each in MODEL.per_company}}
+    actor = Actor("console:somebody-in-the-warehouse", "2001:db8:1234:5678:9abc:def0:1234:5678")
+    control, wait = site.server.admin.control, site.server.admin.wait
+    wait(control.put_roles([Role("role-of-the-warehouse", letters)], actor))
+    tab = open_tab()
+    tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 720}))
+    tab.open("/console/audit?text=role-of-the-warehouse")
+    entries = tab.page.get_by_role("region", name="Entries")
+    assert tab.do(entries.evaluate("each => each.scrollWidth - each.clientWidth")) == 0
+    width = tab.do(entries.locator("td[data-label=Detail]").evaluate("each => each.offsetWidth"))
+    assert width > 240
+    wait(control.remove_role("role-of-the-warehouse", actor))
+
+
+def test_the_form_of_a_role_says_what_ticks_result_in(open_tab: OpenTab) -> None:
+    tab = open_tab()
+    tab.open("/console/roles/edit")
+    row = tab.page.get_by_role("row", name="contactsExt")
+    result = row.locator("td").last
+    assert tab.texts(result) == ["as every other"]
+    tab.do(row.get_by_label("insert contactsExt").check())
+    assert tab.texts(result) == ["only these cannot read"]
+    tab.do(row.get_by_label("read contactsExt").check())
+    assert tab.texts(result) == ["only these"]
 
 
 @pytest.fixture(scope="module")

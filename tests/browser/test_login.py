@@ -14,6 +14,18 @@ def test_a_link_logs_in_and_leaves_no_code(open_tab: OpenTab, site: Site) -> Non
     assert "#" not in tab.page.url
 
 
+def test_a_link_logs_in_that_is_pasted_into_the_tab_of_the_login_page(
+    open_tab: OpenTab, site: Site
+) -> None:
+    """Only the fragment of the address changes then."""
+    tab = open_tab()
+    tab.click(tab.page.get_by_role("button", name="Log out"))
+    code = new_code(site.server.admin)
+    with tab.leaving():
+        tab.do(tab.page.evaluate("code => { location.hash = code }", code))
+    assert tab.texts(tab.page.locator("h1")) == ["Overview"]
+
+
 def test_the_code_is_pasted_without_scripts(open_tab: OpenTab, site: Site) -> None:
     tab = open_tab(scripts=False)
     tab.open("/console/login")
@@ -27,10 +39,12 @@ def test_the_code_is_pasted_without_scripts(open_tab: OpenTab, site: Site) -> No
 def test_scripts_cannot_read_the_cookie(open_tab: OpenTab, site: Site) -> None:
     tab = open_tab()
     assert tab.do(tab.page.evaluate("document.cookie")) == ""
-    (cookie,) = tab.do(tab.page.context.cookies())
-    assert cookie["name"] == console_of(site.server).session_cookie
-    assert cookie["httpOnly"]
-    assert cookie["sameSite"] == "Strict"
+    cookies = tab.do(tab.page.context.cookies())
+    name = console_of(site.server).session_cookie
+    assert {cookie["name"] for cookie in cookies} == {name, f"{name}_company"}
+    for cookie in cookies:
+        assert cookie["httpOnly"]
+        assert cookie["sameSite"] == "Strict"
 
 
 def test_no_page_is_shown_in_a_frame(open_tab: OpenTab, site: Site) -> None:

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from playwright.async_api import FloatRect, Locator
+from playwright.async_api import Dialog, FloatRect, Locator
 
 from browser.conftest import OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
@@ -12,6 +12,7 @@ from support.chromium import Tab, listed
 from support.client import Record
 from support.companies import Company
 from support.console import new_code
+from support.waiting import until
 
 GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
 SCRIPT = "<script>document.title = 'owned'</script>\"'><img src=x onerror=alert(1)>"
@@ -160,6 +161,33 @@ def test_a_conflict_of_two_tabs_is_resolved_field_by_field(open_tab: OpenTab, si
             "email": "theirs@example.com",
         }.items()
     )
+
+
+def test_a_form_with_changes_is_left_only_after_a_question(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site)
+    tab = open_tab(ConsoleRole.EDITOR)
+    page = address(company, "/unitsOfMeasureExt/new")
+    tab.open(page)
+    asked: list[str] = []
+
+    async def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        await dialog.dismiss()
+
+    async def listen() -> None:
+        tab.page.on("dialog", stay)
+
+    tab.do(listen())
+    fill(tab, "code", "BOX")
+    overview = tab.page.get_by_role("link", name="Overview")
+    tab.do(overview.click(no_wait_after=True))
+    until(lambda: asked or None, "a question")
+    assert tab.page.url.endswith(page)
+    assert tab.do(tab.page.locator("[name='field.code']").input_value()) == "BOX"
+    submit(tab, "Create")
+    tab.click(overview)
+    assert asked == ["beforeunload"]
+    assert company.record("unitsOfMeasureExt('BOX')")["code"] == "BOX"
 
 
 def test_a_query_is_copied_as_curl(open_tab: OpenTab, site: Site) -> None:

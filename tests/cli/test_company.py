@@ -1,10 +1,17 @@
 """`comptoir company`: create and list companies."""
 
+import asyncio
+import signal
+from uuid import uuid4
+
 import pytest
 
-from comptoir.cli import company
+from comptoir.app import open_store
+from comptoir.config import Settings
 from comptoir.edm.types import is_guid
+from comptoir.errors import OperatorError
 from support.command import COMPANY, Command
+from support.databases import run_sql
 
 
 def test_a_company_is_created_and_listed_with_its_id_at_the_end(migrated: Command) -> None:
@@ -16,18 +23,49 @@ def test_a_company_is_created_and_listed_with_its_id_at_the_end(migrated: Comman
     assert listed == [f"Acme {second}", f"Zebra & Söhne {first}"]
 
 
-def test_more_than_a_page_of_companies_is_listed(
-    migrated: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(company, "PAGE", 2)
-    made = [f"Acme {at} {migrated.done('company', 'create', f'Acme {at}').last}" for at in range(5)]
-    assert migrated.done("company", "list").out.splitlines() == made
+def test_a_name_belongs_to_one_company_whatever_its_case(migrated: Command) -> None:
+    first = migrated.done("company", "create", "Straße Süd").last_word
+    for taken in ("Straße Süd", "STRASSE SÜD"):
+        for command in (("company", "create", taken), ("sample", "--company-name", taken)):
+            fault = migrated.fault(*command)
+            assert f"the company {first} has the name 'Straße Süd' already. Choose" in fault
+    listed = migrated.done("company", "list")
+    assert (listed.out, listed.err) == (f"Straße Süd {first}\n", "")
 
 
-def test_two_companies_may_have_one_name(migrated: Command) -> None:
-    ids = {migrated.done("company", "create", "Acme").last_word for _ in range(2)}
-    listed = migrated.done("company", "list").out.splitlines()
-    assert {line.split()[-1] for line in listed} == ids
+def test_of_companies_created_at_once_one_gets_the_name(migrated: Command) -> None:
+    """Each has connections of its own, as separate processes do."""
+
+    async def create_all() -> list[object]:
+        stores = [open_store(Settings(database=migrated.url)) for _ in range(6)]
+        try:
+            creating = [each.create_company(str(uuid4()), "Acme") for each in stores]
+            return await asyncio.gather(*creating, return_exceptions=True)
+        finally:
+            for each in stores:
+                await each.close()
+
+    outcomes = asyncio.run(create_all())
+
+    assert sum(isinstance(each, OperatorError) for each in outcomes) == 5
+    assert len(migrated.done("company", "list").out.splitlines()) == 1
+
+
+def test_names_that_companies_share_are_listed(migrated: Command) -> None:
+    names = ("Acme", "Bcme", "Other")
+    ids = [migrated.done("company", "create", each).last_word for each in names]
+    for name, other in (("Other", "Third"), ("Bcme", "ACME")):
+        run_sql(migrated.url, f"UPDATE companies SET name = '{other}' WHERE name = '{name}'")
+    warning = f"WARNING: 2 companies have the name 'ACME': {ids[1]}, {ids[0]}. An address by name"
+
+    listed = migrated.done("company", "list")
+
+    assert len(listed.out.splitlines()) == 3
+    assert listed.err.startswith(warning)
+    with migrated.started("serve", "--port", "0") as process:
+        assert any(line.startswith(b"Serving ") for line in process.stdout)
+        process.send_signal(signal.SIGTERM)
+        assert warning in process.stderr.read().decode()
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_group_without_a_command_shows_its_help_and_fails(
         ("comptoir to", ["token"]),
         ("comptoir company ", ["create", "list", "renew", "delete"]),
         ("comptoir token --s", ["--scope", "--subject"]),
-        ("comptoir sample --size ", ["small", "medium", "large"]),
+        ("comptoir dump --format ", ["ndjson", "csv"]),
     ],
 )
 def test_a_shell_completes_commands_options_and_values(

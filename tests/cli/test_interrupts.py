@@ -16,7 +16,7 @@ COMMANDS = (
     ("migrate",),
     ("sample",),
     ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "."),
-    ("check", "--repair"),
+    ("migrate", "--rebuild-json"),
     ("copy", "--from", "sqlite:///a.db", "--to", "sqlite:///b.db"),
 )
 MOMENTS = ("typer", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.runner")

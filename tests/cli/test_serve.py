@@ -110,7 +110,7 @@ def test_faults_where_others_use_the_service_need_the_config_file(command: Comma
     with socket.create_server(("127.0.0.1", 0)) as taken:
         serving = ("serve", "--config", config, "--port", str(taken.getsockname()[1]))
         fault = command.fault(*serving, "--faults")
-        assert "clients use https://erp.example.com/api" in fault
+        assert "others can use https://erp.example.com/api" in fault
         assert 'Write faults = "on" into the config file' in fault
         with config.open("a", encoding="utf-8") as more:
             more.write('faults = "on"\n')
@@ -119,10 +119,23 @@ def test_faults_where_others_use_the_service_need_the_config_file(command: Comma
         assert "is in use" in command.fault(*own, "--faults")
 
 
+@pytest.mark.parametrize("public", [(), ("--public-url", "http://localhost/api")])
+def test_faults_where_others_reach_the_host_need_the_config_file(
+    public: tuple[str, ...], command: Command
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        serving = ("serve", "--faults", "--host", "0.0.0.0", "--port", port, *public)
+        fault = command.fault(*serving)
+    assert f"others can use http://0.0.0.0:{port}/api" in fault
+    assert 'Write faults = "on" into the config file' in fault
+
+
 @pytest.mark.parametrize(
     ("options", "setting"),
     [
         (("--fault-rules", "rules.json"), "fault_rules 'rules.json'. Set faults to on"),
+        (("--faults", "--workers", "2"), "workers '2'. Use 1 with faults, whose rules"),
     ],
 )
 def test_settings_that_contradict_faults_are_errors(

@@ -1,5 +1,7 @@
 """Invalid settings are refused with their source, their value and a remedy."""
 
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,7 @@ def test_the_addresses_of_a_profile_differ(given: dict[str, str], message: str) 
         ("page_sise = 5", "has an unknown setting page_sise. Did you mean page_size?"),
         ("page_size = true", "has an invalid value of page_size. Use text or a number."),
         ("page_size = 'many'", "invalid setting page_size in"),
+        ("workers = 65", "Use at most "),
         ('token_issuer = "\\u0007"', "invalid setting token_issuer"),
         (
             "profile = 'busines-central'",
@@ -105,3 +108,22 @@ def test_a_command_reports_an_invalid_setting_in_one_line(command: Command) -> N
     file.write_text("page_size = 0\n", encoding="utf-8")
     fault = command.run("token", "--config", str(file)).fault()
     assert fault == "comptoir: invalid setting page_size '0'. Use a number greater than 0."
+
+
+WHOLE: Mapping[str, Sequence[str]] = {
+    "the config file": ("token", "--config"),
+    "rules": ("serve", "--port", "0", "--faults", "--fault-rules"),
+    "roles": ("role", "apply"),
+    "a public key": ("client", "key", "add", "webshop"),
+}
+
+
+@pytest.mark.parametrize("file", WHOLE)
+def test_a_file_that_is_read_whole_has_an_end(file: str, command: Command) -> None:
+    """No writer of the pipe comes, and `/dev/zero` never ends."""
+    large, pipe = command.folder / "large", command.folder / "pipe"
+    large.write_bytes(b" " * ((1 << 20) + 1))
+    os.mkfifo(pipe)
+    assert f"{large} has more than " in command.fault(*WHOLE[file], large)
+    for path in (pipe, Path("/dev/zero")):
+        assert f"{path} is not a regular file. " in command.fault(*WHOLE[file], path)

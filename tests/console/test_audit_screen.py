@@ -57,6 +57,7 @@ def test_entries_by_act_and_text(own_service: Service, browser: Browser) -> None
     assert link is not None
     assert "rare-0" in browser.get(unquote(link[1].replace("&amp;", "&"))).text
     assert numbers(browser.get(f"{PATH}?act=role.remove")) == []
+    assert numbers(browser.get(f"{PATH}?text=KEYS.ROT")) != []
 
 
 @pytest.mark.parametrize("before", ["x", "-1", "0", "99999999999999999999", "9999"])

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -9,10 +10,12 @@ import comptoir.console
 from comptoir.auth.logins import ConsoleRole
 from console.conftest import LoggedIn
 from support.companies import Company
-from support.console import Browser, forms_of
+from support.console import Browser, forms_of, new_code
 from support.screens import SCREENS, Shown
+from support.service import Service
 
 ROOT = Path(comptoir.console.__file__).parent
+SET = "unitsOfMeasureExt"
 BUDGET = 24 * 1024
 """The most bytes of all stylesheets, and of all scripts."""
 
@@ -60,3 +63,38 @@ def test_no_file_needs_another_policy() -> None:
         assert NEVER.search(path.read_text("utf-8")) is None, path.name
     for path in ROOT.glob("pages/*.html"):
         assert INLINE.search(path.read_text("utf-8")) is None, path.name
+
+
+UNKNOWN_COMPANIES = ["deadbeef-dead-4eef-8ead-deadbeefdead", "x", "", "'"]
+
+
+@pytest.mark.parametrize("company_id", UNKNOWN_COMPANIES)
+def test_an_unknown_company_is_not_replaced_by_another(
+    company_id: str, stocked: Company, admin: Browser
+) -> None:
+    given = quote(company_id)
+    for screen in SCREENS:
+        page = admin.get(screen.path.replace("{company}", given))
+        assert page.status_code == 404, screen.path
+        assert "?company=" in page.text
+    form = forms_of(admin.get(f"/console/records/{SET}/new?company={stocked.id}"))[-1]
+    before = stocked.changes()
+    fields = {**dict(form.fields), "field.code": "NEW"}
+    answer = admin.post(f"/console/records/{SET}/new?company={given}", fields)
+    assert answer.status_code == 404
+    assert stocked.changes() == before
+
+
+def test_the_company_that_was_open_is_open_after_the_next_login(
+    service: Service, stranger: Browser
+) -> None:
+    first, last = (service.new_company(name) for name in ("AAA first", "ZZZ last"))
+    stranger.log_in(new_code(service.admin))
+    stranger.get(f"/console/records?company={last.id}")
+    stranger.log_in(new_code(service.admin))
+    assert f'value="{last.id}" selected' in stranger.get("/console").text
+    some = frozenset({first.id})
+    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "ben", some))
+    page = stranger.get("/console").text
+    assert f'value="{first.id}" selected' in page
+    assert last.id not in page

@@ -1,14 +1,18 @@
 """Requests at the addresses of a profile, in the console: the same as those at the base URL."""
 
+import base64
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from comptoir.auth.logins import ConsoleRole
+from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, new_code, origin_of
 from support.databases import FreshDatabase
@@ -61,6 +65,22 @@ def browser_of(
     browser = Browser(service, origin_of(service.settings))
     browser.log_in(new_code(service.admin, role, companies=companies))
     return browser
+
+
+def test_the_overview_shows_addresses_that_clients_use(service: Service) -> None:
+    company = service.new_company("O'Neill / Söhne")
+    page = unescape(browser_of(service).get(f"/console?company={company.id}").text)
+    origin = origin_of(service.settings)
+    assert f'<a href="{origin}/docs">' in page
+    texts = re.findall("<code>([^<]+)</code>", page)
+    roots = [each for each in texts if each.startswith(origin)]
+    paths = [each for each in texts if each.startswith("/")]
+    assert {f"{origin}/api", f"{origin}/v2.0/comptoir/Production/ODataV4"} < {*roots}
+    assert len(paths) == 2
+    for root in roots:
+        for path in paths:
+            here = replace(company, root=f"{root}{path}")
+            assert here.get("shippingAgentsExt").status_code == 200, here.root
 
 
 def patch(elsewhere: Company, company: Company, name: str) -> httpx.Response:
@@ -141,3 +161,20 @@ def test_a_page_of_the_service_is_not_sent_again(service: Service) -> None:
     answer = service.send(httpx.Request("GET", f"{origin_of(service.settings)}/nothing"))
     page = browser_of(service).get(f"/console/requests/{answer.headers['x-request-id']}")
     assert "The request is not for the API, so the console does not send it again." in page.text
+
+
+def test_a_wrong_secret_in_basic_is_explained(
+    service: Service, company: Company, elsewhere: Company, tmp_path: Path
+) -> None:
+    """To users of all companies, who may see all clients."""
+    webshop = add_client(service, tmp_path)
+    sent = base64.b64encode(f"{webshop.name}:wrong".encode()).decode()
+    refused = elsewhere.get(AGENT, headers={"Authorization": f"Basic {sent}"})
+    assert refused.status_code == 401
+    address = f"/console/requests/{refused.headers['x-request-id']}"
+    page = unescape(browser_of(service).get(address).text)
+    assert "<p>The secret is wrong. The client does not learn this.</p>" in page
+    assert f">client:{webshop.name}</a> (refused)" in page
+    limited = browser_of(service, companies=frozenset({company.id})).get(address)
+    assert "The secret is wrong" not in limited.text
+    assert webshop.name not in limited.text

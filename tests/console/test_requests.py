@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from html import unescape
 from itertools import pairwise
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -12,11 +13,15 @@ import msgspec
 import pytest
 
 from comptoir.auth import Scope
+from comptoir.auth.audit import Actor
+from comptoir.auth.client_check import new_secret
+from comptoir.auth.guesses import FREE_FAILURES
 from comptoir.auth.logins import ConsoleRole
 from comptoir.errors import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart
 from support.client import Client
+from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, new_code, origin_of
 from support.databases import FreshDatabase
@@ -142,7 +147,39 @@ def test_a_page_shows_the_checks(company: Company, browser: Browser) -> None:
     assert '"name": "x"' in page
     assert 'The client sent <code>W/"1"</code>.' in page
     number = str(company.record(AGENT)["@odata.etag"]).rpartition(".")[2].rstrip('"')
-    assert f"The record's latest change is number {number}: " in page
+    assert f"The record's latest change was number {number}: " in page
+
+
+def test_a_page_names_the_change_that_refused_its_request(
+    company: Company, browser: Browser
+) -> None:
+    """Not a change that came later."""
+    company.patch(AGENT, {"name": "Then"}, if_match="*")
+    change = company.changes()[-1]
+    refused = [
+        company.patch(AGENT, {"name": "x"}, if_match='W/"1"'),
+        company.request("PUT", AGENT, body={"code": "x", "name": "x"}, headers=NEW | JSON),
+    ]
+    company.patch(AGENT, {"name": "Later"}, if_match="*")
+    for answer in refused:
+        assert answer.status_code == 412
+        latest = f"The record's latest change was number {change.number}: tests, "
+        assert latest in page_of(browser, answer)
+
+
+def test_the_body_of_a_request_that_was_refused_before(
+    recording: Service, company: Company, browser: Browser
+) -> None:
+    """It is kept if it has arrived, and the service does not wait for it."""
+    reader = company.using(recording.tokens.issue([Scope.RECORDS_READ]))
+    refused = reader.patch(AGENT, {"name": "not allowed"}, if_match="*")
+    assert refused.status_code == 403
+    assert '"name": "not allowed"' in page_of(browser, refused)
+    wrong = company.request("DELETE", "", body={"name": "misplaced", "pin": 73917391})
+    assert wrong.status_code == 405
+    page = page_of(browser, wrong)
+    assert '"name": "misplaced"' in page
+    assert "73917391" not in page
 
 
 def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
@@ -236,6 +273,74 @@ def test_a_command_sends_the_token_to_nobody_else(
     assert f"{url.scheme}://{url.netloc}" == origin_of(recording.settings)
 
 
+def alert_of(page: str) -> str:
+    """The text of a page about the refusal of its request."""
+    alert = page.partition('<div class="alert danger">')[2].partition("</div>")[0]
+    return " ".join(re.sub("<[^>]*>", "", alert).split())
+
+
+def test_refused_credentials_are_explained(
+    recording: Service, browser: Browser, tmp_path: Path
+) -> None:
+    """The operator sees which client it is and why, and a command that works."""
+    webshop, closed = add_client(recording, tmp_path), add_client(recording, tmp_path)
+    closed.command.done("client", "disable", closed.name)
+    expired, text = new_secret(1)
+    control = recording.admin.control
+    recording.admin.wait(control.add_secret(webshop.name, expired, Actor("cli:test")))
+    vague = webshop.ask(client_secret="wrong")
+    answers = [
+        (vague, webshop, "The secret is wrong."),
+        (webshop.ask(client_secret=text), webshop, "The secret has expired."),
+        (closed.ask(), closed, "The client is disabled."),
+        (webshop.ask(client_id=UNKNOWN), None, "The client is unknown."),
+        (webshop.ask(client_secret=""), webshop, ""),
+        (webshop.ask(scope="admin"), webshop, ""),
+    ]
+    for answer, client, reason in answers:
+        error = answer.json()
+        assert reason not in answer.text or not reason
+        page = page_of(browser, answer)
+        shown = f"{error['error']} ({error['error_codes'][0]}): {error['error_description']}"
+        learned = f" {reason} The client does not learn this." if reason else ""
+        assert alert_of(page).partition(": ")[2] == f"{shown}{learned}"
+        assert webshop.secret not in page
+        name = f"client:{client.name}" if client else ""
+        (row,) = [each for each in rows(browser) if each.id == answer.headers["x-request-id"]]
+        assert (row.by, bool(row.check)) == (f"{name} (refused)" if name else "", True)
+        linked = re.search(rf'<a href="([^"]*)">{name}</a> \(refused\)', page) if name else None
+        assert (linked is not None) == bool(name)
+        assert linked is None or browser.get(linked[1]).status_code == 200
+        assert "so the command is not complete" not in page
+    assert len(rows(browser, client=f"client:{webshop.name}", check="token")) == 3
+
+    line = command_of(browser, vague).replace("$CLIENT_SECRET", webshop.secret)
+    words = shlex.split(line)
+    assert words[:2] + words[2:-1:2] == ["curl", "-sS", *["--data-urlencode"] * 3]
+    again = httpx.Request("POST", words[-1], data=dict(each.split("=", 1) for each in words[3::2]))
+    assert recording.send(again).status_code == 200
+
+    for _ in range(FREE_FAILURES):
+        slowed = webshop.ask(client_secret="wrong")
+    assert slowed.status_code == 429
+    page = page_of(browser, slowed)
+    assert "limit: slow_down (90055): The client failed to authenticate" in alert_of(page)
+    assert f">client:{webshop.name}</a> (refused)" in page
+
+
+def test_a_refused_bearer_token_names_its_client(
+    recording: Service, company: Company, browser: Browser, tmp_path: Path
+) -> None:
+    webshop = add_client(recording, tmp_path)
+    token = webshop.token()
+    assert webshop.send("revoke", token).status_code == 200
+    refused = company.using(token).get(AGENT)
+    assert refused.status_code == 401
+    page = page_of(browser, refused)
+    assert "token: The bearer token was revoked." in alert_of(page)
+    assert f">client:{webshop.name}</a> (refused)" in page
+
+
 def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
     batch = {
         "requests": [
@@ -269,9 +374,11 @@ def test_the_token_is_described(company: Company, browser: Browser) -> None:
 
 
 def test_a_request_is_sent_again(company: Company, browser: Browser) -> None:
-    read = company.get(AGENT)
+    read = company.get(AGENT, headers={"Referer": "https://shop.example/?code=1&pin=73917391"})
     address = f"/console/requests/{read.headers['x-request-id']}"
     page = browser.get(address)
+    assert "https://shop.example/?code=1&pin=•••<" in unescape(page.text)
+    assert "shop.example" not in command_of(browser, read)
     action = next(each.action for each in forms_of(page) if "/again" in each.action)
     assert "The response has the status" in browser.submit(page, action).text
 

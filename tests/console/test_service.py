@@ -71,9 +71,11 @@ def test_a_service_without_a_console(
     fresh_database: FreshDatabase, tmp_path: Path, setting: str, value: str
 ) -> None:
     with Service(fresh_database, tmp_path, MODEL, **{setting: value}) as service:
-        answer = service.origin.get("console/login")
-        assert answer.status_code == 404
-        assert answer.json()["error"]["code"] == "BadRequest_ResourceNotFound"
+        for path in ("console", "console/login"):
+            answer = service.origin.get(path)
+            assert answer.status_code == 404
+            assert answer.headers["content-type"].startswith("text/plain")
+            assert "The setting `console` decides where it is" in answer.text
 
 
 def test_a_console_beyond_loopback_needs_https(command: Command) -> None:

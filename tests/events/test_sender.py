@@ -129,7 +129,7 @@ class Rig:
         )
         subscription = msgspec.structs.replace(subscription, **columns)
         act = Act(Actor(owner), ActName.SUBSCRIPTION_ADD, subscription.id)
-        self.wait(self.subscriptions.add(subscription, act))
+        self.wait(self.subscriptions.add(subscription, act, lambda _: None))
         return subscription
 
     def stored(self, subscription: Subscription) -> bool:

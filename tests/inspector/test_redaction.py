@@ -98,12 +98,15 @@ SECRETS = (
     *("Ocp-Apim-Subscription-Key", "privateKey", "client-secret", "clientSecret", "CLIENT_SECRET"),
     *("secretText", "passwd", "db_pass", "newPassword2", "password_confirmation", "credentials"),
     *("client_assertion", "clientState", "X-Hub-Signature-256", "urlSig", "tokenType"),
-    *("numberOfPasswordsChanged", "a.password", "user[password]"),
+    *("numberOfPasswordsChanged", "a.password", "user[password]", "X-Session-Id", "JSESSIONID"),
+    *("PHPSESSID", "ASP.NET_SessionId", "connect.sid", "X-OTP", "totpCode", "X-PIN", "userPin"),
+    *("PINCODE", "pin_code"),
 )
 OTHERS = (
     *("Consistency-Token", "$skiptoken", "$skipToken", "$deltatoken", "Prefer", "If-Match"),
     *("secretaryName", "SECRETARY", "tokenized", "author", "AUTHOR", "passenger", "bypass"),
     *("key", "keyword", "primaryKey", "apiVersion", "accessLevel", "config", "signed", "state"),
+    *("X-Spin", "pinterest", "shipping", "opinion", "obsession", "inside", "option", "potpourri"),
 )
 NAMES = [(name, True) for name in SECRETS] + [(name, False) for name in OTHERS]
 
@@ -118,6 +121,48 @@ def test_a_name(name: str, is_secret: bool) -> None:
     text = REDACTOR.sent(msgspec.json.encode({"a": [{name: "value"}]})).text
     assert text is not None
     assert msgspec.json.decode(text) == {"a": [{name: value}]}
+
+
+URLS = (
+    *("https://h/x?a=1&access_token=CANARY&b=2", "https://CANARY:x@h/", "https://x:CANARY@h:1/"),
+    *("https://h/x#id_token=CANARY", "/x?API%5Fkey=CANARY", "/x?api%255FKEY=CANARY"),
+    *("/x?next=https%3A%2F%2Fh%2F%3Fpin%3DCANARY", "/x?next=//h/?sig=CANARY", "/x;sid=CANARY/y"),
+    *("//h/?n=%252F%253Fotp%253DCANARY", "https:%2F%2Fu:CANARY@h", "/x?password=a;b,CANARY#CANARY"),
+    *("</a?Token=CANARY>; rel=next, </b?x=1>", "</a?x=1>; rel=next, <//u:CANARY@h/b>; rel=prev"),
+    *("/verify/eyJhbGci.eyJzdWIi.CANARY", "userId=a,sessionId=CANARY;x=1", 'x, token = "CANARY"'),
+    *('{"a": {"password": "CANARY"}}', "via Bearer CANARY-CANARY"),
+)
+
+
+@pytest.mark.parametrize("value", URLS)
+def test_a_header_with_a_credential(value: str) -> None:
+    _, shown = REDACTOR.header((b"Referer", value.encode()))
+    assert MASK in shown
+    assert "CANARY" not in shown
+    assert "CANARY" not in REDACTOR.query(f"url={quote(value, safe='')}&$top=1")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://h.example:8080/shipping?opinion=1&$skiptoken=a==&author=me@h.example",
+        '<https://h/x?$deltatoken=a>; rel="next", </y?spin=2>; rel=prev',
+        'Bearer realm="comptoir"',
+        'Bearer error="invalid_token", error_description="The bearer token was revoked."',
+        "application/json;odata.metadata=minimal;IEEE754Compatible=true",
+        'W/"7d1b2faf.12=="',
+        "https://h/x?$filter=city%20eq%20%27100%2525%27",
+        "curl/8.5.0",
+        "{5d115c9c-44e3-4a11-bb43-000d3a2feca1}",
+    ],
+)
+def test_a_header_without_a_credential(value: str) -> None:
+    assert REDACTOR.header((b"X-Value", value.encode())) == ("X-Value", value)
+
+
+def test_a_path_with_a_credential() -> None:
+    assert REDACTOR.path("/api/x;jsessionid=CANARY/y") == f"/api/x;jsessionid={MASK}"
+    assert REDACTOR.path("/x/%3Faccess_token%3DCANARY") == MASK
 
 
 def test_only_secret_properties_of_the_model_are_masked() -> None:

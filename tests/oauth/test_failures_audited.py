@@ -15,7 +15,7 @@ from support.command import Command
 from support.databases import FreshDatabase
 from support.service import Service
 
-WRONG = "The secret is wrong or has ended"
+WRONG = "The secret is wrong"
 
 
 def failed(command: Command) -> list[AuditEntry]:

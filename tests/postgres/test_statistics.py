@@ -17,7 +17,7 @@ from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
 from comptoir.transfer.copy import Copy
-from comptoir.transfer.files import TableSource
+from comptoir.transfer.files import FileSource
 from comptoir.transfer.load import Loader
 from postgres.conftest import Served, migrated
 from support.companies import Company
@@ -43,15 +43,23 @@ def known(server: Databases, url: str) -> Mapping[str, int]:
     return {str(name): int(str(rows)) for name, rows in server.asked(asked, name_of(url))}
 
 
-def load(company: Company, rows: int) -> None:
+def agents_in(folder: Path, rows: int) -> FileSource:
+    """A file of agents."""
+    path = folder / "shippingAgentsExt.csv"
+    path.write_text("\n".join(["code", *(f"A{at}" for at in range(rows))]))
+    return FileSource(path)
+
+
+def load(company: Company, folder: Path, rows: int) -> None:
     """Load agents as `comptoir load` does."""
 
     async def work(settings: Settings, stored: StoredCompany) -> None:
         store = open_store(settings)
         try:
             loader = Loader(store, stored, lambda *_: None)
-            source = TableSource("agents", ("code",), [(f"A{at}",) for at in range(rows)])
-            report = await loader.load(source, MODEL.by_name[AGENTS], keep_good=False)
+            report = await loader.load(
+                agents_in(folder, rows), MODEL.by_name[AGENTS], keep_good=False
+            )
             assert report.inserted == rows
         finally:
             await store.close()
@@ -59,22 +67,26 @@ def load(company: Company, rows: int) -> None:
     company.admin.wait(work(company.admin.settings, company.stored))
 
 
-def test_a_large_load_refreshes_statistics(postgres_server: Databases, company: Company) -> None:
-    load(company, MANY_ROWS)
+def test_a_large_load_refreshes_statistics(
+    postgres_server: Databases, company: Company, tmp_path: Path
+) -> None:
+    load(company, tmp_path, MANY_ROWS)
 
     held = known(postgres_server, company.admin.settings.database)
     assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
 
 
-def test_a_small_load_refreshes_no_statistics(postgres_server: Databases, company: Company) -> None:
-    load(company, MANY_ROWS - 1)
+def test_a_small_load_refreshes_no_statistics(
+    postgres_server: Databases, company: Company, tmp_path: Path
+) -> None:
+    load(company, tmp_path, MANY_ROWS - 1)
 
     held = known(postgres_server, company.admin.settings.database)
     assert set(held.values()) == {UNKNOWN}
 
 
 def test_a_role_without_the_privilege_to_analyze_can_load(
-    postgres_server: Databases, company: Company
+    postgres_server: Databases, company: Company, tmp_path: Path
 ) -> None:
     url = company.admin.settings.database
     postgres_server.administer(
@@ -85,14 +97,14 @@ def test_a_role_without_the_privilege_to_analyze_can_load(
         database=name_of(url),
     )
 
-    load(company, MANY_ROWS)
+    load(company, tmp_path, MANY_ROWS)
 
     held = known(postgres_server, url)
     assert (held[AGENTS], held[CHANGES]) == (UNKNOWN, MANY_ROWS)
 
 
 def test_a_load_does_not_wait_for_a_locked_table(
-    postgres_server: Databases, company: Company
+    postgres_server: Databases, company: Company, tmp_path: Path
 ) -> None:
     url = company.admin.settings.database
 
@@ -104,14 +116,16 @@ def test_a_load_does_not_wait_for_a_locked_table(
         return connection
 
     connection = company.admin.wait(held())
-    load(company, MANY_ROWS)
+    load(company, tmp_path, MANY_ROWS)
     company.admin.wait(connection.close())
 
     assert known(postgres_server, url)[AGENTS] == UNKNOWN
 
 
-def test_indexing_refreshes_statistics(postgres_server: Databases, company: Company) -> None:
-    load(company, MANY_ROWS)
+def test_indexing_refreshes_statistics(
+    postgres_server: Databases, company: Company, tmp_path: Path
+) -> None:
+    load(company, tmp_path, MANY_ROWS)
 
     company.catch_up(AGENTS)
 
@@ -153,10 +167,10 @@ def test_a_copy_refreshes_statistics(
         source, target = open_store(here), open_store(there)
         try:
             stored = await source.create_company(company.id.replace("-4", "-5", 1), "Copied")
-            rows = [(f"A{at}",) for at in range(MANY_ROWS)]
             loader = Loader(source, stored, lambda *_: None)
-            table = TableSource("agents", ("code",), rows)
-            await loader.load(table, MODEL.by_name[AGENTS], keep_good=False)
+            await loader.load(
+                agents_in(tmp_path, MANY_ROWS), MODEL.by_name[AGENTS], keep_good=False
+            )
             await Copy(MODEL, source, target, stored, lambda *_: None).run(restart=False)
         finally:
             await source.close()

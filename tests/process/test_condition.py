@@ -1,6 +1,7 @@
 """What an operator learns of a service that works: by the log, `/readyz` and `/metrics`."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +11,14 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from process.conftest import StartServer
+from process.test_workers import workers_of
 from support.client import record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.refusals import refusal
 from support.server import Server
 from support.waiting import until
+from support.worker_connections import WorkerConnections
 
 FAR = "2099-01-01T00:00:00.000Z"
 PAST = "2020-01-01T00:00:00.000Z"
@@ -122,6 +125,24 @@ def test_a_file_system_without_room_is_shown(
         write(company, "B")
         assert "full" not in readiness(server)
         until(lambda: metric(server, FULL) == 0 or None, "a metric that shows it")
+
+
+def test_workers_do_without_room_for_temporary_files(
+    fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path
+) -> None:
+    settings = Settings(database=fresh_sqlite(tmp_path, MODEL), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path, 2, ("env", f"TMPDIR={small_folder}")) as server:
+        with WorkerConnections(server, 1) as spread:
+            left = os.statvfs(small_folder)
+            (small_folder / "ballast").write_bytes(bytes(left.f_bavail * left.f_frsize))
+            requests = [server.client.build("PUT", "companies") for _ in range(20)]
+            assert {each.status_code for each in spread.send_all(requests)} == {405}
+        line = 'comptoir_requests_total{method="PUT",status="405"} 20.0'
+        until(lambda: line in server.origin.get("metrics").text or None, line)
+        os.kill(min(workers_of(server)), signal.SIGKILL)
+        # the new worker serves too
+        with WorkerConnections(server, 1):
+            assert line in server.origin.get("metrics").text
 
 
 @pytest.mark.parametrize("workers", [1, 2])

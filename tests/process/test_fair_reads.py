@@ -11,7 +11,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.urls import is_postgres
-from process.test_computing_long import KEY, LONG_TEXTS, SLOW, company_with_a_long_text
+from process.test_computing_long import KEY, LONG_TEXTS, SLOW, company_with_long_texts
 from process.test_condition import metric
 from support.companies import Company
 from support.databases import FreshDatabase
@@ -59,7 +59,7 @@ def test_one_client_with_many_heavy_reads_leaves_others_their_reads(server: Serv
 
     The metrics show it to the operator.
     """
-    company = company_with_a_long_text(server)
+    company = company_with_long_texts(server)
     company.load("contactsExt", {"number": "1", "displayName": "Desk"})
     other = company.using(server.tokens.issue(subject="another"))
     with ExitStack() as stack:
@@ -98,7 +98,7 @@ def test_one_client_with_many_heavy_reads_leaves_others_their_reads(server: Serv
 
 def test_a_waiting_read_ends_when_its_client_disconnects(server: Server) -> None:
     """It then no longer counts as one of the client's reads."""
-    company = company_with_a_long_text(server)
+    company = company_with_long_texts(server)
     with ExitStack() as stack:
         for _ in range(BEFORE):
             begun_heavy_read(stack, server, company)

@@ -1,9 +1,18 @@
-"""What the console of one worker shows of the requests to another."""
+"""What the console shows of requests to processes, also to another worker."""
 
 from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from socket import MSG_PEEK
 
+from comptoir.auth import Scope
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
 from support.console import Browser, new_code
+from support.databases import FreshDatabase
+from support.samples import UNKNOWN
 from support.server import Server
+from support.sockets import read_answer, send
 from support.waiting import until
 from support.worker_connections import WorkerConnections, process_of
 
@@ -44,3 +53,37 @@ def test_each_worker_shows_the_requests_to_all(two: Server) -> None:
         assert page.status_code == 200
         assert "✗ resource" in page.text
         browser.submit(browser.get("/console/requests"), action, level="off", **{"for": "an hour"})
+
+
+def test_a_refused_request_is_not_asked_for_its_body(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    """What has arrived of it is kept if it is the whole; nobody waits for the rest."""
+    settings = Settings(
+        database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"), inspect="bodies"
+    )
+    with Server(settings, tmp_path) as server:
+        browser = Browser(server, server.origin.root)
+        browser.log_in(new_code(server.admin))
+        company, body = server.new_company(), b'{"name": "not allowed"}'
+        reader = server.tokens.issue([Scope.RECORDS_READ])
+        path = f"{server.settings.base_path}/companies({company.id})/shippingAgentsExt({UNKNOWN})"
+        head = (
+            f"PATCH {path} HTTP/1.1\r\nHost: {server.origin.root.partition('//')[2]}\r\n"
+            f"Authorization: Bearer {reader}\r\nContent-Type: application/json\r\n"
+            f"If-Match: *\r\nContent-Length: {len(body)}\r\n"
+        ).encode()
+        with server.connect() as connection:
+            for sent, rest, is_kept in (
+                (head + b"Expect: 100-continue\r\n\r\n", body, False),
+                (head + b"\r\n" + body[:9], body[9:], False),
+                (head + b"\r\n" + body, b"", True),
+            ):
+                send(connection, sent)
+                # not an interim response, which a client of the standard library skips
+                assert connection.recv(12, MSG_PEEK) == b"HTTP/1.1 403"
+                refused = read_answer(connection)
+                send(connection, rest)
+                page = browser.get(f"/console/requests/{refused.headers['x-request-id']}")
+                assert ("not allowed" in unescape(page.text)) == is_kept
+                assert is_kept or f"A body of {len(body)} bytes, which is not shown." in page.text

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-from process.test_computing_long import company_with_a_long_text
+from process.test_computing_long import company_with_long_texts
 from process.test_condition import metric
 from process.test_fair_reads import RUNNING, begun_heavy_read, server
 from support.clients import add_client
@@ -29,7 +29,7 @@ def test_a_disabled_client_is_refused_while_all_long_reads_run(
     run_sql(server.settings.database, MANY_REVOKED)
     webshop, kept = add_client(server, tmp_path), add_client(server, tmp_path)
     token = webshop.token()
-    company = company_with_a_long_text(server)
+    company = company_with_long_texts(server)
     with ExitStack() as stack:
         for number in range(PARTIES):
             party = company.using(server.tokens.issue(subject=f"party-{number}"))

@@ -20,6 +20,10 @@ from support.server import Server
 from support.waiting import until
 from support.worker_connections import WorkerConnections
 
+LISTS_WORKERS = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="only Linux lists the workers"
+)
+
 
 @pytest.fixture
 def spread(two: Server) -> Iterator[WorkerConnections]:
@@ -127,24 +131,83 @@ def has_workers(server: Server, count: int) -> bool | None:
 
 
 @ON_SQLITE
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux lists the workers")
-def test_a_worker_that_does_not_respond_is_not_killed(start_server: StartServer) -> None:
-    """A busy machine may start it slowly, and its replacement too."""
+@LISTS_WORKERS
+def test_a_worker_that_hangs_is_replaced(start_server: StartServer) -> None:
+    """What it has counted stays in the sums, and what it had open does not."""
+    server = start_server(workers=2)
+    limits = "comptoir_descriptor_limit "
+    counted = 'comptoir_requests_total{method="PUT",status="405"} 20.0\n'
+
+    def shown() -> str | None:
+        """The sum of a gauge when the requests to both workers are counted."""
+        found = server.origin.get("metrics").text
+        sums = [line for line in found.splitlines() if line.startswith(limits)]
+        return sums[0] if counted in found else None
+
+    with WorkerConnections(server, 1) as spread:
+        spread.send_all([server.client.build("PUT", "companies") for _ in range(20)])
+        before = until(shown, "metrics of both workers")
+        hanging, _ = workers_of(server)
+        os.kill(hanging, signal.SIGSTOP)
+        until(lambda: hanging not in workers_of(server) or None, "the end of the worker")
+    with WorkerConnections(server, 1):
+        until(lambda: shown() == before or None, "the metrics of the new worker")
+    server.wait_for_log("has not responded for")
+    server.ask_to_stop()
+    assert server.wait() == 0
+
+
+@ON_SQLITE
+@LISTS_WORKERS
+def test_a_worker_that_starts_slowly_is_not_killed(start_server: StartServer) -> None:
+    """On a busy machine, its replacement would not start faster. Only a stop does not wait."""
     server = start_server(workers=2)
     until(partial(has_workers, server, 2), "two workers")
-    suspended, other = workers_of(server)
-    os.kill(suspended, signal.SIGSTOP)
-    # the process above looks at its workers between two signals
-    for count in (3, 4):
-        os.kill(server.pid, signal.SIGTTIN)
-        until(partial(has_workers, server, count), f"{count} workers")
-    os.kill(other, signal.SIGKILL)
-    until(lambda: other not in workers_of(server) or None, "the end of the other worker")
-    until(partial(has_workers, server, 4), "its replacement")
-    assert suspended in workers_of(server)
-    os.kill(suspended, signal.SIGCONT)
+    starting, other = sorted(workers_of(server))
+    os.kill(starting, signal.SIGSTOP)
+    # the other worker, as the suspended one accepts no connection
+    assert server.origin.get("healthz").status_code == 200
+    os.kill(other, signal.SIGSTOP)
+    until(lambda: other not in workers_of(server) or None, "the end of the worker that served")
+    assert starting in workers_of(server)
     server.ask_to_stop()
-    server.wait()
+    assert server.wait() == 0
+    assert not workers_of(server)
+
+
+@ON_SQLITE
+@LISTS_WORKERS
+def test_workers_that_end_again_and_again_end_the_service(start_server: StartServer) -> None:
+    server = start_server(workers=2)
+
+    def stopped() -> bool | None:
+        for worker in workers_of(server):
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        return True if "the service has stopped" in server.log.read_text() else None
+
+    until(stopped, "the end of the service")
+    assert server.wait() == 1
+    last = server.log.read_text().splitlines()[-1]
+    assert "workers failed 5 times within a minute, at last: a worker has ended by SIGKILL" in last
+
+
+@ON_SQLITE
+def test_a_start_removes_what_a_killed_service_has_left(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    server = start_server(2, ("env", f"TMPDIR={folder}"))
+
+    def only() -> str | None:
+        names = [each.name for each in folder.glob("comptoir-*")]
+        return names[0] if len(names) == 1 else None
+
+    left = until(only, "a folder")
+    server.kill()
+    server.start()
+    until(lambda: only() not in (None, left) or None, "a folder instead of the one before")
 
 
 def test_workers_use_the_limits_of_the_settings(start_server: StartServer) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from comptoir.http.addresses import api_addresses
 from support.batches import documents
 from support.client import page, record
 from support.companies import Company
@@ -81,6 +82,19 @@ def test_each_address_has_the_same_records_with_links_of_its_own(
     expected = [text.replace(origin + BASE, origin + address) for text in seen(company)]
 
     assert seen(at(company, address)) == expected
+
+
+def test_each_listed_address_of_the_api_has_the_companies(service: Service) -> None:
+    listed = dict(api_addresses(service.settings))
+    assert listed.pop("Documentation") == "http://127.0.0.1:8080/docs"
+    assert listed["API"] == "http://127.0.0.1:8080/api"
+    tenant = "http://127.0.0.1:8080/v2.0/comptoir/Production"
+    assert listed["api/v2.0 of Production"] == f"{tenant}/api/v2.0"
+    assert listed["ODataV4 of BC"] == "http://127.0.0.1:8080/BC/ODataV4"
+    for url in listed.values():
+        assert replace(service.client, root=url).get("companies").status_code == 200
+    public = replace(service.settings, public_url="https://erp.example/below/api")
+    assert api_addresses(public)["ODataV4 of BC"] == "https://erp.example/below/BC/ODataV4"
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -7,13 +7,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from comptoir.auth import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors import OperatorError
-from support.client import values
+from support.client import Client, values
 from support.clients import add_client
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase, run_sql
 from support.refusals import error_in
+from support.rehearsal import Rehearsal
 from support.service import Service
 
 pytestmark = ON_SQLITE  # limits do not depend on the database
@@ -45,6 +47,19 @@ def test_every_client_has_a_rate(fresh_database: FreshDatabase, tmp_path: Path) 
             assert [answer.status_code for answer in answers] == [*[200] * limit, 429]
             check_throttled(answers[-1], limit + 1, limit)
             assert not any("ratelimit" in answer.headers for answer in answers)
+
+
+def test_a_rate_is_that_of_any_time(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    """The clock of the rehearsal moves by half of the time, in which nothing is replaced."""
+    with rehearsal(fresh_database, tmp_path, client_rate="4/600s", faults="on") as service:
+        company = service.new_company()
+        token = service.tokens.issue([Scope.FAULTS])
+        control = Rehearsal(Client(service, f"{service.origin.root}/faults", token))
+        for wait, allowed in ((0, 4), (300, 0), (301, 4)):
+            if wait:
+                assert control.advance(f"PT{wait}S").is_success
+            statuses = [company.get("itemsExt").status_code for _ in range(5)]
+            assert statuses.count(200) == allowed
 
 
 def test_the_rate_by_default(fresh_database: FreshDatabase, tmp_path: Path) -> None:

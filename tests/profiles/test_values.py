@@ -13,9 +13,9 @@ from comptoir.edm.overlay import overlaid
 from comptoir.edm.types import PrimitiveType, Text
 from comptoir.profiles.business_central.values import VALUES
 from comptoir.profiles.standard import DECLARED
-from comptoir.samples import SampleSize, sample_company
 from support.client import page
 from support.databases import FreshDatabase
+from support.sample_files import read_company
 from support.service import Service
 
 TABLES = VALUES.tables
@@ -79,14 +79,14 @@ def test_every_text_has_a_rule_or_belongs_to_the_interface_alone() -> None:
 
 def test_the_sample_company_fits(model: Model) -> None:
     """And codes in it are in upper case already, so that they are found as they are stored."""
-    for table in sample_company(SampleSize.SMALL):
-        properties = model.by_name[table.entity_set].type.by_name
-        for row in table.rows:
-            for column, text in zip(table.columns, row, strict=True):
+    for name, records in read_company().items():
+        properties = model.by_name[name].type.by_name
+        for record in records:
+            for column, text in record.items():
                 edm_type = properties[column].type
                 if not isinstance(edm_type, Text) or not text:
                     continue
-                assert edm_type.from_text(str(text)) == text
+                assert edm_type.from_text(text) == text
 
 
 @pytest.fixture(scope="module")
@@ -117,16 +117,13 @@ def test_the_sample_company_is_read_in_each_form(
     services: tuple[Service, Service, Service],
 ) -> None:
     company = services[0].new_company()
-    for table in sample_company(SampleSize.SMALL):
-        types = [MODEL.by_name[table.entity_set].type.by_name[each].type for each in table.columns]
+    for name, records in read_company().items():
+        properties = MODEL.by_name[name].type.by_name
         company.load(
-            table.entity_set,
+            name,
             *(
-                {
-                    column: wire(edm_type, str(text))
-                    for column, edm_type, text in zip(table.columns, types, row, strict=True)
-                }
-                for row in table.rows
+                {column: wire(properties[column].type, text) for column, text in record.items()}
+                for record in records
             ),
         )
     clients = [each.client for each in services]

@@ -11,6 +11,8 @@ from comptoir.config import Settings
 from comptoir.edm.times import instant
 from comptoir.errors import OperatorError
 from comptoir.rehearsal import FAULTS
+from support.client import Client
+from support.companies import Company
 from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal, Rule
 from support.service import Service
@@ -29,6 +31,13 @@ PATHS = [
     ("POST", "faults/clock"),
 ]
 
+OF_ALL_COMPANIES = [
+    (method, path)
+    for method, path in PATHS
+    if (method != "GET" and path == "faults")
+    or path in ("faults/report", "faults/mark", "faults/reset", "faults/clock")
+]
+
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
 def test_each_address_needs_the_scope(method: str, path: str, faulty: Service) -> None:
@@ -39,6 +48,71 @@ def test_each_address_needs_the_scope(method: str, path: str, faulty: Service) -
     assert faulty.origin.request(method, path).status_code == 401
     admin = faulty.origin.using(faulty.tokens.issue([Scope.ADMIN]))
     assert admin.request(method, path).status_code in (200, 204, 400, 404)
+
+
+def limited(faulty: Service, company: Company) -> Rehearsal:
+    """The control endpoint for a token of one company."""
+    token = faulty.tokens.issue([Scope.FAULTS], [company.id])
+    return Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
+
+
+@pytest.mark.parametrize(("method", "path"), OF_ALL_COMPANIES)
+def test_what_concerns_all_companies_needs_a_token_for_all(
+    method: str, path: str, faulty: Service
+) -> None:
+    control = limited(faulty, faulty.new_company())
+    refused = control.client.request(method, path.removeprefix("faults").lstrip("/"), body={})
+    assert refused.status_code == 403
+    assert refused.json()["error"]["message"] == (
+        "This concerns all companies, and the token can access some of them. "
+        "Use a token for all companies."
+    )
+
+
+def test_a_token_for_a_company_sees_and_changes_only_this_company(
+    faulty: Service, rehearsal: Rehearsal
+) -> None:
+    own, other = faulty.new_company(), faulty.new_company()
+    control = limited(faulty, own)
+    rehearsal.set({"id": "all", "fault": "throttle", "match": {"client": "both"}, "times": 1})
+    about_other = {"id": "other", "fault": "vanish", "match": {"company": other.id}}
+    assert rehearsal.client.post("rules", about_other).status_code == 201
+    for match in ({}, {"path": f"*/companies({own.id})/*"}, {"company": other.id}):
+        refused = control.client.post("rules", {"fault": "touch", "match": match})
+        assert refused.status_code == 403
+        assert refused.json()["error"]["target"] == "match.company"
+    rule: Rule = {"id": "own", "fault": "token-expired; by=service", "match": {"company": own.id}}
+    upper = {**rule, "match": {"company": own.id.upper()}}
+    assert control.client.post("rules", upper).json() == rule
+    assert control.client.get("").json() == {"rules": [rule]}
+    assert control.client.request("DELETE", "rules/other").status_code == 404
+
+    # a client of both companies, whose token ends for one of them
+    token = faulty.tokens.issue(subject="both")
+    for company, statuses in ((own, [429, 401, 401]), (other, [404, 404])):
+        client = company.using(token)
+        assert [
+            client.post("contactsExt", {"displayName": company.id}).status_code for _ in statuses
+        ] == statuses
+    part = {"id": "1", "method": "GET", "url": f"companies({own.id})/contactsExt"}
+    assert faulty.client.post("$batch", {"requests": [part]}).status_code == 200
+
+    assert [each.company for each in control.requests()] == [own.id] * 3
+    assert {each.company for each in rehearsal.requests()} >= {own.id, other.id, ""}
+    assert [(each.rule, each.company) for each in control.firings()] == [
+        ("all", own.id),
+        *[("own", own.id)] * 3,
+    ]
+    assert other.id not in str(control.requests())
+    assert control.client.request("DELETE", "rules/own").status_code == 204
+    assert own.using(token).get("contactsExt").status_code == 200
+
+
+def test_a_window_is_not_about_one_company(faulty: Service, rehearsal: Rehearsal) -> None:
+    company = faulty.new_company()
+    rule = {"fault": "away; window=60", "match": {"company": company.id}}
+    refused = rehearsal.client.post("rules", rule)
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "fault")
 
 
 def test_the_scope_gives_no_records(faulty: Service) -> None:
@@ -110,6 +184,7 @@ def test_a_preset_has_the_given_seed(rehearsal: Rehearsal) -> None:
         ({"fault": "throttl"}, "rules[0].fault"),
         ({"fault": "lock", "match": {"method": "GTE"}}, "rules[0].match.method"),
         ({"fault": "lock", "match": {"set": "contactsEx"}}, "rules[0].match.set"),
+        ({"fault": "lock", "match": {"company": "CRONUS"}}, "rules[0].match.company"),
         ({"fault": "touch; field=nothing"}, "rules[0].fault"),
         ({"fault": "touch; field=city", "match": {"set": "itemsExt"}}, "rules[0].fault"),
         ({"fault": "touch; field=code", "match": {"set": "shippingAgentsExt"}}, "rules[0].fault"),

@@ -1,8 +1,8 @@
 import pytest
 
-from samples.reading import Company, small_company
+from support.sample_files import Company, read_company
 
 
 @pytest.fixture(scope="session")
 def small() -> Company:
-    return small_company()
+    return read_company()

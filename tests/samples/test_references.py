@@ -1,7 +1,7 @@
 """References between records are correct."""
 
 from comptoir.catalog import MODEL
-from samples.reading import Company
+from support.sample_files import Company
 
 
 def numbers(company: Company, entity_set: str) -> set[str]:

@@ -51,9 +51,11 @@ class CompanyAdmin:
     def wait(self, work: Coroutine[object, None, T]) -> T:
         return self._runner.run(work)
 
-    def add_company(self, client: Client, name: str = "Test & Söhne") -> "Company":
-        """A new company, for requests by a client at the base URL."""
-        stored = self.wait(self._store.create_company(str(uuid4()), name))
+    def add_company(self, client: Client, name: str | None = None) -> "Company":
+        """A new company with a name that no other has, for requests by a client at the base URL."""
+        company_id = str(uuid4())
+        named = name or f"Test & Söhne {company_id}"
+        stored = self.wait(self._store.create_company(company_id, named))
         root = f"{client.root}/companies({stored.id})"
         return Company(client.carrier, root, client.token, stored, self)
 

@@ -23,6 +23,7 @@ class Firing(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     request: str
     method: str
     path: str
+    company: str
     outcome: str
 
 

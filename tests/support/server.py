@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from comptoir.auth.local_authority import local_certificate
-from comptoir.cli.serve import as_environment
-from comptoir.config import Settings
+from comptoir.config import Settings, environment_name
 from support.certificates import trusting
 from support.client import Client
 from support.companies import Company, CompanyAdmin
@@ -191,4 +190,7 @@ def trust_of(settings: Settings) -> ssl.SSLContext | None:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    return {**os.environ, **as_environment(settings)}
+    given = {
+        environment_name(each.name): str(getattr(settings, each.name)) for each in fields(settings)
+    }
+    return {**os.environ, **given}

@@ -69,7 +69,7 @@ class Service:
         base, path = self.settings.base_url, self.settings.base_path
         return Client(self, base.removesuffix(path), "")
 
-    def new_company(self, name: str = "Test & Söhne") -> Company:
+    def new_company(self, name: str | None = None) -> Company:
         return self.admin.add_company(self.client, name)
 
     def send(self, request: httpx.Request) -> httpx.Response:

@@ -24,7 +24,7 @@ CONTACT = PATHS["contactsExt"]
 @pytest.fixture
 def company(pair: TwoDatabases) -> Company:
     """A company in the source with a sample of every entity set."""
-    return stock(pair.source.new_company("Tannhof Holz"))
+    return stock(pair.source.new_company())
 
 
 ALIKE = (("sqlite", "sqlite"), ("postgres", "postgres"))
@@ -41,7 +41,7 @@ def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company
     out = pair.copied(company)
 
     assert out == (
-        f"Tannhof Holz {company.id}: {len(SAMPLES) + 1} records; "
+        f"Test & Söhne {company.id} {company.id}: {len(SAMPLES) + 1} records; "
         f"equal up to change {len(SAMPLES) + 2}\n"
     )
     pair.assert_same(company)

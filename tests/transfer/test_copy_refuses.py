@@ -2,6 +2,7 @@
 
 import pytest
 
+from comptoir.errors import OperatorError
 from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import redacted
 from conftest import stock
@@ -117,10 +118,28 @@ def test_another_company_with_the_same_id_is_left_alone(
     assert pair.there(company).listed("contactsExt") == []
 
 
+def test_a_company_whose_name_the_target_has_is_refused(pair: TwoDatabases) -> None:
+    early, late = (stock(pair.source.new_company(name)) for name in ("Früh", "Spät"))
+    made = [pair.target.new_company("FRÜH").id]
+    assert f"the company {made[0]} has the name 'FRÜH' already. Name another" in pair.fault(early)
+    assert pair.copied_so_far(early, "changes") == 0
+
+    def take() -> None:
+        named = ("company", "create", "spät", "--database", pair.urls[1])
+        made.append(pair.command.run(*named).last_word)
+
+    with pytest.raises(OperatorError, match="has the name 'spät' already"):
+        pair.during(late, "finishing", take)
+    assert not pair.is_seen(late)
+    pair.command.done("company", "delete", made[1], "--yes", "--database", pair.urls[1])
+    pair.copied(late)
+    pair.assert_same(late)
+
+
 def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: TwoDatabases) -> None:
     first, second = (stock(pair.source.new_company()) for _ in range(2))
     named = ("--id", second.id, "--database", pair.urls[1])
-    pair.command.done("company", "create", "Other", *named)
+    pair.command.done("company", "create", "Second", *named)
 
     assert second.id in pair.fault(first, "--company", second.id)
     assert pair.copied_so_far(first, "changes") == 0
@@ -132,7 +151,7 @@ def test_only_anew_drops_an_unfinished_copy_from_another_source(
     pair.stopped_at(company, "copying customersExt")
     other = pair.command.folder / "other.db"
     url = f"sqlite:///{other}"
-    pair.command.done("company", "create", "Other", "--id", company.id, "--database", url)
+    pair.command.done("company", "create", "Elsewhere", "--id", company.id, "--database", url)
     copy = ("copy", "--from", url, "--to", pair.urls[1])
 
     assert "has an unfinished copy of a company" in pair.command.fault(*copy)

@@ -86,7 +86,11 @@ def is_basic(authorization: bytes | None) -> TypeGuard[bytes]:
     return authorization is not None and authorization[:6].lower() == b"basic "
 
 
-def _of_api(refusal: OAuthRefusal) -> Refusal:
-    if refusal.error is SLOW_DOWN:
-        return Refusal(TOO_MANY_REQUESTS, refusal.problem, refusal.remedy, headers=refusal.headers)
-    return unauthenticated(refusal.problem, refusal.remedy, BARE_CHALLENGE)
+def _of_api(denial: OAuthRefusal) -> Refusal:
+    problem, remedy = denial.problem, denial.remedy
+    if denial.error is SLOW_DOWN:
+        refusal = Refusal(TOO_MANY_REQUESTS, problem, remedy, headers=denial.headers)
+    else:
+        refusal = unauthenticated(problem, remedy, BARE_CHALLENGE)
+    refusal.denial = denial
+    return refusal

@@ -20,7 +20,7 @@ from comptoir.auth.records import Client, ClientState, Known, Secret, WritableRe
 from comptoir.auth.secret_uses import SecretUses
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
-from comptoir.errors import INVALID_CLIENT, INVALID_REQUEST, OAuthRefusal
+from comptoir.errors import INVALID_CLIENT, INVALID_REQUEST, SLOW_DOWN, OAuthRefusal
 
 MOST_SECRETS = 2
 """The most secrets of a client: one in use, and its successor."""
@@ -81,7 +81,13 @@ class ClientCheck:
         Raises `OAuthRefusal`: 401 `invalid_client` without usable credentials, alike for clients
         that are unknown or disabled and for wrong credentials; 429 after too many of these.
         """
-        sent = _credentials(asked.form, asked.authorization)
+        try:
+            sent = _credentials(asked.form, asked.authorization)
+        except OAuthRefusal as error:
+            if self._registry.known is not None:
+                clients = self._registry.known.clients
+                error.client = _name(clients.get(asked.form.get("client_id", "")))
+            raise
         # a client that was added a moment ago is known, and one that was disabled is refused
         known = await self._registry.refresh()
         client = known.clients.get(sent.client_id)
@@ -90,16 +96,18 @@ class ClientCheck:
         # a client has as many guesses by its name and by its id together
         claimed = sent.client_id if client is None else client.id
         # nothing is awaited from here to a verdict, so that no guess overtakes another
-        self._guesses.check(claimed, asked.address)
         try:
+            self._guesses.check(claimed, asked.address)
             if isinstance(sent, SentSecret):
                 return self._by_secret(client, sent), known
             return await self._by_assertion(client, sent, asked), known
-        except OAuthRefusal as refusal:
-            self._guesses.note(claimed, asked.address)
-            reason = _why_refused(client, refusal)
-            target = sent_as_id(claimed)
-            self._failures.note(target, asked.address, reason, asked.request)
+        except OAuthRefusal as error:
+            error.client = _name(client)
+            if error.error is not SLOW_DOWN:
+                self._guesses.note(claimed, asked.address)
+                error.reason = _why_refused(client, error)
+                target = sent_as_id(claimed)
+                self._failures.note(target, asked.address, error.reason, asked.request)
             raise
 
     def _by_name(self, known: Known) -> Mapping[str, Client]:
@@ -110,14 +118,15 @@ class ClientCheck:
         return self._named
 
     def _by_secret(self, client: Client | None, sent: SentSecret) -> Client:
-        secret = _secret_of(client, sent.text, self._clock())
-        if secret is None or not _is_active(client):
+        secret = _secret_of(client, sent.text)
+        has_expired = secret is not None and secret.expires_at <= self._clock()
+        if secret is None or has_expired or not _is_active(client):
             raise OAuthRefusal(
                 INVALID_CLIENT,
                 "The client is unknown or disabled, or its secret is wrong or has ended",
                 "Compare both with what `comptoir client add` printed.",
                 headers=_CHALLENGE if sent.is_basic else {},
-                reason="The secret is wrong or has ended",
+                reason="The secret has expired" if has_expired else "The secret is wrong",
             )
         self._uses.note(client.id, secret.id)
         return client
@@ -205,16 +214,20 @@ def _is_active(client: Client | None) -> TypeGuard[Client]:
     return client is not None and client.state is ClientState.ACTIVE
 
 
-def _secret_of(client: Client | None, text: str, now: float) -> Secret | None:
-    """The secret of a client that a text is, None if it has no such secret.
+def _name(client: Client | None) -> str:
+    """What the logs call a client; blank for an unknown one."""
+    return "" if client is None else client.party
+
+
+def _secret_of(client: Client | None, text: str) -> Secret | None:
+    """The secret of a client that a text is, which may have expired; None if it has no such secret.
 
     The comparisons are as many and as long for an unknown client and for any secret.
     """
     digest = _digest(text)
     known = () if client is None else client.secrets[:MOST_SECRETS]
-    usable = [each.digest if now < each.expires_at else _UNUSABLE for each in known]
-    usable += [_UNUSABLE] * (MOST_SECRETS - len(usable))
-    equal = [hmac.compare_digest(digest, each) for each in usable]
+    digests = [each.digest for each in known] + [_UNUSABLE] * (MOST_SECRETS - len(known))
+    equal = [hmac.compare_digest(digest, each) for each in digests]
     return next((each for each, is_equal in zip(known, equal, strict=False) if is_equal), None)
 
 

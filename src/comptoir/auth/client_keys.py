@@ -23,6 +23,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import ClientKey
 from comptoir.errors import OperatorError
+from comptoir.files import read_whole
 
 MOST_KEYS = 5
 """The most keys of a client; an assertion that names none of them may be verified with each."""
@@ -40,7 +41,12 @@ _IMPORTED = 1_000
 
 def read_client_key(path: Path, now: float, expires_at: int) -> ClientKey:
     """The key of a PEM file, as `parse_client_key` returns it; raises `OperatorError`."""
-    return parse_client_key(_content(path), str(path), now, expires_at)
+    return parse_client_key(
+        read_whole(path, "Name a file with a public key or a certificate.", LARGEST_FILE),
+        str(path),
+        now,
+        expires_at,
+    )
 
 
 def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> ClientKey:
@@ -80,23 +86,6 @@ def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> 
     x5t = hashlib.sha1(encoded, usedforsecurity=False).digest()
     x5t_s256 = hashlib.sha256(encoded).digest()
     return ClientKey(kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(end, expires_at))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise OperatorError(
-            f"{path} cannot be read: {error.strerror}",
-            "Name a file with a public key or a certificate.",
-        ) from error
-    if len(content) > LARGEST_FILE:
-        raise OperatorError(
-            f"{path} has more than {LARGEST_FILE >> 10} KiB",
-            "Name a file with a single public key or certificate.",
-        )
-    return content
 
 
 def _usable(key: PublicKeyTypes | CertificatePublicKeyTypes) -> VerificationKey | None:

@@ -18,6 +18,12 @@ from cryptography.hazmat.primitives.serialization import (
 from comptoir.errors import OperatorError
 
 
+def create_private(folder: Path) -> None:
+    """Create a folder and its missing parents if missing, for their owner only."""
+    for each in (*reversed(folder.parents), folder):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
 def private_pem(key: EllipticCurvePrivateKey) -> bytes:
     """A private key as unencrypted PEM."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

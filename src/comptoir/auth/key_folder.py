@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from comptoir.auth.key_files import refuse_open, unusable
+from comptoir.auth.key_files import create_private, refuse_open, unusable
 from comptoir.auth.keys import (
     KeyRing,
     SigningKey,
@@ -64,7 +64,7 @@ class KeyFolder:
         self._clock = clock
         self._fault = ""
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private(folder)
             versions = self._versions()
             if all(name.endswith(PUBLIC_KEY_SUFFIX) for name in versions):
                 create_signing_key(folder / SIGNING_KEY_FILE)

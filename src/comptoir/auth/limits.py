@@ -5,6 +5,8 @@ Each process counts for itself, and allows its share: the limit divided by the n
 
 import re
 import time
+from abc import ABC, abstractmethod
+from collections import deque
 from math import ceil
 from weakref import WeakValueDictionary
 
@@ -16,6 +18,9 @@ from comptoir.messages import quoted
 
 DAY = 86_400
 """The seconds of a day."""
+
+_SLOTS = 30
+"""The parts of a sliding window that are counted separately: 10 seconds of 300."""
 
 _TOLERANCE = 1e-6
 """Seconds by which sums of fractions may differ."""
@@ -43,23 +48,20 @@ def parse_rate(text: str) -> Rate:
     return Rate(int(parts[1]), int(parts[2]))
 
 
-class _Bucket:
-    """A token bucket: all requests of a rate may come at once, and are replaced evenly.
-
-    It is the instant at which the bucket is full again; each request delays that.
-    """
+class _Meter(ABC):
+    """Counts the requests of a client against a worker's share of a rate."""
 
     def __init__(self, rate: Rate, workers: int, clock: Clock) -> None:
         self._rate = rate
         self._clock = clock
-        self._each = rate.seconds / max(1.0, rate.requests / workers)
-        self._full_at = clock()
+        self._share = max(1.0, rate.requests / workers)
+        self.refill()
 
     def take(self, requests: int) -> None:
         """Count requests; raises `Refusal` (429) and counts none if they are too many.
 
-        More requests than the rate allows at once, as in a batch, need a full bucket, and later
-        ones wait for the excess.
+        More requests than the rate allows at once, as in a batch, need all of it, and later ones
+        wait for the excess.
         """
         seconds = self._wait(requests)
         if seconds:
@@ -70,30 +72,116 @@ class _Bucket:
                 actual=str(self._rate.requests + requests),
                 limit=str(self._rate.requests),
             )
-        self._full_at = max(self._full_at, self._clock()) + requests * self._each
+        self._count(requests)
 
     def state(self) -> tuple[str, str]:
         """The policy, and what is left of it.
 
         While nothing is left, the time is that of the next request, as in `Retry-After`, and else
-        that of a full bucket.
+        that at which all of the rate is allowed.
         """
-        missing = max(0.0, self._full_at - self._clock())
-        left = max(0, int((self._rate.seconds - missing + _TOLERANCE) / self._each))
-        seconds = _whole(missing) if left else self._wait(1)
+        left = self._left()
+        seconds = _whole(self._missing()) if left else self._wait(1)
         return (
             f'"client";q={self._rate.requests};w={self._rate.seconds}',
             f'"client";r={left};t={seconds}',
         )
 
+    @abstractmethod
     def refill(self) -> None:
         """Forget the requests so far."""
-        self._full_at = self._clock()
 
+    @abstractmethod
+    def _count(self, requests: int) -> None:
+        """Count requests that are allowed."""
+
+    @abstractmethod
     def _wait(self, requests: int) -> int:
         """The whole seconds until this number of requests is allowed."""
+
+    @abstractmethod
+    def _left(self) -> int:
+        """The requests that are allowed now."""
+
+    @abstractmethod
+    def _missing(self) -> float:
+        """The seconds until all of the rate is allowed."""
+
+
+class _Bucket(_Meter):
+    """A token bucket: all requests of a rate may come at once, and are replaced evenly.
+
+    It is the instant at which the bucket is full again; each request delays that.
+    """
+
+    def refill(self) -> None:
+        self._each = self._rate.seconds / self._share
+        self._full_at = self._clock()
+
+    def _count(self, requests: int) -> None:
+        self._full_at = max(self._full_at, self._clock()) + requests * self._each
+
+    def _wait(self, requests: int) -> int:
         most = max(0.0, self._rate.seconds - requests * self._each)
         return _whole(self._full_at - self._clock() - most)
+
+    def _left(self) -> int:
+        return max(0, int((self._rate.seconds - self._missing() + _TOLERANCE) / self._each))
+
+    def _missing(self) -> float:
+        return max(0.0, self._full_at - self._clock())
+
+
+class _Slot(msgspec.Struct):
+    """The requests of a part of a window, and the times of the first and the last."""
+
+    first: float
+    last: float
+    requests: int
+
+
+class _Window(_Meter):
+    """A sliding window: at most the requests of a rate in any time of its length.
+
+    The requests of a slot are forgotten together, a window after the last of them.
+    """
+
+    def refill(self) -> None:
+        self._slots: deque[_Slot] = deque()
+        self._taken = 0
+
+    def _count(self, requests: int) -> None:
+        now = self._clock()
+        if self._slots and now - self._slots[-1].first < self._rate.seconds / _SLOTS:
+            self._slots[-1].last = now
+            self._slots[-1].requests += requests
+        else:
+            self._slots.append(_Slot(now, now, requests))
+        self._taken += requests
+
+    def _wait(self, requests: int) -> int:
+        self._forget()
+        excess = self._taken + min(requests, int(self._share)) - int(self._share)
+        for slot in self._slots:
+            if excess <= slot.requests:
+                return _whole(self._until(slot)) if excess > 0 else 0
+            excess -= slot.requests
+        return 0
+
+    def _left(self) -> int:
+        self._forget()
+        return max(0, int(self._share) - self._taken)
+
+    def _missing(self) -> float:
+        return self._until(self._slots[-1]) if self._slots else 0.0
+
+    def _forget(self) -> None:
+        while self._slots and self._until(self._slots[0]) <= _TOLERANCE:
+            self._taken -= self._slots.popleft().requests
+
+    def _until(self, slot: _Slot) -> float:
+        """The seconds until the requests of a slot are forgotten."""
+        return slot.last + self._rate.seconds - self._clock()
 
 
 class _Quota:
@@ -151,7 +239,10 @@ class _Quota:
 
 
 class Account:
-    """What a client has used of its limits in this process; for use in one event loop only."""
+    """What a client has used of its limits in this process; for use in one event loop only.
+
+    `sliding`: a rate is counted in a sliding window, and else replaced evenly.
+    """
 
     def __init__(
         self,
@@ -160,24 +251,26 @@ class Account:
         at_once: int,
         workers: int,
         *,
+        sliding: bool = False,
         clock: Clock = time.monotonic,
         now: Clock = time.time,
     ) -> None:
         self._workers = workers
+        self._meter_of = _Window if sliding else _Bucket
         self._clock = clock
         self._now = now
         self._at_once = max(1, at_once // workers)
         self._running = 0
         self._rate: Rate | None = None
-        self._bucket: _Bucket | None = None
+        self._meter: _Meter | None = None
         self._quota: _Quota | None = None
         self.set_limits(rate, quota)
 
     def set_limits(self, rate: Rate | None, quota: int | None) -> None:
-        """Set the rate and the quota; another rate begins with a full bucket."""
+        """Set the rate and the quota; another rate forgets the requests so far."""
         if rate != self._rate:
             self._rate = rate
-            self._bucket = None if rate is None else _Bucket(rate, self._workers, self._clock)
+            self._meter = None if rate is None else self._meter_of(rate, self._workers, self._clock)
         if quota is None or self._quota is None:
             self._quota = None if quota is None else _Quota(quota, self._workers, self._now)
         else:
@@ -202,8 +295,8 @@ class Account:
 
     def refill(self) -> None:
         """Forget what was used; the requests under way still count."""
-        if self._bucket is not None:
-            self._bucket.refill()
+        if self._meter is not None:
+            self._meter.refill()
         if self._quota is not None:
             self._quota.refill()
 
@@ -213,8 +306,8 @@ class Account:
 
     def take(self, requests: int) -> None:
         """Count requests against the rate; raises `Refusal` (429) above it."""
-        if self._bucket is not None:
-            self._bucket.take(requests)
+        if self._meter is not None:
+            self._meter.take(requests)
 
     def check_quota(self) -> None:
         """Raise `Refusal` (429) if the client has read the records of the day."""
@@ -228,7 +321,7 @@ class Account:
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The limits and what is left of them (draft-ietf-httpapi-ratelimit-headers-11)."""
-        states = [each.state() for each in (self._bucket, self._quota) if each is not None]
+        states = [each.state() for each in (self._meter, self._quota) if each is not None]
         if not states:
             return []
         policies, limits = zip(*states, strict=True)
@@ -242,7 +335,8 @@ class Limits:
     """The accounts of the clients, by id: a new token does not change what is left.
 
     `rate` is that of clients without one, and of any other party. `of_all`: tokens that are not a
-    client's have an account too. `clock` is that of the rates, and `now` that of the days.
+    client's have an account too. `sliding`: as in `Account`. `clock` is that of the rates, and
+    `now` that of the days.
     """
 
     def __init__(
@@ -252,10 +346,12 @@ class Limits:
         *,
         rate: Rate | None = None,
         of_all: bool = False,
+        sliding: bool = False,
         clock: Clock = time.monotonic,
         now: Clock = time.time,
     ) -> None:
         self.of_all = of_all
+        self._sliding = sliding
         self._at_once = at_once
         self._workers = workers
         self._rate = rate
@@ -289,7 +385,15 @@ class Limits:
             account.refill()
 
     def _new(self, rate: Rate | None, quota: int | None) -> Account:
-        return Account(rate, quota, self._at_once, self._workers, clock=self._clock, now=self._now)
+        return Account(
+            rate,
+            quota,
+            self._at_once,
+            self._workers,
+            sliding=self._sliding,
+            clock=self._clock,
+            now=self._now,
+        )
 
 
 def _whole(seconds: float) -> int:

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from comptoir.auth.key_files import (
+    create_private,
     drafted,
     private_pem,
     read,
@@ -75,7 +76,8 @@ def local_certificate(folder: Path) -> LocalCertificate:
         Pair(folder / "authority.pem", folder / "authority.key"),
     )
     try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        create_private(folder.parent)
+        folder.mkdir(mode=0o755, exist_ok=True)
         refuse_open(folder, folder.stat().st_mode, 0o022, "go-w")
         with _locked(folder):
             now = datetime.now(UTC)

@@ -122,6 +122,13 @@ def token_paths(tenant: str, settings: Settings) -> Sequence[str]:
     return [f"{each}{_ENDPOINT}" for each in (f"/{tenant}", *_root(tenant, settings))]
 
 
+def needs_credentials(path: str, settings: Settings) -> bool:
+    """Whether clients authenticate themselves at a path: the token endpoint, or one beside it."""
+    folder, _, name = path.rpartition("/")
+    found = [each for tenant in settings.tenants for each in token_paths(tenant, settings)]
+    return name in ("token", "revoke", "introspect") and f"{folder}/token" in found
+
+
 def _root(tenant: str, settings: Settings) -> Sequence[str]:
     return [""] if tenant == settings.tenants[0] else []
 

@@ -119,6 +119,7 @@ class TokenEndpoint:
                 UNAUTHORIZED_CLIENT,
                 "The token was given to another client",
                 "Use that client, or one with the scope admin.",
+                client=client.party,
             )
         jti = verified.claims.jti
         if jti is UNSET or len(jti) > LONGEST_ID or not jti.isprintable():
@@ -173,6 +174,7 @@ class TokenEndpoint:
                 INVALID_SCOPE,
                 f"The client does not have the scope {quoted(name)}",
                 "Ask for scopes that the client has, or leave the parameter out for all of them.",
+                client=client.party,
             )
         return [each for each in Scope if each in names]
 

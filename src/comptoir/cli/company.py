@@ -19,29 +19,16 @@ from comptoir.cli.runner import (
     opened,
     progress_bar,
     run,
+    warn,
 )
 from comptoir.config import Settings
 from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
-from comptoir.plan.expressions.nodes import Comparison, Field, Slot
-from comptoir.plan.read import (
-    Bounds,
-    Keyset,
-    Order,
-    OrderKey,
-    PagePlan,
-    Where,
-    default_order,
-    list_pipeline,
-)
-from comptoir.plan.target import COMPANIES
+from comptoir.store.company_names import warnings_of
 from comptoir.store.migration import make_ready
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.transfer.steps import deletable, delete_companies, is_unfinished
-
-PAGE = 1_000
-"""The most companies that are read at a time."""
 
 app = typer.Typer(
     name="company",
@@ -74,11 +61,17 @@ def create(
 
 @app.command("list", cls=Command)
 def list_companies(*, database: options.Database = None, config: options.Config = None) -> None:
-    """List the companies by name, one on each line, with the id at the end."""
+    """List the companies by name, one on each line, with the id at the end.
+
+    Warns of each name that several companies have, as an earlier release allowed.
+    """
     settings = database_settings(database, config)
     need_database(settings)
-    for company_id, name in run(lambda: _all_names(settings)).items():
+    names = run(lambda: _all_names(settings))
+    for company_id, name in names.items():
         typer.echo(f"{name} {company_id}")
+    for warning in warnings_of(names):
+        warn(warning)
 
 
 @app.command(cls=Command)
@@ -160,37 +153,10 @@ def checked_name(name: str) -> None:
 
 
 async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
-    """Create a company; raises `OperatorError` if the id is in use."""
+    """Create a company; raises `OperatorError` if the id or the name is in use."""
     if await store.company(company_id) is not None:
         raise OperatorError(f"the company {company_id} already exists", "Choose another id.")
     return await store.create_company(company_id, name)
-
-
-async def company_named(store: Store, name: str) -> KnownCompany | None:
-    """The first company with a name, None if there is none."""
-    named = Where(Comparison("eq", Field("name"), Slot(0)), (name,))
-    entity_set = MODEL.by_name[COMPANIES]
-    pipeline, values = list_pipeline(entity_set, where=named)
-    plan = PagePlan(pipeline, Bounds(None), 1, values)
-    found = [row async for rows in store.page(plan) for row in rows]
-    return await store.company(str(found[0][1])) if found else None
-
-
-async def company_names(store: Store) -> dict[str, str]:
-    """The names of all companies by id, in the order of the names."""
-    entity_set = MODEL.by_name[COMPANIES]
-    column_of = entity_set.type.column_of
-    by_name = Order((OrderKey("name", text=True), *default_order(entity_set).keys))
-    pipeline, values = list_pipeline(entity_set, order=by_name)
-    names: dict[str, str] = {}
-    keyset: Keyset | None = None
-    while True:
-        plan = PagePlan(pipeline, Bounds(None), PAGE, values, keyset)
-        rows = [row async for some in store.page(plan) for row in some]
-        names |= {str(row[column_of["id"]]): str(row[column_of["name"]]) for row in rows}
-        if len(rows) < PAGE:
-            return names
-        keyset = plan.keyset_after(rows[-1])
 
 
 async def _create(settings: Settings, company_id: str, name: str) -> None:
@@ -202,7 +168,7 @@ async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
     async with opened(settings) as store:
         for company_id in wanted:
             await known_company(store, company_id)
-        names = await company_names(store)
+        names = await store.company_names()
         for company_id in wanted or names:
             number = await store.renew(company_id)
             typer.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
@@ -220,7 +186,7 @@ async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]
         missing = [each for each in wanted if not await deletable(store, each)]
         if missing and not any([await is_unfinished(store, each) for each in wanted]):
             raise no_company(missing[0])
-        return await company_names(store)
+        return await store.company_names()
 
 
 def _confirm(company_id: str, name: str | None) -> None:
@@ -248,4 +214,4 @@ async def _delete(settings: Settings, wanted: Sequence[str]) -> None:
 
 async def _all_names(settings: Settings) -> Mapping[str, str]:
     async with opened(settings) as store:
-        return await company_names(store)
+        return await store.company_names()

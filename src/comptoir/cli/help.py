@@ -2,7 +2,7 @@
 
 import gc
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 from textwrap import wrap
 from typing import TypeGuard
@@ -13,6 +13,7 @@ from typer.main import get_command
 from typing_extensions import override
 
 from comptoir.cli import interrupt
+from comptoir.errors import OperatorError
 
 WIDEST = 100
 """The longest line of a help text, in characters."""
@@ -110,6 +111,8 @@ class Group(TyperGroup):
     """A group of commands whose help fits the terminal; without a command it shows its help."""
 
     context_class = typer.Context
+    removed: Mapping[str, str] = {}
+    """Commands that are removed, and what replaces them."""
 
     @override
     def get_help_option(self, ctx: object) -> TyperOption | None:
@@ -135,6 +138,10 @@ class Group(TyperGroup):
 
     @override
     def resolve_command(self, ctx: object, args: list[str]) -> _Parsed:
+        if args[0] in self.removed:
+            raise OperatorError(
+                f"the command {args[0]} is removed", f"Use `{self.removed[args[0]]}`."
+            )
         name, found, rest = super().resolve_command(_context(ctx), args)
         return name, None if found is None else _imported(found), rest
 

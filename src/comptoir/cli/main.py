@@ -34,10 +34,6 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "comptoir.cli.transfer:copy",
         "Copy companies to another database, with ids, entity tags and the change log.",
     ),
-    "check": (
-        "comptoir.cli.check:check",
-        "Compare the stored JSON of all records with their columns, and repair it.",
-    ),
     "changes": (
         "comptoir.cli.changes:changes",
         "Print a company's change log as NDJSON, in the order of the change numbers.",
@@ -92,6 +88,9 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
 Help and completion list the subcommands from this table without importing them.
 """
 
+REMOVED: Mapping[str, str] = {"check": "comptoir migrate --rebuild-json"}
+"""Subcommands of the previous release that are removed, and what replaces them."""
+
 _app = typer.Typer(
     name="comptoir",
     help="A self-hosted OData v4 API for business records.",
@@ -124,6 +123,7 @@ def command_line() -> Group:
     group = built(_app)
     if not isinstance(group, Group):
         raise TypeError("typer returned a command without subcommands")
+    group.removed = REMOVED
     for name, (target, line) in SUBCOMMANDS.items():
         group.add_command(LateCommand(name, target, line))
     return group

@@ -10,16 +10,12 @@ import typer
 
 from comptoir.auth.logins import ConsoleRole, Login
 from comptoir.auth.origins import serves_console
-from comptoir.catalog import MODEL
-from comptoir.cli.company import company_named
 from comptoir.cli.console import account, console_link
 from comptoir.cli.runner import opened, run
-from comptoir.cli.sample import SAMPLE_NAME, fill
+from comptoir.cli.sample import SAMPLE_NAME, fill, sample_files
 from comptoir.config import Settings, environment_name
 from comptoir.plan.read import Bounds, CountPlan, all_records
-from comptoir.samples import SampleSize
 
-_LAST_FILLED = "salesPricesExt"
 _OF_TOKENS = ("keys", "token_issuer", "token_audience")
 """The settings that `comptoir token` reads."""
 _WIDTH = 100
@@ -33,14 +29,16 @@ def sample_company_id(settings: Settings) -> str:
 
 async def _find_or_fill(settings: Settings) -> str:
     async with opened(settings) as store:
-        company = await company_named(store, SAMPLE_NAME)
+        names = await store.company_names()
+        found = [each for each, name in names.items() if name == SAMPLE_NAME]
+        company = await store.company(found[0]) if found else None
         if company is None:
             typer.echo(f"Creating the company {SAMPLE_NAME}, on first use.")
             company = await store.create_company(str(uuid4()), SAMPLE_NAME)
         # the last table is empty if the load was interrupted, which then resumes
-        last = CountPlan(all_records(MODEL.by_name[_LAST_FILLED]), Bounds(company))
-        if not await store.count(last):
-            await fill(store, company, SampleSize.SMALL)
+        *_, last = sample_files()
+        if not await store.count(CountPlan(all_records(last), Bounds(company))):
+            await fill(store, company)
         return company.id
 
 

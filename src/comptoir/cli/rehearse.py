@@ -72,7 +72,7 @@ def report(
     required = _traps(require)
     if token is None:
         token = token_issuer(settings).issue(
-            "comptoir rehearse", [Scope.FAULTS], [], CONTROL_TOKEN_LIVES
+            "comptoir rehearse", [Scope.FAULTS], None, CONTROL_TOKEN_LIVES
         )
     found = read_report(ControlClient(url or settings.listening_url, token))
     if as_json:

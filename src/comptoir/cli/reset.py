@@ -12,13 +12,11 @@ import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
-from comptoir.cli.company import company_names
 from comptoir.cli.runner import database_settings, known_company, need_database, opened, run
 from comptoir.cli.sample import SAMPLE_NAME, fill
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
-from comptoir.samples import SampleSize
 from comptoir.store.ledger import CREATE
 from comptoir.store.marks import CompanyMark, Records, marked, restore
 from comptoir.store.migration import make_ready
@@ -81,7 +79,7 @@ async def _first_state(settings: Settings) -> CompanyMark:
 
 async def _named(store: Store) -> Company:
     """The only company with the name of the sample."""
-    names = await company_names(store)
+    names = await store.company_names()
     found = [company_id for company_id, name in names.items() if name == SAMPLE_NAME]
     if not found:
         raise OperatorError(
@@ -102,7 +100,7 @@ async def _new_records(settings: Settings, company: Company, database: Path) -> 
     await asyncio.to_thread(make_ready, apart, MODEL)
     async with opened(apart) as store:
         new = await store.create_company(company.id, SAMPLE_NAME)
-        await fill(store, new, SampleSize.SMALL, progress_of=_not_shown)
+        await fill(store, new, progress_of=_not_shown)
         (mark,) = await marked(store, MODEL)
     return mark.records
 

@@ -12,6 +12,7 @@ from comptoir.cli.help import Command, Group
 from comptoir.cli.runner import database_settings, need_database, opened, operator, run
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
+from comptoir.files import read_whole
 
 app = typer.Typer(
     name="role",
@@ -68,12 +69,11 @@ def list_roles(*, database: options.Database = None, config: options.Config = No
 
 
 def _text(file: Path) -> str:
+    remedy = "Name a file with roles in TOML, in UTF-8."
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OperatorError(
-            f"{file} cannot be read: {error}", "Name a file with roles in TOML, in UTF-8."
-        ) from error
+        return read_whole(file, remedy).decode()
+    except UnicodeDecodeError as error:
+        raise OperatorError(f"{file} cannot be read: {error}", remedy) from error
 
 
 async def _put(settings: Settings, roles: list[Role]) -> None:

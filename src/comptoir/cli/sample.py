@@ -1,7 +1,8 @@
-"""`comptoir sample`: create a realistic company by loading generated records."""
+"""`comptoir sample`: create a company with the records of the sample files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
@@ -11,19 +12,20 @@ from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.runner import database_settings, opened, run
-from comptoir.cli.transfer import load_progress
+from comptoir.cli.transfer import find_files, load_progress
 from comptoir.config import Settings, environment_name
-from comptoir.edm.model import Company
+from comptoir.edm.model import Company, EntitySet
 from comptoir.errors import OperatorError
-from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
 from comptoir.transfer import ShowProgress
-from comptoir.transfer.files import TableSource
+from comptoir.transfer.files import FileSource
 from comptoir.transfer.load import Loader
 
 SAMPLE_NAME = "Comptoir Sample"
 """The default name of a sample company."""
+
+_FOLDER = Path(__file__).parent.parent / "samples"
 
 
 def sample(
@@ -36,23 +38,6 @@ def sample(
             help="The company's name.",
         ),
     ] = SAMPLE_NAME,
-    size: Annotated[
-        SampleSize,
-        typer.Option(
-            "--size",
-            envvar=environment_name("size"),
-            help="small: hundreds of records; medium: hundreds of thousands; large: millions.",
-        ),
-    ] = SampleSize.SMALL,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            envvar=environment_name("seed"),
-            help="The same size and seed give the same records.",
-        ),
-    ] = 1,
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
@@ -60,37 +45,36 @@ def sample(
     settings = database_settings(database, config)
     checked_name(company_name)
     make_ready(settings, MODEL)
-    company_id = run(lambda: _sample(settings, company_name, size, seed))
+    company_id = run(lambda: _sample(settings, company_name))
     typer.echo(f"{company_name}\n{company_id}")
 
 
-async def _sample(settings: Settings, name: str, size: SampleSize, seed: int) -> str:
+async def _sample(settings: Settings, name: str) -> str:
     async with opened(settings) as store:
         company = await new_company(store, str(uuid4()), name)
-        await fill(store, company, size, seed)
+        await fill(store, company)
         return company.id
+
+
+def sample_files() -> Mapping[EntitySet, Path]:
+    """The sample's files by their entity sets, in the order in which `fill` loads them."""
+    return find_files([_FOLDER])
 
 
 async def fill(
     store: Store,
     company: Company,
-    size: SampleSize,
-    seed: int = 1,
     progress_of: Callable[[str], AbstractContextManager[ShowProgress]] = load_progress,
 ) -> None:
-    """Load all tables of a sample into a company; records that are equal are left unchanged."""
-    for table in sample_company(size, seed):
-        identity = f"sample {size} {seed} {table.entity_set}"
-        source = TableSource(identity, table.columns, table.rows)
-        entity_set = MODEL.by_name[table.entity_set]
-        with progress_of(table.entity_set) as progress:
+    """Load the sample's files into a company; records that are equal are left unchanged."""
+    for entity_set, path in sample_files().items():
+        with progress_of(entity_set.name) as progress:
             report = await Loader(store, company, progress).load(
-                source, entity_set, keep_good=False
+                FileSource(path), entity_set, keep_good=False
             )
         if not report.written:
-            fault = report.faults[0]
+            found = report.faults[0]
             raise OperatorError(
-                f"the sample's {table.entity_set} cannot be loaded: line {fault.line}: "
-                f"{fault.column}: {fault.reason}",
-                "Report this defect.",
+                f"{path} cannot be loaded: line {found.line}: {found.column}: {found.reason}",
+                "Install the package again.",
             )

@@ -4,10 +4,9 @@ import ipaddress
 import os
 import shlex
 import socket
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urljoin, urlsplit
@@ -24,10 +23,11 @@ from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
-from comptoir.http.metrics import SHARED_FOLDER
 from comptoir.http.server import bind_all, run
+from comptoir.http.supervisor import supervise
 from comptoir.http.tls import check_certificate
 from comptoir.inspector.segments import FOLDER, private_folder
+from comptoir.store.company_names import warnings_of
 from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import Watermark, WatermarkFile
@@ -108,8 +108,6 @@ def serve(  # noqa: PLR0913 - an option each
         company_id = _sample_company(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        if settings.rehearses:
-            _warn_of_faults(settings)
         too_few = shortage(settings, on_postgres=is_postgres(settings.database))
         if too_few is not None:
             warn(too_few)
@@ -129,13 +127,14 @@ def _check_console(settings: Settings) -> None:
 
 def _check_faults(settings: Settings, config: str | None) -> None:
     """Raise `OperatorError` for faults by an option or a variable where others use the service."""
-    host = urlsplit(settings.public_url).hostname
-    if host is None or is_loopback(host):
+    addresses = filter(None, (settings.public_url, settings.listening_url))
+    foreign = [each for each in addresses if not is_loopback(urlsplit(each).hostname or "")]
+    if not foreign:
         return
     file = config or os.environ.get(environment_name("config"))
     if file is None or not load_settings({"config": file}, {}).rehearses:
         raise OperatorError(
-            f"--faults makes requests fail, and clients use {settings.public_url}",
+            f"--faults makes requests fail, and others can use {foreign[0]}",
             'Write faults = "on" into the config file if that is intended.',
         )
 
@@ -169,7 +168,7 @@ def _with_local_certificate(settings: Settings) -> Settings:
 
 
 def _sample_company(settings: Settings) -> str:
-    from comptoir.cli.quickstart import sample_company_id  # noqa: PLC0415 - brings mimesis
+    from comptoir.cli.quickstart import sample_company_id  # noqa: PLC0415 - brings loads
 
     return sample_company_id(settings)
 
@@ -187,24 +186,25 @@ def _make_ready(settings: Settings, *, needed: bool) -> None:
             raise
         warn(f"{fault} Serving starts when it can be reached.")
     else:
-        _refuse_older(settings)
+        _check_companies(settings)
 
 
-def _refuse_older(settings: Settings) -> None:
-    """Raise `OperatorError` if the database has lost acknowledged changes."""
+def _check_companies(settings: Settings) -> None:
+    """Raise `OperatorError` if the database has lost acknowledged changes; warn of equal names."""
+    watermarks: Mapping[Company, Watermark] = {}
     try:
         watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as fault:
         warn(f"{fault} {_UNKNOWN}")
-        return
-    if watermarks:
-        runner.run(lambda: _check_watermarks(settings, watermarks))
+    runner.run(lambda: _check_watermarks(settings, watermarks))
 
 
 async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Watermark]) -> None:
     async with runner.opened(settings) as store:
         try:
             await check_not_older(store, watermarks)
+            for warning in warnings_of(await store.company_names()):
+                warn(warning)
         except Refusal as refusal:
             # a service also starts while its database is down
             warn(f"{refusal} {_UNKNOWN}")
@@ -214,41 +214,19 @@ def _serve(settings: Settings, listeners: Sequence[socket.socket], company_id: s
     if company_id is not None and settings.inspect == "auto":
         settings = replace(settings, inspect="bodies")
     app = application(settings)
-    if settings.rehearses and settings.workers > 1:
-        runner.run(lambda: _begin_rehearsal(settings))
+    if settings.rehearses:
+        _warn_of_faults(settings)
     typer.echo(f"Serving {settings.base_url}")
     if company_id is not None:
-        from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings mimesis
+        from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings loads
 
         announce(settings, company_id)
     if settings.workers == 1:
         run(app, settings, listeners)
         return
-    with (
-        tempfile.TemporaryDirectory(prefix="comptoir-workers-") as folder,
-        private_folder() as records,
-    ):
-        os.environ[SHARED_FOLDER] = folder
-        os.environ[FOLDER] = str(records)
-        os.environ.update(as_environment(settings))
-        run("comptoir.app:from_environment", settings, listeners)
-
-
-async def _begin_rehearsal(settings: Settings) -> None:
-    """Have the rules of the settings, and nothing else, in the memory that the workers share."""
-    from comptoir.http.rehearsing.memory import Memory, encoded  # noqa: PLC0415 - only rehearsals need it
-    from comptoir.http.rehearsing.rehearsal import first_rules  # noqa: PLC0415 - only rehearsals need it
-
-    memory = Memory(first_rules(settings, MODEL))
-    async with runner.opened(settings) as store:
-        await store.control.change_rehearsal(lambda _: (encoded(memory), None))
-
-
-def as_environment(settings: Settings) -> Mapping[str, str]:
-    """The environment variables from which another process reads the same settings."""
-    return {
-        environment_name(each.name): str(getattr(settings, each.name)) for each in fields(settings)
-    }
+    with private_folder() as folder:
+        os.environ[FOLDER] = str(folder)
+        supervise(application, settings, listeners)
 
 
 def _warn_beyond_loopback(settings: Settings) -> None:

@@ -9,7 +9,6 @@ import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
-from comptoir.cli.company import company_names
 from comptoir.cli.runner import (
     database_settings,
     known_company,
@@ -321,7 +320,7 @@ def copy(
 
 async def _copy(here: Settings, there: Settings, wanted: Sequence[str], *, restart: bool) -> None:
     async with opened(here) as source, opened(there) as target:
-        names = await company_names(source)
+        names = await source.company_names()
         companies = [await known_company(source, each) for each in wanted or names]
         with progress_bar("companies") as progress:
             copies = {each.id: Copy(MODEL, source, target, each, progress) for each in companies}

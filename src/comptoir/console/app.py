@@ -19,7 +19,13 @@ from comptoir.console.companies import company_choices
 from comptoir.console.frame import Answer, Endpoint, Page, Screen, respond
 from comptoir.console.guards import ORIGIN, UNLOGGED, Guards
 from comptoir.console.issuer_login import ISSUER, IssuerLogin
-from comptoir.console.login import LOGIN, LoginPage, cookie_name
+from comptoir.console.login import (
+    LOGIN,
+    LoginPage,
+    company_cookie_name,
+    cookie_name,
+    set_cookie,
+)
 from comptoir.console.problem import Problem, problem_page, unanswered
 from comptoir.console.resubmission import TOKEN, resubmission, shortening
 from comptoir.console.screens import (
@@ -49,6 +55,9 @@ from comptoir.http.log import RequestLog
 
 MOST_RUNNING = 8
 """The most requests of users that run at once; one whose answer is being sent does not count."""
+
+COMPANY_SECONDS = 365 * 24 * 3600
+"""How long a browser remembers the company that it had last."""
 
 SCREENS = (
     overview.SCREEN,
@@ -130,7 +139,10 @@ class Entrance:
                 if found is None:
                     return resubmission(request, form, _ended()) or RedirectResponse(LOGIN, 303)
                 visit = await self._visit(request, secret, found, form)
-                return respond(await _answer(visit, screen, endpoint), visit, self.screens, screen)
+                answer = await _answer(visit, screen, endpoint)
+                response = respond(answer, visit, self.screens, screen)
+                _remember_company(response, visit)
+                return response
             finally:
                 self._running -= 1
 
@@ -164,9 +176,9 @@ class Entrance:
         principal = principal_of(session.login)
         companies, company = None, None
         if not found.is_remembered:
-            companies, company = await company_choices(
-                self._backend, principal, query.text("company")
-            )
+            wanted = query.text("company") if query.has("company") else None
+            last = request.cookies.get(company_cookie_name(request.scope[ORIGIN]), "")
+            companies, company = await company_choices(self._backend, principal, wanted, last)
         return Visit(
             backend=self._backend,
             request=request,
@@ -189,6 +201,8 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
             page = resubmission(visit.request, visit.form, problem, visit.form_token)
             return page or _page_of(problem)
         _check(visit, screen, endpoint)
+        if visit.lacks_company:
+            return Page("no_company.html", "Unknown company", {}, 404)
         return await endpoint.handler(visit)
     except Problem as problem:
         return _page_of(problem)
@@ -198,6 +212,14 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
         return _page_of(Problem(409, fault.problem, fault.remedy))
     except TimeoutError:
         return _page_of(unanswered())
+
+
+def _remember_company(response: Response, visit: Visit) -> None:
+    """Have the browser send the chosen company, which a page without one then shows."""
+    origin: str = visit.request.scope[ORIGIN]
+    name = company_cookie_name(origin)
+    if visit.company is not None and visit.request.cookies.get(name) != visit.company.id:
+        set_cookie(response, origin, name, visit.company.id, "strict", COMPANY_SECONDS)
 
 
 def _ended() -> Problem:

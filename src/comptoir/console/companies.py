@@ -21,21 +21,28 @@ class _List(msgspec.Struct):
 
 
 async def company_choices(
-    backend: Backend, principal: Principal, wanted: str
+    backend: Backend, principal: Principal, wanted: str | None, last: str
 ) -> tuple[Sequence[CompanyChoice] | None, CompanyChoice | None]:
-    """The companies by name, None if the database does not answer, and the wanted or first one."""
+    """The companies by name, None if the database does not answer, and the chosen one.
+
+    That is the one with the id `wanted`. If None is wanted, it is the one with the id `last`, or
+    the first one if the user cannot choose that.
+    """
     path = f"/{backend.model.companies.name}"
     try:
         async with asyncio.timeout(QUICK_SECONDS):
             listed = await _listed(backend, principal, path, "")
-            chosen = next((each for each in listed if each.id == wanted.lower()), None)
-            if chosen is None and is_guid(wanted):
-                chosen = next(iter(await _listed(backend, principal, path, wanted)), None)
+            sought = last if wanted is None else wanted
+            chosen = next((each for each in listed if each.id == sought.lower()), None)
+            if chosen is None and is_guid(sought):
+                chosen = next(iter(await _listed(backend, principal, path, sought)), None)
     except (Refusal, TimeoutError):
         return None, None
     if chosen is not None and chosen not in listed:
         listed = [chosen, *listed]
-    return listed, chosen or next(iter(listed), None)
+    if chosen is None and wanted is None:
+        chosen = next(iter(listed), None)
+    return listed, chosen
 
 
 async def _listed(

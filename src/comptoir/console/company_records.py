@@ -115,7 +115,11 @@ class CompanyRecords:
 
     async def author(self, entity_set: EntitySet, key: str, tag: str) -> Author | None:
         """Who made the version of a record with an ETag; None if the change log does not say."""
-        change = await self._last_change(entity_set, key, tag)
+        return await self.author_of(entity_set, key, change_number(entity_set, tag))
+
+    async def author_of(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
+        """Who made the change of a record with a number; None if the change log does not say."""
+        change = await self._change(entity_set, key, number)
         if change is None:
             return None
         day, _, time = change.at.partition("T")
@@ -123,9 +127,8 @@ class CompanyRecords:
         shown_time = time[:8] if day == today else f"{day} {time[:8]}"
         return Author(change.by, f"{shown_time} UTC", change.number)
 
-    async def _last_change(self, entity_set: EntitySet, key: str, tag: str) -> Change | None:
-        """The entry of the change log for a version of a record; None if it is not known."""
-        number, store = change_number(entity_set, tag), self._visit.backend.store
+    async def _change(self, entity_set: EntitySet, key: str, number: int | None) -> Change | None:
+        store = self._visit.backend.store
         company = await store.company(company_of(self._visit))
         if number is None or company is None:
             return None

@@ -34,6 +34,18 @@ def curl(method: str, url: str, headers: Mapping[str, str], body: str = "") -> s
     return " ".join(words) + document
 
 
+def form_curl(url: str, fields: Mapping[str, str]) -> str:
+    """A command that sends a form; a value that begins with `$` is a variable of the shell."""
+    words = ["curl -sS"]
+    if not _GLOBBED.isdisjoint(url):
+        words.append("--globoff")
+    for name, value in fields.items():
+        field = f"{name}={value}"
+        words.append("--data-urlencode")
+        words.append(f'"{field}"' if value.startswith("$") else quote(field))
+    return " ".join([*words, quote(url)])
+
+
 def _here_document(text: str) -> str:
     """The redirection by which a command reads a text, which the shell leaves as it is."""
     end = "END"

@@ -27,7 +27,7 @@ class CheckResult(NamedTuple):
 
 def check_results(record: ExchangeRecord) -> Sequence[CheckResult]:
     """The checks of a request in their order, up to the one that refused it."""
-    if record.parts or not (record.by or record.check):
+    if record.parts or record.error or not (record.by or record.check):
         return ()
     refused_by = record.check
     order = [

@@ -90,6 +90,6 @@ def respond(
         "screens": [each for each in screens if each.is_open_to(visit)],
         "is_admin": visit.may(ConsoleRole.ADMIN),
         "here": here,
-        "rules": () if visit.backend.rehearsal is None else visit.backend.rehearsal.known_rules,
+        "rules": () if visit.backend.rehearsal is None else visit.backend.rehearsal.rules,
     }
     return html_page(answer.template, {**frame, **answer.context}, answer.status, answer.headers)

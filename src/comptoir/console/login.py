@@ -44,6 +44,11 @@ def pending_cookie_name(origin: str) -> str:
     return f"{cookie_name(origin)}_login"
 
 
+def company_cookie_name(origin: str) -> str:
+    """The name of the cookie with the id of the company that the browser had last."""
+    return f"{cookie_name(origin)}_company"
+
+
 class LoginPage:
     """Shows the form for a code, and begins a session with the right one."""
 

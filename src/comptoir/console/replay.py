@@ -53,7 +53,7 @@ def headers_of(message: Message) -> Headers:
     return {
         name.lower().encode("latin-1"): value.encode("latin-1")
         for name, value in message.headers
-        if value != MASK
+        if MASK not in value
     }
 
 

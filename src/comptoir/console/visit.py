@@ -131,6 +131,11 @@ class Visit:
         return principal_of(self.login)
 
     @property
+    def lacks_company(self) -> bool:
+        """Whether the URL names a company that the user cannot choose."""
+        return self.query.has("company") and self.company is None and not self.is_cut_off
+
+    @property
     def sees_service(self) -> bool:
         """Whether the user sees what belongs to no company: users of some companies do not."""
         return self.login.companies is None

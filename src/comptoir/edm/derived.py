@@ -134,8 +134,8 @@ class EnumText(Text):
     def from_text(self, text: str) -> Stored:
         stored = self._stored.get(text)
         if stored is None:
-            fault = ValueFault(f"must be {self.expected}, not {quoted(text)}", "Send an option.")
-            raise fault.in_situation(Situation.NO_OPTION, value=text, options=self._captions)
+            error = ValueFault(f"must be {self.expected}, not {quoted(text)}", "Send an option.")
+            raise error.in_situation(Situation.NO_OPTION, value=text, options=self._captions)
         return stored
 
     @override

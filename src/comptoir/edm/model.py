@@ -380,8 +380,8 @@ class Model:
         named = {each.name: each for each in self.sets}
         aliases = {alias: named[name] for alias, name in self.aliases.items() if name in named}
         object.__setattr__(self, "by_name", {**aliases, **named})
-        for fault in self._faults():
-            raise ModelFault(fault)
+        for problem in self._faults():
+            raise ModelFault(problem)
 
     @property
     def namespace(self) -> str:
@@ -414,10 +414,10 @@ class Model:
         if not names.isdisjoint(self.aliases) or not names.issuperset(self.aliases.values()):
             yield "an alias is the name of a set, or names none"
         for entity_set in self.sets:
-            for fault in _type_faults(entity_set.type):
-                yield f"{entity_set.name}: {fault}"
-            for fault in self._reference_faults(entity_set):
-                yield f"{entity_set.name}: {fault}"
+            for problem in _type_faults(entity_set.type):
+                yield f"{entity_set.name}: {problem}"
+            for problem in self._reference_faults(entity_set):
+                yield f"{entity_set.name}: {problem}"
 
     def _reference_faults(self, entity_set: EntitySet) -> Iterator[str]:
         view, pairs = entity_set.view, entity_set.pair_filter

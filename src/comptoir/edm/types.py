@@ -31,7 +31,7 @@ JsonSchema = Mapping[str, object]
 """A JSON Schema (2020-12), as in OpenAPI 3.1."""
 
 
-class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the program
+class ValueFault(Exception):  # noqa: N818 - an error of a value, not of the program
     """A value that its type does not accept.
 
     `problem` completes a sentence that begins with the property's name; `remedy` is a sentence.
@@ -45,7 +45,7 @@ class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the prog
         self.facts: Mapping[str, str] = {}
 
     def in_situation(self, situation: Situation, **facts: str) -> Self:
-        """The same fault, whose refusal is in a situation (`Refusal.in_situation`)."""
+        """The same error, whose refusal is in a situation (`Refusal.in_situation`)."""
         self.situation, self.facts = situation, facts
         return self
 
@@ -57,12 +57,12 @@ class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the prog
 
 
 def empty_fault() -> ValueFault:
-    """The fault of an empty value of a required property."""
+    """The error of an empty value of a required property."""
     return ValueFault("must not be empty", "Send a value for it.")
 
 
 def length_fault(length: int, limit: int) -> ValueFault:
-    """The fault of a text of `length` characters."""
+    """The error of a text of `length` characters."""
     excess = length - limit
     return ValueFault(
         f"exceeds the limit of {limit} characters",
@@ -71,7 +71,7 @@ def length_fault(length: int, limit: int) -> ValueFault:
 
 
 def nul_fault() -> ValueFault:
-    """The fault of a text with a NUL character."""
+    """The error of a text with a NUL character."""
     return ValueFault("contains a NUL character", "Remove it.")
 
 
@@ -169,7 +169,7 @@ class PrimitiveType(ABC):
         return str(stored)
 
     def wrong_type(self, value: Json) -> ValueFault:
-        """The fault of null, or of a JSON value of another type."""
+        """The error of null, or of a JSON value of another type."""
         if value is None:
             return ValueFault("must not be null", f"Send {self.empty_json} to clear it.")
         return ValueFault(
@@ -178,7 +178,7 @@ class PrimitiveType(ABC):
         )
 
     def malformed(self, text: str) -> ValueFault:
-        """The fault of a text that is not in the type's text form."""
+        """The error of a text that is not in the type's text form."""
         example = self.example.strip('"')
         return ValueFault(
             f"must be {self.expected}, not {quoted(text)}", f"Send a value such as {example}."
@@ -296,9 +296,9 @@ class Text(TextualType):
         if not text.isascii():
             try:
                 text.encode()
-            except UnicodeEncodeError as fault:
+            except UnicodeEncodeError as error:
                 raise ValueFault(
-                    f"contains an unpaired surrogate at character {fault.start + 1}",
+                    f"contains an unpaired surrogate at character {error.start + 1}",
                     "Send whole Unicode characters.",
                 ) from None
         return text

@@ -1,7 +1,7 @@
 """The faults that deliveries meet in a rehearsal; without one, a delivery is asked for nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
 
@@ -37,7 +37,7 @@ class DeliveryFault(msgspec.Struct, frozen=True):
 
     mode: Mode
     seconds: float
-    note: Callable[[], Awaitable[None]]
+    note: Callable[[], None]
 
 
 class DeliveryFaults(Protocol):
@@ -51,6 +51,6 @@ class DeliveryFaults(Protocol):
     clock_moved: asyncio.Event
 
     async def of_delivery(
-        self, subscription_id: str, owner: str, entity_set: str, resource: str
+        self, subscription_id: str, owner: str, entity_set: str, resource: str, company_id: str
     ) -> DeliveryFault | None:
         """The fault that the next delivery for a subscription meets, None for no fault."""

@@ -339,7 +339,11 @@ class Sender:
         if self._faults is None or lane.was_attempted:
             return subscription, lane, None
         fault = await self._faults.of_delivery(
-            subscription.id, subscription.owner, subscription.sets, subscription.resource
+            subscription.id,
+            subscription.owner,
+            subscription.sets,
+            subscription.resource,
+            subscription.company_id,
         )
         return subscription, lane, fault
 
@@ -376,7 +380,7 @@ class Sender:
             if each.fault is not None and each.meets(each.fault, outcome):
                 if each.fault.mode is Mode.DUPLICATE:
                     await self._answer(url, [each])
-                await each.fault.note()
+                each.fault.note()
 
     async def _packed(
         self,

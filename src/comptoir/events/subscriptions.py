@@ -5,7 +5,7 @@ An id begins with the company's, so that each statement is about one company.
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -95,15 +95,26 @@ class Subscriptions:
 
     async def everywhere(self) -> list[Subscription]:
         """The subscriptions of all companies."""
-        companies = await self._control.subscribed()
-        return [each for company_id, _ in companies for each in await self.of_company(company_id)]
+        return await self._store.read(self._everywhere())
 
-    async def add(self, subscription: Subscription, act: Act) -> None:
-        """Add a subscription to the changes from now on."""
+    def _everywhere(self, *, locks: bool = False) -> Steps[list[Subscription]]:
+        """The subscriptions of all companies; with `locks`, no other process adds one meanwhile."""
+        companies = yield from self._control.subscribed_companies(locks=locks)
+        found: list[Subscription] = []
+        for company_id in companies:
+            rows = yield self._statements.subscriptions.query(company_id)
+            found += [Subscription(*row) for row in rows]  # type: ignore[arg-type]
+        return found
+
+    async def add(
+        self, subscription: Subscription, act: Act, check: Callable[[Sequence[Subscription]], None]
+    ) -> None:
+        """Add a subscription to the changes from now on, after a `check` of all others."""
         company_id, statements = subscription.company_id, self._statements
 
         def work(unit: UnitOfWork) -> Steps[None]:
             unit.ledger.check_exists()
+            check((yield from self._everywhere(locks=True)))
             lane = Lane(subscription.id, _LANE, unit.ledger.number)
             yield statements.add_subscription.query(company_id, *_columns(subscription))
             yield statements.add_lane.query(company_id, *_columns(lane))

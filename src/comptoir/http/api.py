@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
 from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -151,6 +151,8 @@ class Api:
             exchange.note_refusal(refusal)
             if refusal.error is INVALID_CREDENTIALS:
                 self._note_failure(scope, exchange, refusal)
+            if exchange.capture is not None and exchange.capture.unread is not None:
+                exchange.capture.body = await _arrived(exchange.capture.unread)
             response = self._errors.response(refusal, exchange.id, combined(scope["headers"]))
         except ClientDisconnectedError:
             raise
@@ -318,6 +320,14 @@ class Application:
         descriptors.stop()
         await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _arrived(read_body: Callable[[], Awaitable[bytes]]) -> bytes | None:
+    """The body of a refused request, for which it does not wait; None if not all has arrived."""
+    with suppress(Refusal, ClientDisconnectedError, TimeoutError):
+        async with asyncio.timeout(0):
+            return await read_body()
+    return None
 
 
 async def while_connected(receive: Receive, rows: Awaitable[list[Row]]) -> list[Row]:

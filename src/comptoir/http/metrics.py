@@ -1,7 +1,7 @@
 """Counts and times for Prometheus (text exposition format)."""
 
-import os
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from time import time
 from typing import NamedTuple
 
@@ -12,7 +12,6 @@ from prometheus_client import (
     Gauge,
     Histogram,
     generate_latest,
-    multiprocess,
 )
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -21,6 +20,7 @@ from typing_extensions import override
 from comptoir.errors import SLOW_DOWN, Limit
 from comptoir.http.descriptors import CONNECTIONS, limit, opened
 from comptoir.http.exchange import Exchange
+from comptoir.http.link import Counted, Key, Link, Mode, decode
 from comptoir.request.methods import READ_METHODS, WRITE_METHODS
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.refusals import DATABASE_ERRORS
@@ -30,9 +30,6 @@ NOTIFICATION_LAG = "comptoir_notification_lag_seconds"
 AHEAD_UNTIL = "comptoir_last_change_ahead_until_timestamp_seconds"
 STORED_AT = "comptoir_last_write_timestamp_seconds"
 FULL_AT = "comptoir_disk_full_timestamp_seconds"
-
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable with the folder that the workers of a service share."""
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _METHODS = READ_METHODS | WRITE_METHODS | {"OPTIONS"}
@@ -56,10 +53,16 @@ class Counts(NamedTuple):
 
 
 class Metrics:
-    """Counts requests by method and status, measures them, and counts reads by replicas."""
+    """Counts requests by method and status, measures them, and counts reads by replicas.
 
-    def __init__(self) -> None:
+    `link` is that of a worker, whose metrics are those of all workers.
+    """
+
+    def __init__(self, link: Link | None = None) -> None:
+        self._link = link
         self._registry = CollectorRegistry()
+        self._modes: dict[str, Mode] = {}
+        """How those of all workers make one, by metric; "sum" if missing."""
         self._requests = self._total(
             "comptoir_requests", "Requests, by method and status.", "method", "status"
         )
@@ -155,23 +158,27 @@ class Metrics:
 
     def _latest(self, name: str, description: str) -> Gauge:
         """A time, of which the latest of all workers counts."""
-        return Gauge(name, description, registry=self._registry, multiprocess_mode="max")
+        return self._gauge("max", name, description)
 
     def _most(self, name: str, description: str) -> Gauge:
         """A number, of which the largest of the running workers counts."""
-        return Gauge(name, description, registry=self._registry, multiprocess_mode="livemax")
+        return self._gauge("livemax", name, description)
 
     def _now(self, name: str, description: str, *labels: str) -> Gauge:
         """A number, of which all workers have the sum."""
-        return Gauge(
-            name, description, labels, registry=self._registry, multiprocess_mode="livesum"
-        )
+        return self._gauge("livesum", name, description, *labels)
+
+    def _gauge(self, mode: Mode, name: str, description: str, *labels: str) -> Gauge:
+        self._modes[name] = mode
+        return Gauge(name, description, labels, registry=self._registry)
 
     def watch(self, store: Store, clients: ControlWatch) -> None:
         """Include the condition and the load of a store, and the age of what is known."""
         self._store = store
         self._clients = clients
         self.sample()
+        if self._link is not None:
+            self._link.count = self._counted
 
     def count_replica_read(self, outcome: str) -> None:
         """Count the outcome of a read that a replica may serve."""
@@ -236,6 +243,17 @@ class Metrics:
             self._database_connections.labels("used").set(load.used_connections)
             self._database_connections.labels("idle").set(load.idle_connections)
 
+    def _counted(self) -> Counted:
+        counted: Counted = {}
+        for family in self._registry.collect():
+            values = counted.setdefault(self._modes.get(family.name, "sum"), {})
+            for sample in family.samples:
+                # the times of creation differ, and have no sum
+                if not sample.name.endswith("_created"):
+                    labels = chain.from_iterable(sample.labels.items())
+                    values[family.name, sample.name, *labels] = sample.value
+        return counted
+
     def exposition(self) -> bytes:
         """The metrics of this service, with those of all of its workers."""
         registry = self._of_all_workers()
@@ -267,11 +285,32 @@ class Metrics:
         )
 
     def _of_all_workers(self) -> CollectorRegistry:
-        if SHARED_FOLDER not in os.environ:
+        if self._link is None:
             return self._registry
+        total = decode(self._link.total) if self._link.total else self._counted()
         registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # has no types
+        registry.register(_Total(self._registry, total))
         return registry
+
+
+class _Total(Collector):
+    """The metrics of a registry, with the values of all workers."""
+
+    def __init__(self, declared: CollectorRegistry, total: Counted) -> None:
+        self._declared = declared
+        self._by_family: dict[str, list[tuple[Key, float]]] = {}
+        for values in total.values():
+            for key, value in values.items():
+                self._by_family.setdefault(key[0], []).append((key, value))
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        for declared in self._declared.collect():
+            family = Metric(declared.name, declared.documentation, declared.type)
+            for key, value in self._by_family.get(declared.name, ()):
+                family.add_sample(key[1], dict(zip(key[2::2], key[3::2], strict=True)), value)
+            if family.samples:
+                yield family
 
 
 class _Derived(Collector):

@@ -25,6 +25,7 @@ from comptoir.http.front import ASSETS, PAGE_HEADERS, file_route, front_routes
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.http.refusals import failed
+from comptoir.messages import message
 from comptoir.metadata.openapi import openapi_document
 from comptoir.refusals import method_not_allowed
 from comptoir.request.headers import combined
@@ -33,6 +34,13 @@ from comptoir.service.descriptions import capabilities
 from comptoir.store.store import Store
 
 _BELOW_CONSOLE = f"{CONSOLE}/"
+_WITHOUT_CONSOLE = message(
+    "The console is not served at this address",
+    "The setting `console` decides where it is: `auto` serves it on a loopback address if "
+    "`public_url` is empty, `on` also at an https address, and `off` nowhere. With `admin_port`, "
+    "it has that port.",
+)
+"""The same for every service, because anyone may read it."""
 
 
 class Outside(NamedTuple):
@@ -125,12 +133,21 @@ def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Setting
         return Response(content, response.status, headers)
 
     application = Starlette(
-        routes=routes,
+        routes=[*routes, *_without_console()],
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )
     # a redirect would contain the Host header, which is not trusted
     application.router.redirect_slashes = False
     return application
+
+
+def _without_console() -> list[Route]:
+    """The pages in place of the console where the settings serve none."""
+
+    async def unserved(_: Request) -> Response:
+        return PlainTextResponse(f"{_WITHOUT_CONSOLE}\n", 404)
+
+    return [Route(CONSOLE, unserved), Route(f"{_BELOW_CONSOLE}{{rest:path}}", unserved)]
 
 
 def _docs_routes(model: Model, settings: Settings) -> list[Route]:

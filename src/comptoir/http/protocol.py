@@ -67,11 +67,9 @@ _log = logging.getLogger(__name__)
 class ServerConfig(Config):
     """uvicorn's configuration, with the settings for `Protocol`."""
 
-    def __init__(self, app: ASGIApp | str, settings: Settings) -> None:
-        """`app` is the application, or the import path of its factory."""
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         super().__init__(
             app,
-            factory=isinstance(app, str),
             http=Protocol,
             # uvicorn would take an application that is not a coroutine function for ASGI 2
             interface="asgi3",
@@ -83,7 +81,6 @@ class ServerConfig(Config):
             server_header=False,
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=settings.trusted_proxies or None,
-            workers=settings.workers,
             timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
             timeout_keep_alive=75,
             ssl_context_factory=(

@@ -8,7 +8,7 @@ from typing import Protocol
 from starlette.types import Scope
 
 from comptoir.auth import Principal
-from comptoir.errors import Refusal
+from comptoir.errors import OAuthRefusal, Refusal
 from comptoir.request.batch.tree import Batch, Part
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.response import Header, Pieces, Response
@@ -70,11 +70,16 @@ class CapturedPart:
 
 
 class Capture:
-    """What is noted of an exchange; of each body at most `limit` bytes, and 0 for none."""
+    """What is noted of an exchange; of each body at most `limit` bytes, and 0 for none.
+
+    `denial` is the error of the token endpoint that it got. `unread` reads the body until that was
+    begun; None if it must not be read.
+    """
 
     __slots__ = (
         "answered",
         "body",
+        "denial",
         "headers",
         "is_batch",
         "limit",
@@ -82,6 +87,7 @@ class Capture:
         "path",
         "principal",
         "requests",
+        "unread",
     )
 
     def __init__(self, scope: Scope, limit: int) -> None:
@@ -91,6 +97,8 @@ class Capture:
         self.principal: Principal | None = None
         self.body: bytes | None = None
         self.answered: Answered | None = None
+        self.denial: OAuthRefusal | None = None
+        self.unread: Callable[[], Awaitable[bytes]] | None = None
         self.is_batch = False
         self.requests = 0
         self.parts: list[CapturedPart] = []
@@ -99,9 +107,12 @@ class Capture:
         """Note who sends a request, and its body when it is read."""
         self.principal = request.principal
         if self.limit:
+            # the server answers the first read with 100 Continue
+            self.unread = None if b"expect" in request.headers else request.read_body
             request.read_body = partial(self._reading, request.read_body)
 
     async def _reading(self, read: Callable[[], Awaitable[bytes]]) -> bytes:
+        self.unread = None
         self.body = await read()
         return self.body
 

@@ -44,12 +44,13 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class Token(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A bearer token, by its issuer, its key's id and its claims instead of itself.
 
-    `digest` are the first digits of its SHA-256.
+    `digest` are the first digits of its SHA-256, and `client` is the claim `client_id`.
     """
 
     digest: str
     issuer: str = ""
     key: str = ""
+    client: str = ""
     claims: str = ""
 
 
@@ -78,7 +79,7 @@ class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     """What lists show of an exchange. `at` is its end in epoch seconds, `path` is encoded.
 
     `check` is the one that refused it; of a batch, the one that refused the first of its requests
-    that was refused.
+    that was refused. `denied` is the client whose credentials or wishes were refused.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     status: int
     ms: float
     by: str = ""
+    denied: str = ""
     check: str = ""
     fault: str = ""
 
@@ -96,13 +98,18 @@ class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
 class ExchangeRecord(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     """What is kept of an exchange.
 
-    A batch had as many `requests`; those that got a response are its `parts`.
+    A batch had as many `requests`; those that got a response are its `parts`. `error` is that of
+    the token endpoint with its number, `reason` what the client does not learn of a refusal, and
+    `change` the number of the change that made the version of the record then.
     """
 
     address: str
     scopes: Sequence[str] = ()
     token: Token | None = None
+    error: str = ""
     problem: str = ""
+    reason: str = ""
+    change: int | None = None
     request: Message
     response: Message
     parts: Sequence[PartRecord] = ()
@@ -147,6 +154,13 @@ class Scribe:
         if capture.answered is not None:
             # a fault may have changed what the service wrote
             answer = self._answer(capture.answered, asked, is_certain=not ended.fault)
+        denial, error = capture.denial, ""
+        refusal = None if capture.answered is None else capture.answered.refusal
+        if denial is not None:
+            answer = _Answer(0, answer.message, denial.error.check, denial.message)
+            error = f"{denial.error.error} ({denial.error.number})"
+        elif refusal is not None:
+            denial = refusal.denial
         parts = [self._part(each) for each in capture.parts]
         return ExchangeRecord(
             id=ended.id,
@@ -157,12 +171,16 @@ class Scribe:
             status=ended.status,
             ms=round(ended.seconds * 1_000, 3),
             by=ended.subject,
+            denied="" if denial is None else denial.client,
             check=answer.check or next((each.check for each in parts if each.check), ""),
             fault=ended.fault,
             address=ended.client,
             scopes=_scopes(capture),
             token=self._token(headers.get(b"authorization", b"")),
+            error=error,
             problem=answer.problem,
+            reason=denial.reason if denial is not None and denial.reason != denial.problem else "",
+            change=None if refusal is None else refusal.change,
             request=Message(self._headers(capture.headers), body),
             response=answer.message,
             parts=parts,
@@ -269,6 +287,7 @@ def _token(authorization: bytes) -> Token | None:
         hashlib.sha256(token).hexdigest()[:8],
         _text(claims.get("iss")),
         _text(header.get("kid")),
+        _text(claims.get("client_id")),
         msgspec.json.format(msgspec.json.encode(claims)).decode()[:LONGEST_URL],
     )
 

@@ -29,11 +29,14 @@ _ENDS_OF_WORDS = (
     "password",
     "passwort",
     "pwd",
+    "pincode",
     "secret",
+    "sessid",
+    "sessionid",
     "signature",
 )
 _TOKEN = "token"  # noqa: S105 - a name
-_WORDS = ("auth", "bearer", "pass", "sig")
+_WORDS = ("auth", "bearer", "otp", "pass", "pin", "session", "sid", "sig", "totp")
 _KEY = "key"
 _KINDS_OF_KEYS = (
     "access",
@@ -60,6 +63,16 @@ _PARTS_OF_NAMES = (*_ENDS_OF_WORDS, _TOKEN, *_WORDS, _KEY)
 """Texts of which every name of a secret contains one, which is quick to find."""
 
 _WORD_BOUNDARY = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_USERINFO = re.compile(r"(?<=//)[^/?#\s<>\"]*@")
+_NAME = re.compile(r"(?<![^=?&#;,/\s<])([^=?&#;,/\s<>\"]+)\s*=\s*")
+"""The name of a parameter, in a URL or in a header."""
+_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"?|[^&\s<>"]*')
+"""Its value, which may end later than in a URL."""
+_TOKENS = re.compile(
+    r"\beyJ[\w-]+\.[\w-]+\.[\w-]*|\b(?i:bearer|basic) +(?![\w-]+=\")[\w.~+/=-]{8,}"
+)
+"""Tokens that are known by their form, or by the scheme before them."""
 
 _URL = "url"
 """The member of a batch with the URL of a request, whose value is in its member `body`."""
@@ -129,7 +142,7 @@ class Redactor:
     def path(self, path: str) -> str:
         """A path up to the first segment that may contain a secret."""
         if not self.suspects(path):
-            return path
+            return self._text(path)
         kept: list[str] = []
         for segment in path.split("/"):
             if self.suspects(segment):
@@ -153,17 +166,45 @@ class Redactor:
         for name, equals, value in options:
             if self.suspects(name):
                 shown.append(MASK)
-            elif is_suspect or self._names_secret(unquote_plus(name)):
+            elif is_suspect or self._names_secret(_decoded(name)):
                 shown.append(f"{name}{equals}{MASK if value else ''}")
             else:
-                shown.append(f"{name}{equals}{value}")
+                shown.append(f"{name}{equals}{self._text(value)}")
         return "&".join(shown)
 
     def _header(self, header: Header) -> tuple[str, str]:
         name, value = header[0].decode("latin-1"), header[1].decode("latin-1")
         if self._names_secret(name) or self.suspects(value):
             value = MASK
-        return name, value
+        return name, self._text(value)
+
+    def _text(self, text: str) -> str:
+        """A text without the credentials of URLs in it; of what hides them by encoding, nothing."""
+        shown = plain = self._plain_text(text)
+        for _ in range(_DECODINGS):
+            if "%" not in plain or (decoded := unquote(plain)) == plain:
+                return shown
+            plain = decoded
+            if self._plain_text(plain) != plain:
+                break
+        return MASK
+
+    def _plain_text(self, text: str) -> str:
+        if text.startswith("{"):
+            text = self.sent(text.encode()).text or text
+        if "@" in text:
+            text = _USERINFO.sub(f"{MASK}@", text)
+        if "eyJ" in text or " " in text:
+            text = _TOKENS.sub(MASK, text)
+        kept: list[str] = []
+        end = 0
+        for found in _NAME.finditer(text) if "=" in text else ():
+            if found.start() >= end and self._names_secret(_decoded(found[1])):
+                value = _VALUE.match(text, found.end())
+                if value and value[0]:
+                    kept += text[end : found.end()], MASK
+                    end = value.end()
+        return "".join([*kept, text[end:]])
 
     def sent(self, body: bytes) -> Shown:
         """The body that a client sent, with its secrets masked; None if it is not JSON."""
@@ -219,6 +260,14 @@ class Redactor:
             else:
                 masked[name] = self._masked(member, secrets)
         return masked
+
+
+def _decoded(name: str) -> str:
+    if "%" not in name and "+" not in name:
+        return name
+    for _ in range(_DECODINGS):
+        name = unquote_plus(name)
+    return name
 
 
 def _selects(name: str, value: str) -> bool:

@@ -180,14 +180,14 @@ def _annotations(declared: Property) -> JsonSchema:
 
 
 def _service_schemas() -> Mapping[str, JsonSchema]:
-    fault: Mapping[str, JsonSchema] = {
+    shared: Mapping[str, JsonSchema] = {
         "code": {"type": "string", "description": "A stable code; the reference lists all codes."},
         "message": {"type": "string", "description": "What is wrong, where, and what to do."},
         "target": {"type": "string", "description": "The property, query option or header."},
     }
-    detail = _object(fault, "code", "message")
-    details = {"type": "array", "items": detail, "description": "All faults, if there are several."}
-    error = _object({**fault, "details": details}, "code", "message")
+    detail = _object(shared, "code", "message")
+    details = {"type": "array", "items": detail, "description": "All errors, if there are several."}
+    error = _object({**shared, "details": details}, "code", "message")
     headers = {"type": "object", "additionalProperties": _TEXT}
     sets = {"type": "object", "properties": {"name": _TEXT, "kind": _TEXT, "url": _TEXT}}
     part = {

@@ -21,7 +21,14 @@ class Sent:
 
 
 class OutgoingError(Exception):
-    """Why a request was not sent, or has no usable response: a sentence without its full stop."""
+    """Why a request was not sent, or has no usable response: a sentence without its full stop.
+
+    `public` does not say to which address a name resolves.
+    """
+
+    def __init__(self, problem: str, public: str = "") -> None:
+        super().__init__(problem)
+        self.public = public or problem
 
 
 Post = Callable[[str, bytes, float], Awaitable[Sent]]

@@ -79,7 +79,9 @@ class Outgoing:
         except ClientSSLError as fault:
             raise OutgoingError(f"{quoted(text)} cannot be trusted: {_reason(fault)}") from fault
         except ClientConnectorError as fault:
-            raise OutgoingError(f"{quoted(text)} cannot be reached: {_reason(fault)}") from fault
+            problem = f"{quoted(text)} cannot be reached"
+            public = f"{problem}, or its address is not a global one"
+            raise OutgoingError(f"{problem}: {_reason(fault)}", public) from fault
         except (ClientError, OSError) as fault:
             # without the fault, which quotes what the server has sent
             raise OutgoingError(f"{quoted(text)} sent a malformed response") from fault

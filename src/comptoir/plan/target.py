@@ -303,8 +303,8 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
         ).in_situation(Situation.MALFORMED_KEY)
     try:
         return declared.type.from_key(part.text)
-    except ValueFault as fault:
-        refusal = fault.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name)
+    except ValueFault as error:
+        refusal = error.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name)
         raise refusal.in_situation(Situation.MALFORMED_KEY) from None
 
 

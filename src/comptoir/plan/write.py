@@ -19,7 +19,7 @@ from comptoir.refusals import unknown_name, unsupported
 from comptoir.request.headers import EntityTags
 
 MOST_FAULTS = 20
-"""The most faults of a body that a response lists."""
+"""The most errors of a body that a response lists."""
 
 
 class Unchanged(msgspec.Struct, frozen=True):
@@ -111,10 +111,15 @@ class _ChangePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdatePlan(_ChangePlan, frozen=True, kw_only=True):
-    """An update of a record; if it `replaces`, properties that the body omits get their default."""
+    """An update of a record; if it `replaces`, properties that the body omits get their default.
+
+    With `hides`, the client may not read the record: refusals neither show what identifies it, nor
+    depend on whether the body repeats one of its values.
+    """
 
     body: Body
     replaces: bool = False
+    hides: bool = False
 
 
 class DeletePlan(_ChangePlan, frozen=True, kw_only=True):
@@ -203,8 +208,8 @@ class BodyBinder:
                     edm_type = declared.type
                     read = edm_type.from_ieee754_json if ieee754 else edm_type.from_json
                     stored = read(value)
-                except ValueFault as fault:
-                    refusal = self._refused(declared, value, fault)
+                except ValueFault as error:
+                    refusal = self._refused(declared, value, error)
                     if edm_type.narrows and isinstance(value, str) and not creating:
                         self._unchanged[name] = Unchanged(value, refusal)
                     else:
@@ -224,18 +229,18 @@ class BodyBinder:
             if each.name not in sent
         ]
 
-    def _refused(self, declared: Property, value: Json, fault: ValueFault) -> Refusal:
+    def _refused(self, declared: Property, value: Json, error: ValueFault) -> Refusal:
         """The refusal of a value that its type does not accept."""
         name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
         if value is None:
-            remedy = "Send a value for it." if declared.required else fault.remedy
+            remedy = "Send a value for it." if declared.required else error.remedy
             refusal = Refusal(BAD_REQUEST, f"{name} must not be null", remedy, target=name)
             return refusal.in_situation(Situation.NULL_VALUE, **facts)
-        refusal = fault.refusal(BAD_REQUEST, name, name)
-        if fault.situation is None:
+        refusal = error.refusal(BAD_REQUEST, name, name)
+        if error.situation is None:
             edm_type = declared.type.edm_name.removeprefix("Edm.")
             return refusal.in_situation(Situation.WRONG_TYPE, type=edm_type)
-        return refusal.in_situation(fault.situation, **facts, **fault.facts)
+        return refusal.in_situation(error.situation, **facts, **error.facts)
 
     def _missing(self, declared: Property, problem: str) -> Refusal:
         name = declared.name
@@ -258,7 +263,7 @@ class BodyBinder:
         self._faults.append(Refusal(BAD_REQUEST, problem, remedy, target=target))
 
     def _bound(self, *, key_is_generated: bool = False) -> Body:
-        """The bound body; its refusal is that of the first fault, with all of them as details."""
+        """The bound body; its refusal is that of the first error, with all of them as details."""
         refusal = self._faults[0] if self._faults else None
         if refusal is not None and len(self._faults) > 1:
             refusal.details = tuple(

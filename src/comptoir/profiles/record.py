@@ -217,8 +217,9 @@ class Profile:
 
     The verdict on a refusal is that of its situation in `errors`, or else that of its error's code
     in `codes`; without either, the response is that of the error. `settings` are other defaults of
-    settings. `shows_limits`: responses have the client's limits in `RateLimit`. Without `hooks`
-    there are no subscriptions.
+    settings. `shows_limits`: responses have the client's limits in `RateLimit`.
+    `sliding_rates`: rates are counted in a sliding window, and else replaced evenly. Without
+    `hooks` there are no subscriptions.
     """
 
     settings: Mapping[str, str | int | float]
@@ -226,6 +227,7 @@ class Profile:
     errors: Mapping[Situation, Verdict]
     codes: Mapping[str, Verdict]
     shows_limits: bool
+    sliding_rates: bool
     tokens: Tokens
     writes: Writes
     values: Values

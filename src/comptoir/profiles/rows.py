@@ -222,7 +222,7 @@ ROWS = (
         "`companies(name='NAME')`, `Company('NAME')`, the option `company`, or the headers "
         "`Company` and `CompanyId`, in this order of precedence; the links name it in the same "
         "form, and instead of a header by the option. If several companies have a name, the one "
-        "with the lowest id has precedence (ours).",
+        "with the lowest id has precedence (ours); only an earlier release created such companies.",
         "The documentation of API pages; every client that was read",
         "documented",
         (
@@ -601,13 +601,13 @@ ROWS = (
     ),
     Row(
         "L1",
-        "More than 6,000 requests of a client in 5 minutes, unless it has a rate of its own. Here, "
-        "each request is replaced evenly: a client may send 6,000 at once and 20 a second besides, "
-        "and so more in its first minutes than Business Central accepts. "
+        "More than 6,000 requests of a client in any 5 minutes, unless it has a rate of its own. "
+        "Here, requests are counted in slots of 10 seconds, so one may count up to 10 seconds "
+        "longer. "
         "Whether the response has `Retry-After` is unknown; here, it has none.",
         "The documentation of the operational limits; the body: recorded in public clients' tests",
         "documented",
-        ("settings.client_rate", "shows_limits", "errors.TOO_MANY_REQUESTS"),
+        ("settings.client_rate", "shows_limits", "sliding_rates", "errors.TOO_MANY_REQUESTS"),
     ),
     Row(
         "L2",

@@ -51,6 +51,7 @@ STANDARD = Profile(
     errors={},
     codes={},
     shows_limits=True,
+    sliding_rates=False,
     tokens=Tokens(seconds=3_600, numbered=False),
     writes=Writes(
         tags={

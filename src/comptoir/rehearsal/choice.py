@@ -38,7 +38,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct):
-    """What rules have counted; it has a form in JSON, so that processes can share it."""
+    """What rules have counted."""
 
     of_rules: dict[str, Count] = {}
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.json import Decoder
 
 from comptoir.edm.times import DURATION, INSTANT, SECOND
-from comptoir.edm.types import ValueFault
+from comptoir.edm.types import ValueFault, is_guid
 from comptoir.errors import BAD_REQUEST, OperatorError, Refusal
 from comptoir.messages import quoted, suggestion
 from comptoir.refusals import given_twice, invalid_value, limit_exceeded, unknown_name
@@ -223,6 +223,10 @@ def _rule(
         problem = f"{fault.name} in {fault_place} does not act on {match.method}"
         remedy = f"Match one of {', '.join(sorted(methods))}."
         raise Refusal(BAD_REQUEST, problem, remedy, target=fault_place)
+    if match.company and fault.window:
+        problem = f"A window in {fault_place} concerns all companies"
+        remedy = "Remove the window, or the company."
+        raise Refusal(BAD_REQUEST, problem, remedy, target=fault_place)
     times = members.integer("times", 0, 1, MOST_TIMES)
     return Rule(
         name,
@@ -236,12 +240,11 @@ def _rule(
 
 
 def _match(members: _Object, sets: Collection[str]) -> Match:
-    given = members.object("match", ("method", "path", "set", "client", "nth"))
-    texts = {
-        name: given.text(name) if given.has(name) else ""
-        for name in ("method", "path", "set", "client")
-    }
+    named = ("method", "path", "set", "client", "company")
+    given = members.object("match", (*named, "nth"))
+    texts = {name: given.text(name) if given.has(name) else "" for name in named}
     method, path, entity_set = texts["method"], texts["path"], texts["set"]
+    company = texts["company"].lower()
     if method and method not in METHODS:
         raise invalid_value(given.place_of("method"), method, f"Send one of {', '.join(METHODS)}.")
     if path.count("*") > MOST_STARS:
@@ -256,8 +259,10 @@ def _match(members: _Object, sets: Collection[str]) -> Match:
         place = given.place_of("set")
         remedy = suggestion(entity_set, sets) or "Use a name from $metadata."
         raise invalid_value(place, entity_set, remedy)
+    if company and not is_guid(company):
+        raise invalid_value(given.place_of("company"), company, "Send the id of a company, a Guid.")
     nth = given.integer("nth", 1, 1, MOST_TIMES)
-    return Match(method, path, entity_set, texts["client"], nth)
+    return Match(method, path, entity_set, texts["client"], nth, company)
 
 
 def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:

@@ -17,7 +17,7 @@ class Asked(msgspec.Struct, frozen=True):
     it is another one. `client` is the subject of the token, or the owner of the subscription.
     `entity_set` is empty for a request that addresses none, and `page` the number of the requested
     page of a list, 0 for another request. `is_record`: the request addresses a record that can
-    change.
+    change. `company` is the id of the company of what it addresses, empty without one.
     """
 
     method: str
@@ -28,6 +28,7 @@ class Asked(msgspec.Struct, frozen=True):
     page: int = 0
     is_record: bool = False
     address: str = ""
+    company: str = ""
 
     @property
     def paths(self) -> Collection[str]:
@@ -47,6 +48,7 @@ class Match(msgspec.Struct, frozen=True):
     entity_set: str = ""
     client: str = ""
     nth: int = 1
+    company: str = ""
 
     def matches(self, asked: Asked) -> bool:
         """Whether a request has all that is given; without `nth`, which is about their number."""
@@ -54,6 +56,7 @@ class Match(msgspec.Struct, frozen=True):
             self.method in {"", asked.method}
             and self.entity_set in {"", asked.entity_set}
             and self.client in {"", asked.client}
+            and self.company in {"", asked.company}
             and (not self.path or any(path_matches(self.path, each) for each in asked.paths))
         )
 
@@ -99,6 +102,7 @@ class Rule(msgspec.Struct, frozen=True):
             "path": match.path,
             "set": match.entity_set,
             "client": match.client,
+            "company": match.company,
         }
         matched: dict[str, Json] = {name: text for name, text in texts.items() if text}
         if match.nth > 1:

@@ -144,7 +144,7 @@ def parse_apply(
     """The transformations of a percent-decoded `$apply`, at least one.
 
     `limits` apply to all expressions together, and to the nesting of groups. Raises `Refusal` with
-    `option` as its target: 400 for a fault at a place, 501 for unsupported parts of the extension
+    `option` as its target: 400 for an error at a place, 501 for unsupported parts of the extension
     (`concat`, `rollup`, `topcount`, custom aggregates and the like).
     """
     reader = _ApplyReader(text, limits, option)

@@ -1,28 +1,56 @@
-"""Patterns of `matchesPattern`: a subset of ECMAScript's regular expressions.
+"""Patterns of `matchesPattern`: the regular expressions of ECMAScript that every database has.
 
-A pattern may contain characters, `.`, classes such as `[a-z]` and `[^0-9]`, the escapes d, D, w, W,
-s and S for classes, groups, `|`, `* + ? {m} {m,} {m,n}` up to 50, and `^` and `$` for the ends of
-the text.
+A pattern is rewritten to a text that RE2 and PostgreSQL's Advanced Regular Expressions read alike.
+It has no capturing groups, and its classes do not depend on the locale.
 """
 
 import re
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, cast
+
+import re2
 
 LONGEST = 200
 """Characters of a pattern."""
 
-MOST_STATES = 1_000
-"""States of the automaton of a pattern, with its repetitions expanded."""
+MOST_EXPANDED = 500
+"""Characters and classes of a pattern, with its repetitions expanded."""
 
 MOST_REPEATED = 50
-"""The largest count of `{m,n}`, and the deepest nesting of groups."""
+"""The largest count of `{m,n}`."""
 
-Ranges = tuple[tuple[int, int], ...]
-"""Ranges of code points, each with its first and last one."""
+_MEMORY = 4 << 20
+"""Bytes that a compiled pattern may take."""
+
+_TOKEN = re.compile(
+    r"\\(?P<escape>.?)"
+    r"|\[(?P<excluded>\^?)(?P<members>(?:[^\\\]]|\\.)*)(?P<closed>\]?)"
+    r"|(?P<group>\((?:\?:)?)"
+    r"|(?P<quantifier>[*+?]|\{(?P<least>\d{1,4})(?:,(?P<most>\d{1,4})?)?\})\??"
+    r"|(?P<sign>.)",
+    re.ASCII | re.DOTALL,
+)
+_MEMBER = re.compile(r"\\(?P<set>[dwsDWS])|(?P<low>\\?.)(?:-(?P<high>\\?.))?", re.ASCII | re.DOTALL)
+_SPECIAL = frozenset("^$\\.*+?()[]{}|/-")
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "f": "\f"}
+_SETS = {
+    "d": "0-9",
+    "w": "0-9A-Z_a-z",
+    "s": "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff",
+}
+_ANY = "[^\n\r\u2028\u2029]"
+_UNSUPPORTED_ESCAPES = {
+    **dict.fromkeys("bB", "a word boundary"),
+    **dict.fromkeys("ux", "a code point escape"),
+    **dict.fromkeys("pP", "a Unicode property"),
+    **dict.fromkeys("0123456789", "a reference"),
+    "k": "a named reference",
+    "c": "a control escape",
+}
 
 
-class PatternFault(Exception):  # noqa: N818 - a fault of a client's pattern
-    """A faulty pattern; `unsupported` if ECMAScript allows the `construct` in it.
+class PatternError(Exception):
+    """An invalid pattern; `unsupported` if ECMAScript allows the `construct` in it.
 
     `position` is that of the construct in the pattern.
     """
@@ -34,263 +62,175 @@ class PatternFault(Exception):  # noqa: N818 - a fault of a client's pattern
         self.unsupported = unsupported
 
 
-@dataclass(frozen=True, slots=True)
-class Characters:
-    """One character that is in one of the ranges; if `excluded`, in none of them."""
-
-    ranges: Ranges
-    excluded: bool = False
-
-    def matches(self, code: int) -> bool:
-        """Whether a code point is that of such a character."""
-        return self.excluded != any(low <= code <= high for low, high in self.ranges)
+class _Compiled(Protocol):
+    def search(self, text: bytes) -> object | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """The start or the end of the text."""
+def common_pattern(text: str) -> str:
+    """The pattern as every database reads it.
 
-    is_start: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A part at a position, from `least` to `most` times; no limit if None."""
-
-    part: "Part"
-    least: int
-    most: int | None
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Alternatives:
-    """One of several sequences of parts."""
-
-    sequences: tuple[tuple["Part", ...], ...]
-
-
-Part = Characters | Edge | Repeated | Alternatives
-
-
-_COUNTED = re.compile(r"\{(\d{1,4})(,(\d{1,4})?)?\}", re.ASCII)
-_SPECIAL = frozenset("^$\\.*+?()[]{}|/")
-_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "f": "\f"}
-_LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
-_DIGITS: Ranges = ((48, 57),)
-_WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
-_SPACES: Ranges = (
-    (0x09, 0x0D),
-    (0x20, 0x20),
-    (0xA0, 0xA0),
-    (0x1680, 0x1680),
-    (0x2000, 0x200A),
-    (0x2028, 0x2029),
-    (0x202F, 0x202F),
-    (0x205F, 0x205F),
-    (0x3000, 0x3000),
-    (0xFEFF, 0xFEFF),
-)
-_CLASSES = {"d": _DIGITS, "w": _WORD, "s": _SPACES}
-_UNSUPPORTED_ESCAPES = {
-    "b": "a word boundary",
-    "B": "a word boundary",
-    "k": "a named reference",
-    "u": "a code point escape",
-    "x": "a code point escape",
-    "c": "a control escape",
-    "p": "a Unicode property",
-    "P": "a Unicode property",
-}
-
-
-def parse_pattern(text: str) -> Alternatives:
-    """The syntax tree of a pattern.
-
-    Raises `PatternFault` for a malformed pattern, and for one that is too long or complex.
+    Raises `PatternError` for a malformed pattern, for one that is too long or complex, and for a
+    construct that some database does not have or reads differently.
     """
     if len(text) > LONGEST:
-        raise PatternFault(f"more than {LONGEST} characters", LONGEST)
-    tree = _Parser(text).whole()
-    _check_size(tree)
-    return tree
+        raise PatternError(f"more than {LONGEST} characters", LONGEST)
+    return _Rewriter().rewrite(text)
 
 
-def expanded(node: "Repeated") -> int:
-    """The number of copies of a repeated part in an automaton."""
-    return max(node.least, 1 if node.most is None else node.most, 1)
+def found_in(text: str, pattern: str) -> bool:
+    """Whether a pattern from `common_pattern` matches anywhere in a text; in linear time."""
+    return _compiled(pattern).search(text.encode()) is not None
 
 
-def _check_size(node: Alternatives) -> None:
-    """Raise `PatternFault` for too many states; `automaton._Builder` creates as many."""
-    last = 0
-
-    def size(part: Part) -> int:
-        nonlocal last
-        match part:
-            case Alternatives():
-                states = 2 + sum(1 + sum(map(size, each)) for each in part.sequences)
-            case Repeated():
-                states = 2 + expanded(part) * size(part.part)
-                last = part.position
-            case _:
-                states = 2
-        if states > MOST_STATES:
-            raise PatternFault(f"more than {MOST_STATES} states in expanded form", last)
-        return states
-
-    size(node)
+@lru_cache(30)
+def _compiled(pattern: str) -> _Compiled:
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    compiled = re2.compile(pattern, options)
+    # its own cache would keep 128
+    re2.purge()
+    return cast("_Compiled", compiled)
 
 
-class _Parser:
-    """A recursive descent parser."""
+class _Rewriter:
+    """Rewrites a pattern token by token."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
+    def __init__(self) -> None:
+        self._open: list[tuple[int, bool, int]] = []
+        """The open groups: where each begins, and the next two values of the group around it."""
+        self._anchored = False
+        """Whether the innermost open group has an anchor."""
+        self._size = 0
+        """The expanded size of the innermost open group."""
+        self._last = 0
+        """The expanded size of what a quantifier would repeat."""
+        self._obstacle: str | None = "nothing before it"
+        """Why the next token may not be a quantifier."""
 
-    def whole(self) -> Alternatives:
-        """The tree of the whole pattern."""
-        alternatives = self._alternatives(0)
-        if self._position < len(self._text):
-            raise PatternFault("a ) without a (", self._position)
-        return alternatives
+    def rewrite(self, text: str) -> str:
+        """The whole pattern; raises `PatternError`."""
+        written = "".join([self._token(each) for each in _TOKEN.finditer(text)])
+        if self._open:
+            raise PatternError("a ( that is not closed", self._open[-1][0])
+        return written
 
-    def _peek(self) -> str:
-        return self._text[self._position : self._position + 1]
+    def _token(self, token: re.Match[str]) -> str:
+        at, sign = token.start(), token[0][0]
+        if token["quantifier"] is not None:
+            return self._quantifier(token)
+        if sign == "(":
+            return self._group(token)
+        if sign == ")":
+            return self._group_end(at)
+        if sign in "^$|":
+            self._obstacle = "nothing before it"
+            self._anchored |= sign != "|"
+            return sign
+        self._obstacle = None
+        self._last = 1
+        self._size += 1
+        return _one(token)
 
-    def _alternatives(self, depth: int) -> Alternatives:
-        sequences = [self._sequence(depth)]
-        while self._peek() == "|":
-            self._position += 1
-            sequences.append(self._sequence(depth))
-        return Alternatives(tuple(sequences))
+    def _group(self, token: re.Match[str]) -> str:
+        if token[0] == "(" and token.string.startswith("?", token.end()):
+            raise PatternError("a group of the form (?…)", token.start(), unsupported=True)
+        self._open.append((token.start(), self._anchored, self._size))
+        self._anchored, self._size = False, 0
+        self._obstacle = "nothing before it"
+        return "(?:"
 
-    def _sequence(self, depth: int) -> tuple[Part, ...]:
-        parts: list[Part] = []
-        while self._peek() not in ("", "|", ")"):
-            begin = self._position
-            part = self._part(depth)
-            counts = self._counts()
-            parts.append(part if counts is None else Repeated(part, *counts, begin))
-        return tuple(parts)
+    def _group_end(self, at: int) -> str:
+        if not self._open:
+            raise PatternError("a ) without a (", at)
+        self._obstacle = "an anchor in its group" if self._anchored else None
+        _, anchored, size = self._open.pop()
+        self._anchored |= anchored
+        self._last = max(self._size, 1)
+        self._size = size + self._last
+        return ")"
 
-    def _counts(self) -> tuple[int, int | None] | None:
-        """The counts of the quantifier at the position; None if there is none."""
-        sign = self._peek()
-        if sign in ("*", "+", "?"):
-            self._position += 1
-            counts: tuple[int, int | None] = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
-        elif sign == "{":
-            counted = _COUNTED.match(self._text, self._position)
-            if counted is None:
-                raise PatternFault("a { without a count such as {2,3}", self._position)
-            least = int(counted[1])
-            most = least if counted[2] is None else int(counted[3]) if counted[3] else None
-            if max(least, most or 0) > MOST_REPEATED:
-                construct = f"a count above {MOST_REPEATED}"
-                raise PatternFault(construct, self._position, unsupported=True)
-            if most is not None and most < least:
-                raise PatternFault("a count that ends before it begins", self._position)
-            self._position = counted.end()
-            counts = least, most
-        else:
-            return None
-        if self._peek() == "?":
-            # a lazy quantifier matches the same texts
-            self._position += 1
-        if self._peek() in ("*", "+", "?", "{"):
-            raise PatternFault("a quantifier after a quantifier", self._position)
-        return counts
-
-    def _part(self, depth: int) -> Part:
-        sign = self._peek()
-        at = self._position
-        self._position += 1
-        match sign:
-            case "(":
-                return self._group(at, depth)
-            case "^" | "$":
-                return Edge(sign == "^")
-            case "*" | "+" | "?":
-                raise PatternFault(f"a {sign} with nothing before it", at)
-            case "]" | "{" | "}":
-                raise PatternFault(f"an unescaped {sign}", at)
-            case ".":
-                return Characters(_LINE_ENDS, excluded=True)
-            case "[":
-                return self._class(at)
-            case "\\":
-                return self._escape(at)
-        return _one(sign)
-
-    def _group(self, at: int, depth: int) -> Alternatives:
-        if depth == MOST_REPEATED:
-            raise PatternFault(f"groups more than {MOST_REPEATED} deep", at)
-        if self._text.startswith("?:", self._position):
-            self._position += 2
-        elif self._peek() == "?":
-            raise PatternFault("a group of the form (?…)", at, unsupported=True)
-        inside = self._alternatives(depth + 1)
-        if self._peek() != ")":
-            raise PatternFault("a ( that is not closed", at)
-        self._position += 1
-        return inside
-
-    def _escape(self, at: int) -> Characters:
-        """The characters of an escape, whose backslash has been read."""
-        sign = self._peek()
-        self._position += 1
-        if sign == "":
-            raise PatternFault("a backslash at its end", at)
-        if sign.lower() in _CLASSES:
-            return Characters(_CLASSES[sign.lower()], sign.isupper())
-        if sign in _SPECIAL or sign == "-":
-            return _one(sign)
-        if sign in _CONTROLS:
-            return _one(_CONTROLS[sign])
-        if sign in _UNSUPPORTED_ESCAPES:
-            raise PatternFault(f"{_UNSUPPORTED_ESCAPES[sign]} (\\{sign})", at, unsupported=True)
-        if sign.isdigit():
-            raise PatternFault(f"a reference (\\{sign})", at, unsupported=True)
-        raise PatternFault(f"an escape of {sign}, which needs none", at)
-
-    def _class(self, at: int) -> Characters:
-        """The characters of a class, whose opening bracket has been read."""
-        excluded = self._peek() == "^"
-        self._position += excluded
-        ranges: list[tuple[int, int]] = []
-        while self._peek() != "]":
-            if self._peek() == "":
-                raise PatternFault("a [ that is not closed", at)
-            low = self._member()
-            if len(low) == 1 and low[0][0] == low[0][1] and self._is_range():
-                self._position += 1
-                start = self._position
-                high = self._member()
-                if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
-                    raise PatternFault("a range that ends before it begins", start)
-                ranges.append((low[0][0], high[0][0]))
-            else:
-                ranges.extend(low)
-        self._position += 1
-        return Characters(tuple(ranges), excluded)
-
-    def _is_range(self) -> bool:
-        following = self._text[self._position : self._position + 2]
-        return len(following) == 2 and following[0] == "-" and following[1] != "]"
-
-    def _member(self) -> Ranges:
-        at = self._position
-        sign = self._peek()
-        self._position += 1
-        if sign != "\\":
-            return _one(sign).ranges
-        escaped = self._escape(at)
-        if escaped.excluded:
-            raise PatternFault("an excluded class within a class", at, unsupported=True)
-        return escaped.ranges
+    def _quantifier(self, token: re.Match[str]) -> str:
+        at, sign = token.start(), token["quantifier"]
+        if self._obstacle is not None:
+            anchored = self._obstacle == "an anchor in its group"
+            raise PatternError(f"a {sign[0]} with {self._obstacle}", at, unsupported=anchored)
+        self._obstacle = "a quantifier before it"
+        counts = [int(each) for each in token.group("least", "most") if each is not None]
+        if counts and max(counts) > MOST_REPEATED:
+            raise PatternError(f"a count above {MOST_REPEATED}", at, unsupported=True)
+        if counts != sorted(counts):
+            raise PatternError("a count that ends before it begins", at)
+        self._size += self._last * (max([1, *counts]) - 1)
+        if self._size > MOST_EXPANDED:
+            raise PatternError(f"more than {MOST_EXPANDED} characters in expanded form", at)
+        # a lazy quantifier matches the same texts
+        return sign
 
 
-def _one(character: str) -> Characters:
-    return Characters(((ord(character), ord(character)),))
+def _one(token: re.Match[str]) -> str:
+    """A character, an escape or a class; raises `PatternError`."""
+    at, sign = token.start(), token[0][0]
+    match sign:
+        case "\\":
+            return _escaped(token["escape"], at)
+        case "[":
+            return _class(token)
+        case ".":
+            return _ANY
+        case "{":
+            raise PatternError("a { without a count such as {2,3}", at)
+        case "]" | "}":
+            raise PatternError(f"an unescaped {sign}", at)
+    return sign
+
+
+def _escaped(sign: str, at: int) -> str:
+    """An escape outside a class; raises `PatternError`."""
+    if sign.lower() in _SETS:
+        return f"[{'^' * sign.isupper()}{_SETS[sign.lower()]}]"
+    return _literal(_character(f"\\{sign}", at))
+
+
+def _class(token: re.Match[str]) -> str:
+    """A class; raises `PatternError`."""
+    if not token["closed"]:
+        raise PatternError("a [ that is not closed", token.start())
+    if not token["members"]:
+        raise PatternError("an empty class", token.start(), unsupported=True)
+    start = token.start("members")
+    written = [_member(each, start + each.start()) for each in _MEMBER.finditer(token["members"])]
+    return f"[{token['excluded']}{''.join(written)}]"
+
+
+def _member(member: re.Match[str], at: int) -> str:
+    if member["set"]:
+        if member["set"].isupper():
+            raise PatternError("an excluded class within a class", at, unsupported=True)
+        return _SETS[member["set"]]
+    low = _character(member["low"], at)
+    if member["high"] is None:
+        return _literal(low)
+    end = at + len(member["low"]) + 1
+    high = _character(member["high"], end)
+    if high < low:
+        raise PatternError("a range that ends before it begins", end)
+    return f"{_literal(low)}-{_literal(high)}"
+
+
+def _character(text: str, at: int) -> str:
+    """The character of a text, which may be an escape; raises `PatternError`."""
+    sign = text[1:]
+    if text[0] != "\\" or sign in _SPECIAL:
+        return sign or text
+    if sign == "":
+        raise PatternError("a backslash at its end", at)
+    if sign in _UNSUPPORTED_ESCAPES:
+        raise PatternError(f"{_UNSUPPORTED_ESCAPES[sign]} (\\{sign})", at, unsupported=True)
+    if sign not in _CONTROLS:
+        raise PatternError(f"an escape of {sign}, which needs none", at)
+    return _CONTROLS[sign]
+
+
+def _literal(character: str) -> str:
+    return f"\\{character}" if character in _SPECIAL else character

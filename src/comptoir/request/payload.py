@@ -201,11 +201,11 @@ def _decoded(body: bytes) -> Json:
         check_values(body)
     try:
         return cast("Json", _DECODER.decode(body))
-    except UnicodeDecodeError as fault:
-        problem = f"The body is not UTF-8 at byte {fault.start}"
+    except UnicodeDecodeError as error:
+        problem = f"The body is not UTF-8 at byte {error.start}"
         raise _not_json(problem, "Encode it as UTF-8.") from None
-    except msgspec.DecodeError as fault:
-        raise _not_json(f"{json_fault(fault)} in the body", "Correct it.") from None
+    except msgspec.DecodeError as error:
+        raise _not_json(f"{json_fault(error)} in the body", "Correct it.") from None
     except RecursionError:
         raise _too_deep() from None
     except (InvalidOperation, ValueError):
@@ -213,9 +213,9 @@ def _decoded(body: bytes) -> Json:
         raise Refusal(BAD_REQUEST, problem, "Shorten it.") from None
 
 
-def json_fault(fault: msgspec.DecodeError) -> str:
+def json_fault(error: msgspec.DecodeError) -> str:
     """The problem of a text that is not JSON."""
-    reason = str(fault).removeprefix("JSON is malformed: ")
+    reason = str(error).removeprefix("JSON is malformed: ")
     return f"Malformed JSON ({reason[:1].lower()}{reason[1:]})"
 
 

@@ -67,7 +67,7 @@ def parse_search(
 
     `limits` apply as to expressions: a chain is one node above its operands however long it is,
     and `depth` counts the parentheses and negations that are open at one place. Raises `Refusal`
-    (400) with the place of the fault and `option` as its target.
+    (400) with the place of the error and `option` as its target.
     """
     reader = SearchReader(text, limits, option)
     node = reader.search()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
@@ -134,7 +135,8 @@ class SubscriptionResource:
         url, resource = _text(sent, "notificationUrl"), _text(sent, "resource")
         state = _state(sent, "")
         company_id, entity_set, shown = await self._located(request, resource)
-        await self._check_room(request.principal.subject)
+        check = partial(self._check_room, request.principal.subject)
+        check(await self._subscriptions.everywhere())
         await shake_hands(url, self._post, self._hooks.handshake)
         now = self._clock()
         subscription = Subscription(
@@ -150,13 +152,13 @@ class SubscriptionResource:
             modified_at=at(now),
         )
         act = _act(ActName.SUBSCRIPTION_ADD, request, subscription)
-        await self._subscriptions.add(subscription, act)
+        await self._subscriptions.add(subscription, act, check)
         link = request.root.address(f"/{NAME}('{subscription.id}')").encode()
         return self._one(request, 201, [*headers, (b"location", link)], subscription)
 
-    async def _check_room(self, owner: str) -> None:
+    def _check_room(self, owner: str, known: Sequence[Subscription]) -> None:
         """Raise `Refusal` (400) if another subscription of a client would be too many."""
-        known, hooks = await self._subscriptions.everywhere(), self._hooks
+        hooks = self._hooks
         own = [each for each in known if each.owner == owner]
         for party, count, most in (
             ("client", len(own), hooks.most_of_client),

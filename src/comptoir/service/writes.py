@@ -108,7 +108,7 @@ class Writes:
         return self.response(context, plan, await self._store.write(plan))
 
     async def plan(self, context: Context) -> WritePlan:
-        """Plan the write of a request; raises `Refusal` for faults that need no record to detect.
+        """Plan the write of a request; raises `Refusal` for errors that need no record to detect.
 
         `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
         """
@@ -269,6 +269,7 @@ class Writes:
             by=by,
             if_none_match=if_none_match,
             replaces=replaces,
+            hides=not may_read(entity_set, context.readable),
             repeat=repeat,
         )
 
@@ -457,8 +458,8 @@ class AtomicGroup:
             return [], refused
         try:
             written = await self._store.write_all([plan for _, plan in self._planned], refused)
-        except GroupRefusal as fault:
-            return self._responses(fault.undone), fault.refusal
+        except GroupRefusal as error:
+            return self._responses(error.undone), error.refusal
         return self._responses(written), None
 
     async def commit(self) -> list[Response]:

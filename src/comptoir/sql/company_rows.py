@@ -23,7 +23,7 @@ from comptoir.sql.prepared import (
     prepare_insert,
     whole,
 )
-from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, Tables, of_company
+from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, of_company
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,27 @@ class TableStatements:
         # in the order of the table, so that rows are bound as they are
         names = [column.name for column in self._table.columns]
         return prepare_insert(self._table, names, self._compiler)
+
+    def write_json(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:
+        """The statement that writes the JSON of records that still have the rows' versions.
+
+        Raises `TypeError` for a table without records.
+        """
+        if self._entity_type is None:
+            raise TypeError(f"{self._table.name} has no records")
+        columns = record_encoder(self._entity_type).columns
+        keys = [(row, [row[at] for at in self.key]) for row in rows]
+        return self._write_json.many([(company_id, *key, *columns(row)) for row, key in keys])
+
+    @cached_property
+    def _write_json(self) -> Prepared:
+        binds = {name: named(f"set_{name}") for name in JSON}
+        names = [each.key for each in binds.values()]
+        is_key = [column == _key_parameter(column) for column in self._key]
+        # the JSON has the version that was read
+        is_unchanged = self._table.c[VERSION] == binds[JSON[1]]
+        statement = update(self._table).where(self._company, *is_key, is_unchanged).values(binds)
+        return prepare(statement, self._compiler, (COMPANY, *self._key_names, *names))
 
     @cached_property
     def drop(self) -> Prepared:

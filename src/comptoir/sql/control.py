@@ -66,7 +66,7 @@ class ControlTables:
     """
 
     rehearsal: Table
-    """One row: what the processes of a service with faults share, and the number of its changes."""
+    """Not used: earlier releases stored here what the processes of a service with faults shared."""
 
     console_codes: Table
     """The codes that begin sessions of the console, by the SHA-256 of each."""
@@ -229,7 +229,6 @@ class ControlStatements:
         self._prepare_keys(tables.client_keys, dialect)
         self._prepare_assertions(tables.assertions, dialect)
         self._prepare_subscribed(tables.subscribed, dialect)
-        self._prepare_rehearsal(tables.rehearsal, dialect)
         self._prepare_codes(tables.console_codes, dialect)
         self._prepare_sessions(tables.console_sessions, dialect)
         self._prepare_guesses(tables.console_guesses, dialect)
@@ -409,23 +408,6 @@ class ControlStatements:
             ("company", "until"),
         )
         """Delete a company that was added up to a time: id, epoch seconds."""
-
-    def _prepare_rehearsal(self, rehearsal: Table, dialect: Dialect) -> None:
-        version = rehearsal.c.version
-        whole_row = select(version, rehearsal.c.document)
-
-        self.rehearsal = prepare(whole_row, dialect)
-        """The version and the document of the rehearsal."""
-
-        self.lock_rehearsal = prepare(whole_row.with_for_update(), dialect)
-        """The same, locked until the end of the transaction."""
-
-        self.set_rehearsal = prepare(
-            update(rehearsal).values(version=version + constant(1), document=named("set_document")),
-            dialect,
-            ("set_document",),
-        )
-        """Replace the document of the rehearsal, and raise its version: document."""
 
     def _prepare_codes(self, codes: Table, dialect: Dialect) -> None:
         self.add_code = prepare_insert(codes, _names(codes), dialect)

@@ -87,7 +87,7 @@ class BulkQuery(msgspec.Struct, frozen=True):
 
 
 Convert = Callable[[Value], Value]
-"""Converts a value for the database, such as a pattern to its own syntax."""
+"""Converts a value for the database, such as an array of numbers to text."""
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False):

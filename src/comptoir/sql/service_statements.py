@@ -18,6 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
+from comptoir.sql.control import control_tables
 from comptoir.sql.prepared import Prepared, constant, named, prepare, prepare_insert, whole
 from comptoir.sql.tables import COMPANY, COMPANY_ID, VERSION, Tables, of_company
 
@@ -37,6 +38,13 @@ class ServiceStatements:
 
         self.add_company = self._add_company()
         """Add a company: id, name, displayName, lastModifiedDateTime, incarnation."""
+
+        self.names = self._prepare(select(company[COMPANY_ID], company["name"]))
+        """The ids and names of all companies."""
+
+        version = select(control_tables().control.c.version)
+        self.lock_names = self._prepare(version.with_for_update())
+        """Lock the row of `control`, so that processes add companies one after the other."""
 
         self.ledger = self._of_company(*last_change, company.incarnation, locks=True)
         """A company's last change number, its time and the incarnation; locks the row: id."""

@@ -5,7 +5,6 @@ from functools import cache, cached_property
 from comptoir.edm.model import Model
 from comptoir.sql.company_rows import CompanyRowStatements
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.json_checks import JsonCheckStatements
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.service_statements import ServiceStatements
 from comptoir.sql.subscriptions import SubscriptionStatements
@@ -17,8 +16,8 @@ from comptoir.sql.writes import WriteStatements
 class Statements:
     """The statements that a store sends to its database.
 
-    Statements of writes, of the text index, of copies, of checks and of subscriptions are compiled
-    at their first use.
+    Statements of writes, of the text index, of copies and of subscriptions are compiled at their
+    first use.
     """
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
@@ -42,11 +41,6 @@ class Statements:
     def company_rows(self) -> CompanyRowStatements:
         """Statements that copy and delete companies."""
         return CompanyRowStatements(self._model, self.tables, self._dialect.compiler)
-
-    @cached_property
-    def json_checks(self) -> JsonCheckStatements:
-        """Statements that check the JSON of records."""
-        return JsonCheckStatements(self.tables, self._dialect)
 
     @cached_property
     def subscriptions(self) -> SubscriptionStatements:

@@ -8,7 +8,6 @@ transaction adds what was done to the audit log.
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import msgspec
 
@@ -47,8 +46,6 @@ READ_SECONDS = 5.0
 
 _UNLIMITED = ""
 """The stored rate of a client without one; its quota is 0."""
-
-T = TypeVar("T")
 
 
 class ControlStore:
@@ -346,6 +343,13 @@ class ControlStore:
         rows = await self._fetch(self._statements.subscribed.query())
         return [(str(company_id), int(since)) for company_id, since in rows]
 
+    def subscribed_companies(self, *, locks: bool = False) -> Steps[list[str]]:
+        """The ids of these companies; with `locks`, no other unit of work does this meanwhile."""
+        if locks:
+            yield self._statements.lock_version.query()
+        rows = yield self._statements.subscribed.query()
+        return [str(company_id) for company_id, _ in rows]
+
     async def add_subscribed(self, company_id: str) -> None:
         """Add a company that is about to have a subscription, from now on."""
         statements, now = self._statements, int(time.time())
@@ -364,28 +368,6 @@ class ControlStore:
             yield self._statements.drop_subscribed.query(company_id, until)
 
         await self._writer.submit(NO_COMPANY, work)
-
-    async def rehearsal(self) -> tuple[int, str]:
-        """What the processes of a service with faults share: its version, and the document."""
-        ((version, document),) = await self._fetch(self._statements.rehearsal.query())
-        return int(version), str(document)
-
-    async def change_rehearsal(self, change: Callable[[str], tuple[str, T]]) -> tuple[int, T]:
-        """Change the document, one process after the other.
-
-        `change` returns the new document and a result; raises what it raises. Returns the version
-        of the document, which only another document raises, and the result.
-        """
-
-        def work(_: UnitOfWork) -> Steps[tuple[int, T]]:
-            ((version, document),) = yield self._statements.lock_rehearsal.query()
-            changed, result = change(str(document))
-            if changed == document:
-                return int(version), result
-            yield self._statements.set_rehearsal.query(changed)
-            return int(version) + 1, result
-
-        return await self._writer.submit(NO_COMPANY, work)
 
     async def record(self, acts: Sequence[Act]) -> None:
         """Add acts that change nothing to the audit log."""

@@ -23,6 +23,7 @@ from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
 from comptoir.sql.statements import Statements
+from comptoir.store.company_names import check_name, sorted_names
 from comptoir.store.control import ControlStore
 from comptoir.store.event_loop import Slices, SliceScheduler
 from comptoir.store.fair_queue import Load
@@ -324,12 +325,20 @@ class Store(Reads, ABC):
         self._companies[company_id] = (company, now + COMPANY_CACHE_SECONDS)
         return company
 
+    async def company_names(self) -> dict[str, str]:
+        """The names of all companies by id, in the order of the names and ids."""
+        query = self._statements.service.names.query()
+        return sorted_names(await self._reader.long_rows(query, always_connected))
+
     def forget(self, company_id: str) -> None:
         """Look the company up again at its next use."""
         self._companies.pop(company_id, None)
 
     async def create_company(self, company_id: str, name: str) -> Company:
-        """Add a company; raises `Refusal` (409) if the id is taken."""
+        """Add a company.
+
+        Raises `Refusal` (409) if the id is taken, and `OperatorError` if the name is.
+        """
         incarnation = secrets.token_hex(4)
         at = instant(datetime.now(UTC))
         query = self._statements.service.add_company.query(company_id, name, name, at, incarnation)
@@ -337,8 +346,9 @@ class Store(Reads, ABC):
         def work(unit: UnitOfWork) -> Steps[None]:
             yield from _check_free(unit)
             yield query
+            yield from check_name(unit, "Choose another name.")
 
-        await self._writer.submit(company_id, work)
+        await self._writer.submit(company_id, work, alone=True)
         return Company(company_id, incarnation)
 
     async def renew(self, company_id: str) -> int:

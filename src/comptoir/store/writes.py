@@ -14,7 +14,6 @@ from comptoir.plan.write import (
     DeletePlan,
     RelatedPlan,
     Repeat,
-    Unchanged,
     UpdatePlan,
     WritePlan,
 )
@@ -94,7 +93,7 @@ def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
     if isinstance(plan, CreatePlan):
         return _create(plan, unit)
     if isinstance(plan, UpdatePlan):
-        return _update(plan, unit)
+        return _hiding(_update(plan, unit)) if plan.hides else _update(plan, unit)
     return _delete(plan, unit)
 
 
@@ -133,6 +132,16 @@ def _joined(related: RelatedPlan, entity_set: EntitySet, row: Row) -> CreatePlan
     return msgspec.structs.replace(plan, body=body)
 
 
+def _hiding(update: Steps[Written]) -> Steps[Written]:
+    """An update whose refusals do not show the values that identify the record."""
+    try:
+        return (yield from update)
+    except Refusal as refusal:
+        if "values" in refusal.facts:
+            refusal.facts = {**refusal.facts, "values": "…"}
+        raise
+
+
 def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
     current = yield from _guarded(plan, unit)
     entity_set, body = plan.entity_set, plan.body
@@ -141,20 +150,19 @@ def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
         record = dict(zip(entity_set.type.by_name, current[1:], strict=True))
         if body.refusal is not None:
             raise _naming(body.refusal, entity_set, record)
-        given = {**given, **_unchanged(body.unchanged, entity_set, record)}
+        given = {**given, **_unchanged(plan, record)}
     saved = yield from unit.update(entity_set, current, given, plan.by, replaces=plan.replaces)
     return _written(saved, unit)
 
 
-def _unchanged(
-    sent: Mapping[str, Unchanged], entity_set: EntitySet, record: Mapping[str, Stored]
-) -> dict[str, Stored]:
+def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stored]:
     """The values that an update repeats, without the time of the last change, which it sets.
 
-    Raises the refusal of the first one that the record does not have.
+    Raises the refusal of the first one that the record does not have, or of any if it `hides`.
     """
+    sent, entity_set = plan.body.unchanged, plan.entity_set
     for name, each in sent.items():
-        if record[name] != each.value:
+        if plan.hides or record[name] != each.value:
             raise _naming(each.refusal, entity_set, record)
     by_name = entity_set.type.by_name
     return {name: each.value for name, each in sent.items() if not by_name[name].modified_at}
@@ -178,11 +186,11 @@ def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     if not plan.if_match.contain(tag):
         raise _changed(company, current)
     if plan.if_none_match is not None and plan.if_none_match.contain(tag):
-        raise Refusal(
-            ENTITY_CHANGED,
+        raise _unmet(
+            current,
             "If-None-Match contains the record's ETag",
             "Send the request without that header.",
-            target="If-None-Match",
+            "If-None-Match",
         )
     return current
 
@@ -214,21 +222,27 @@ def _naming(refusal: Refusal, entity_set: EntitySet, record: Mapping[str, Stored
 
 
 def _changed(company: Company, current: Row) -> Refusal:
-    return Refusal(
-        ENTITY_CHANGED,
+    return _unmet(
+        current,
         f"The record has changed, and its ETag is now {entity_tag(company, current[0])}",
         "Read the record again, and send its current ETag in If-Match.",
-        target="If-Match",
+        "If-Match",
     ).in_situation(Situation.STALE_TAG)
+
+
+def _unmet(current: Row, problem: str, remedy: str, header: str) -> Refusal:
+    refusal = Refusal(ENTITY_CHANGED, problem, remedy, target=header)
+    refusal.change = int(current[0])
+    return refusal
 
 
 def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:
     if plan.must_not_exist:
-        raise Refusal(
-            ENTITY_CHANGED,
+        raise _unmet(
+            existing,
             "A record with this key exists, which If-None-Match: * excludes",
             "Update the record instead.",
-            target="If-None-Match",
+            "If-None-Match",
         )
     if plan.if_match is not None and not plan.if_match.contain(opaque_tag(company, existing[0])):
         raise _changed(company, existing)

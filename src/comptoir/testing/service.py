@@ -38,7 +38,8 @@ _CLIENT = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)
 class Sent(msgspec.Struct, frozen=True):
     """A request of a client; `body` is None unless it is JSON.
 
-    `fault` names the rules that have acted on it.
+    `company` is the id of the company that it is about, empty for several or none. `fault` names
+    the rules that have acted on it.
     """
 
     at: str
@@ -46,6 +47,7 @@ class Sent(msgspec.Struct, frozen=True):
     client: str
     method: str
     path: str
+    company: str
     query: str
     headers: Mapping[str, str]
     body: object
@@ -74,7 +76,7 @@ class Comptoir:
         self._issuer = issuer
         self._ahead = timedelta()
         self._control = ControlClient(
-            url, issuer.issue("comptoir.testing", [Scope.FAULTS], [], CONTROL_TOKEN_LIVES)
+            url, issuer.issue("comptoir.testing", [Scope.FAULTS], None, CONTROL_TOKEN_LIVES)
         )
         self._control.send("POST", "mark")
         self.token = self.new_token()

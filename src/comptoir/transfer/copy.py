@@ -19,6 +19,7 @@ from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
+from comptoir.store.company_names import check_other
 from comptoir.store.store import (
     COMPANY_CACHE_SECONDS,
     MANY_ROWS,
@@ -36,7 +37,14 @@ from comptoir.transfer.snapshot import (
     Snapshot,
     open_snapshot,
 )
-from comptoir.transfer.steps import CopyStep, TablePart, drop_rows, dropping, run_step
+from comptoir.transfer.steps import (
+    ANOTHER_TARGET,
+    CopyStep,
+    TablePart,
+    drop_rows,
+    dropping,
+    run_step,
+)
 
 ROUNDS = 10
 """Attempts to catch up with a source that keeps changing, before the copy fails."""
@@ -87,8 +95,10 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
             raise OperatorError(
                 f"the target already has a company {company_id}, which is not an earlier state of "
                 "the one in the source",
-                "Name another target with --to.",
+                ANOTHER_TARGET,
             )
+    name = (await ours.names())[company_id]
+    check_other(await theirs.names(), company_id, name, ANOTHER_TARGET)
     return _State(origin, copied.number if copied else None, progress)
 
 
@@ -312,7 +322,7 @@ class Copy:
 
     def _unequal(self, where: str) -> OperatorError:
         remedy = (
-            "Name another target with --to."
+            ANOTHER_TARGET
             if self._report.was_complete
             else "It is not visible in the target. Drop it and start again with --restart."
         )

@@ -1,7 +1,4 @@
-"""Sources of rows: CSV, NDJSON, JSON and Parquet files, and generated tables.
-
-All are read a chunk of rows at a time.
-"""
+"""Sources of rows: CSV, NDJSON, JSON and Parquet files, read a chunk of rows at a time."""
 
 import csv
 import hashlib
@@ -11,7 +8,6 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from io import TextIOWrapper
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol, TextIO, cast
@@ -428,33 +424,3 @@ class FileSource:
         except OSError as fault:
             problem = f"the file cannot be read: {fault.strerror or fault}"
             raise FileFault(0, problem, "Check its path and its permissions.") from None
-
-
-class TableSource:
-    """The rows of a generated table, in text form.
-
-    `identity` names the rows: tables with the same identity have the same rows.
-    """
-
-    def __init__(
-        self,
-        identity: str,
-        columns: tuple[str, ...],
-        rows: Iterable[Sequence[str]],
-    ) -> None:
-        self._identity = identity
-        self._columns = columns
-        self._rows = rows
-
-    def digest(self) -> str:
-        """The SHA-256 of the identity."""
-        return hashlib.sha256(self._identity.encode()).hexdigest()
-
-    def chunks(self) -> Iterator[Chunk]:
-        """The table's rows, numbered from 1."""
-        rows = iter(self._rows)
-        done = 0
-        while part := list(islice(rows, ROWS_PER_CHUNK)):
-            lines = range(done + 1, done + len(part) + 1)
-            done += len(part)
-            yield Chunk(self._columns, lines, part, text=True, head=0)

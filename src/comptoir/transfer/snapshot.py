@@ -10,6 +10,7 @@ from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
+from comptoir.store.company_names import sorted_names
 from comptoir.store.store import SnapshotConnection, Store
 
 LOOKUP = 100
@@ -72,16 +73,6 @@ class Snapshot:
             return self._connection.stream(whole.rows.query(company_id))
         return self._connection.stream(whole.rest.query(company_id, *after))
 
-    def records_with_json(
-        self, company_id: str, entity_set: EntitySet, after: Stored | None
-    ) -> AsyncGenerator[list[Row], None]:
-        """The records of a set in the order of their keys, or those after a key, in slices.
-
-        The row of a record is followed by its `JsonColumns`.
-        """
-        checks = self._statements.json_checks
-        return self._connection.stream(checks.records(company_id, entity_set, after))
-
     async def count(self, table: str, company_id: str) -> int:
         """The number of rows of a company in one of the tables of `removals`."""
         query = self._copying.removals[table].count.query(company_id)
@@ -105,6 +96,10 @@ class Snapshot:
     async def company(self, company_id: str) -> Row | None:
         """A company's own row, None if it does not exist."""
         return await self._first(self._copying.company.query(company_id))
+
+    async def names(self) -> dict[str, str]:
+        """The names of all companies by id."""
+        return sorted_names(await self._connection.fetch(self._statements.service.names.query()))
 
     async def origin(self, company_id: str) -> Origin | None:
         """The state of a company, None if it does not exist."""

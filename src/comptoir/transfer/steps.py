@@ -15,10 +15,13 @@ from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
+from comptoir.store.company_names import check_name
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
 from comptoir.transfer import ShowProgress
 from comptoir.transfer.snapshot import CopyProgress, open_snapshot
+
+ANOTHER_TARGET = "Name another target with --to."
 
 DROPPED_ROWS = 2_000
 """The most rows that a step drops from a table."""
@@ -72,9 +75,7 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     if step.reopens:
         yield copying.drop_company.query(company_id)
     elif step.was is None and (yield copying.origin.query(company_id)):
-        raise OperatorError(
-            f"the target already has a company {company_id}", "Name another target with --to."
-        )
+        raise OperatorError(f"the target already has a company {company_id}", ANOTHER_TARGET)
     for part in step.parts:
         yield from _change(company_id, part, copying.tables[part.table])
     dropped = 0
@@ -82,6 +83,7 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
         dropped = yield from _drop_some(step.empties, unit)
     if step.opens is not None:
         yield copying.add_company.query(company_id, *step.opens)
+        yield from check_name(unit, ANOTHER_TARGET)
     if step.then is None:
         yield copying.drop_progress.query(company_id)
     elif step.was is None:

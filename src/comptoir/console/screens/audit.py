@@ -29,7 +29,7 @@ class Search:
         """Whether an entry is shown."""
         if self._act not in ("", entry.act):
             return False
-        shown = (entry.by, entry.address, entry.request, entry.target, entry.detail)
+        shown = (entry.by, entry.act, entry.address, entry.request, entry.target, entry.detail)
         return any(self._text in each.casefold() for each in shown)
 
 

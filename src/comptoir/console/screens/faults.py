@@ -51,9 +51,9 @@ _percent = number(1, 100)
 async def show(visit: Visit) -> Answer:
     """The rules in force, and the latest requests that have met one."""
     rehearsal = _rehearsal(visit)
-    firings = list(await rehearsal.firings())
+    firings = rehearsal.firings
     context = {
-        "rules": await rehearsal.rules(),
+        "rules": rehearsal.rules,
         "firings": firings[: -MOST_FIRINGS - 1 : -1],
         "now": rehearsal.clock(),
         "done": DONE.get(visit.query.text("done"), ""),
@@ -101,7 +101,7 @@ async def end(visit: Visit) -> Answer:
 
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
-    found = _rehearsal(visit).history.report()
+    found = _rehearsal(visit).traffic.report()
     return Page("fault_report.html", "Report of the rehearsal", {"report": found, "traps": TRAPS})
 
 

@@ -4,12 +4,14 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import quote
 
 from comptoir.console.backend import QUICK_SECONDS, Backend
 from comptoir.console.chart import HEIGHT, WIDTH, Chart
 from comptoir.console.frame import Answer, Endpoint, Page, Screen
 from comptoir.console.visit import Visit
 from comptoir.errors import Refusal
+from comptoir.http.addresses import api_addresses
 from comptoir.http.figures import MINUTES, Point
 from comptoir.messages import time_text
 from comptoir.store.schema import revisions
@@ -90,17 +92,30 @@ async def show(visit: Visit) -> Answer:
         "width": WIDTH,
         "height": HEIGHT,
         "rows": rows[::-1],
+        "addresses": api_addresses(backend.settings),
+        "company_paths": _company_paths(visit),
         "facts": await _facts(visit),
         "ends": await _ends(visit),
     }
     return Page("overview.html", "Overview", context)
 
 
+def _company_paths(visit: Visit) -> Sequence[str]:
+    """The paths of the chosen company after an address of the API."""
+    company = visit.company
+    if company is None:
+        return []
+    paths = [f"/companies({company.id})"]
+    if visit.backend.routes.names is not None:
+        name = quote(company.name.replace("'", "''"), safe="'")
+        paths.append(f"/Company('{name}')")
+    return paths
+
+
 async def _facts(visit: Visit) -> Sequence[Fact]:
     settings = visit.backend.settings
     state = "The database does not answer." if visit.is_cut_off else await _state(visit.backend)
     facts = [
-        Fact("Base URL", settings.base_url),
         Fact("Database", redacted(settings.database)),
         Fact("State", state),
         Fact("Schema revision", revisions().head),
@@ -108,7 +123,7 @@ async def _facts(visit: Visit) -> Sequence[Fact]:
         Fact("Next change of the signing keys", _change(visit.backend.keys.ring.changes_at)),
     ]
     if settings.read_database:
-        facts.insert(2, Fact("Standby for reads", redacted(settings.read_database)))
+        facts.insert(1, Fact("Standby for reads", redacted(settings.read_database)))
     return facts
 
 

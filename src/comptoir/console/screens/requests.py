@@ -12,6 +12,8 @@ from starlette.responses import Response
 
 from comptoir.auth.audit import ActName
 from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.origins import needs_credentials
+from comptoir.auth.records import Client
 from comptoir.config import CONSOLE
 from comptoir.console.backend import noted_body
 from comptoir.console.company_records import Author, CompanyRecords
@@ -77,13 +79,13 @@ class RequestFilter(NamedTuple):
         """The filter of a query."""
         return cls(*(fields.text(name) for name in cls._fields))
 
-    def wants(self, head: Head) -> bool:
+    def wants(self, head: Head, visit: Visit) -> bool:
         """Whether the list shows a request."""
         status = str(head.status)
         return (
             self.method in ("", head.method)
             and self.status in ("", status, f"{status[0]}xx")
-            and self.client in ("", head.by)
+            and self.client in ("", _party(head, visit))
             and self.check in ("", head.check)
             and (not self.text or self._has_text(head))
         )
@@ -129,7 +131,7 @@ async def _rows(visit: Visit) -> Sequence[RequestRow]:
     wanted, login = RequestFilter.of(visit.query), visit.login
 
     def shows(head: Head) -> bool:
-        return wanted.wants(head) and is_visible(head, login.companies)
+        return wanted.wants(head, visit) and is_visible(head, login.companies)
 
     return [_row(each, visit) for each in await visit.backend.inspector.newest(MOST_SHOWN, shows)]
 
@@ -146,9 +148,19 @@ def _row(head: Head, visit: Visit) -> RequestRow:
         asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
         head.status,
         head.check,
-        head.by,
+        _shown_party(head, visit),
         f"{head.ms:.1f}",
     )
+
+
+def _party(head: Head, visit: Visit) -> str:
+    """The client of a request; one that was refused only for users who may see all clients."""
+    return head.by or (head.denied if visit.sees_service else "")
+
+
+def _shown_party(head: Head, visit: Visit) -> str:
+    party = _party(head, visit)
+    return party if party == head.by else f"{party} (refused)"
 
 
 def time_of_day(at: float) -> str:
@@ -172,6 +184,8 @@ async def one(visit: Visit) -> Answer:
     found = await _found(visit)
     settings = visit.backend.settings
     about = await requested_record(found, visit)
+    client = await _client(found, visit)
+    is_form = needs_credentials(found.path, settings)
     context = {
         "found": found,
         "at": f"{time.strftime('%Y-%m-%d', time.gmtime(found.at))} {time_of_day(found.at)}",
@@ -179,11 +193,13 @@ async def one(visit: Visit) -> Answer:
         "checks": check_results(found),
         "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
         "pretty": pretty,
-        "curl": command(found, settings),
-        "omission": omission(found),
+        "curl": command(found, client, settings),
+        "omission": "" if is_form else omission(found),
         "address": "" if about is None else _record_url(about, visit),
-        "author": await _author(about, visit) if about and found.check == Check.TAG else None,
-        "client": visit.url(f"{CONSOLE}{_PATH}", client=found.by) if found.by else "",
+        "author": await _author(found.change, about, visit) if about else None,
+        "party": found.by or (client.party if client else _party(found, visit)),
+        "client": client,
+        "reason": found.reason if visit.sees_service else "",
         "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
         "hindrance": hindrance(found, visit.backend.routes),
         "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
@@ -193,17 +209,30 @@ async def one(visit: Visit) -> Answer:
     return Page("request.html", f"{found.method} {short_path(unquote(found.path))}", context)
 
 
+async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
+    """The client of a request, or the one that its refused credentials name, if it exists."""
+    if visit.is_cut_off or not visit.sees_service:
+        return None
+    # the request is shown in any case
+    with suppress(Refusal):
+        clients = (await visit.backend.control.load()).clients
+        party = _party(found, visit)
+        if not party and found.token is not None:
+            return clients.get(found.token.client)
+        return next((each for each in clients.values() if each.party == party), None)
+    return None
+
+
 def _record_url(about: RequestedRecord, visit: Visit) -> str:
     return page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key)
 
 
-async def _author(about: RequestedRecord, visit: Visit) -> Author | None:
-    """Who made the version that a record has now; None if that is not known."""
+async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> Author | None:
+    """Who made the change of a record with this number; None if that is not known."""
     records = CompanyRecords(replace(visit, company=about.company))
     # the request is shown in any case
     with suppress(Refusal):
-        version = await records.read(about.entity_set, about.key)
-        return await records.author(about.entity_set, about.key, version.tag)
+        return await records.author_of(about.entity_set, about.key, number)
     return None
 
 

@@ -7,12 +7,22 @@ function size(form, button) {
   return text.length + 3 * (text.split("%0A").length - 1);
 }
 
+// Asks before a page is left whose form has changes that are not saved.
+let isUnsaved = document.querySelector("form[data-unsaved='yes']") !== null;
+document.addEventListener("input", (event) => {
+  isUnsaved ||= event.target.form?.dataset.unsaved !== undefined;
+});
+addEventListener("beforeunload", (event) => {
+  if (isUnsaved) event.preventDefault();
+});
+
 document.addEventListener("submit", (event) => {
   const form = event.target;
   form.querySelector("[data-too-large]")?.remove();
   // a field may have the name of a property of the form
   const bytes = form.getAttribute("method") === "post" ? size(form, event.submitter) : 0;
   if (bytes <= most) {
+    isUnsaved &&= form.dataset.unsaved === undefined;
     return;
   }
   event.preventDefault();

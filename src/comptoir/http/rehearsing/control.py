@@ -7,9 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from comptoir.auth import Scope, require
+from comptoir.auth import Principal, Scope, require
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import Authenticator
+from comptoir.errors import REQUEST_DENIED, Refusal
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.http.rehearsing.rehearsal import Rehearsal
 from comptoir.jsonvalue import Json
@@ -22,7 +23,11 @@ FAULTS = "/faults"
 
 
 class ControlEndpoint:
-    """Answers requests to the control endpoint, for tokens with the scope `faults`."""
+    """Answers requests to the control endpoint, for tokens with the scope `faults`.
+
+    A token for some companies adds, sees and removes rules about these, and sees the requests to
+    them. What concerns all companies needs a token for all.
+    """
 
     def __init__(self, rehearsal: Rehearsal, authenticator: Authenticator) -> None:
         self._rehearsal = rehearsal
@@ -31,9 +36,11 @@ class ControlEndpoint:
 
     async def rules(self, request: Request) -> Response:
         """List, replace or remove the rules."""
-        await self._check(request)
+        principal = await self._principal(request)
         if request.method in READ_METHODS:
-            return _json(_listed(await self._rehearsal.rules()))
+            known = self._rehearsal.rules
+            return _json(_listed([each for each in known if principal.reaches(each.match.company)]))
+        _require_all(principal)
         rules: tuple[Rule, ...] = ()
         if request.method == "PUT":
             rules = parse_rules(await _body(request), self._sets)
@@ -42,39 +49,43 @@ class ControlEndpoint:
 
     async def add(self, request: Request) -> Response:
         """Add a rule after the others."""
-        await self._check(request)
-        rule = await self._rehearsal.add(await _body(request), _actor(request))
+        principal = await self._principal(request)
+        body = await _body(request)
+        rule = await self._rehearsal.add(body, _actor(request), principal.reaches)
         return _json(rule.listed, 201)
 
     async def remove(self, request: Request) -> Response:
         """Remove one rule."""
-        await self._check(request)
-        await self._rehearsal.remove(request.path_params["id"], _actor(request))
+        principal = await self._principal(request)
+        rule_id = request.path_params["id"]
+        await self._rehearsal.remove(rule_id, _actor(request), principal.reaches)
         return Response(status_code=204)
 
     async def log(self, request: Request) -> Response:
         """What has fired."""
-        await self._check(request)
-        return _json({"value": await self._rehearsal.firings()})
+        principal = await self._principal(request)
+        firings = self._rehearsal.firings
+        return _json({"value": [each for each in firings if principal.reaches(each.company)]})
 
     async def requests(self, request: Request) -> Response:
         """What clients have sent."""
-        await self._check(request)
-        return _json({"value": self._rehearsal.history.requests()})
+        principal = await self._principal(request)
+        sent = self._rehearsal.traffic.requests()
+        return _json({"value": [each for each in sent if principal.reaches(each.company)]})
 
     async def report(self, request: Request) -> Response:
         """The traps that clients have met, and those that they have not."""
         await self._check(request)
         clients = [
             {"client": client, "traps": [_trap(line) for line in lines]}
-            for client, lines in self._rehearsal.history.report().items()
+            for client, lines in self._rehearsal.traffic.report().items()
         ]
         return _json({"value": clients})
 
     async def clock(self, request: Request) -> Response:
         """Move the clock on."""
         await self._check(request)
-        ahead = await self._rehearsal.advance(parse_advance(await _body(request)))
+        ahead = self._rehearsal.advance(parse_advance(await _body(request)))
         return _json({"aheadSeconds": ahead})
 
     async def mark(self, request: Request) -> Response:
@@ -90,12 +101,17 @@ class ControlEndpoint:
         return Response(status_code=204)
 
     async def _check(self, request: Request) -> None:
-        """Raise `Refusal`: 401 without a valid token, 403 without the scope."""
+        """Raise `Refusal`, also 403 for a token that is not for all companies."""
+        _require_all(await self._principal(request))
+
+    async def _principal(self, request: Request) -> Principal:
+        """The principal of the token; raises `Refusal`: 401 without one, 403 without the scope."""
         authorization = request.headers.get("authorization")
         sent = None if authorization is None else authorization.encode("latin-1")
         principal = await self._authenticator.authenticate(sent)
         _exchange(request).subject = principal.subject
         require(principal, Scope.FAULTS)
+        return principal
 
 
 def control_routes(rehearsal: Rehearsal, authenticator: Authenticator) -> list[Route]:
@@ -112,6 +128,16 @@ def control_routes(rehearsal: Rehearsal, authenticator: Authenticator) -> list[R
         Route(f"{FAULTS}/reset", endpoint.reset, methods=["POST"]),
         Route(f"{FAULTS}/clock", endpoint.clock, methods=["POST"]),
     ]
+
+
+def _require_all(principal: Principal) -> None:
+    """Raise `Refusal` (403) for a token that is not for all companies."""
+    if principal.companies is not None:
+        raise Refusal(
+            REQUEST_DENIED,
+            "This concerns all companies, and the token can access some of them",
+            "Use a token for all companies.",
+        )
 
 
 def _listed(rules: Sequence[Rule]) -> dict[str, object]:

@@ -87,8 +87,9 @@ NOT_APPLICABLE = "not applicable"
 class Firing(msgspec.Struct, rename="camel"):
     """An entry of the log: a rule has acted on a request, the `count`-th that it has counted.
 
-    For a delivery, `request` is the id of the subscription. `outcome` is `applied`, or `not
-    applicable` where the fault had nothing to change.
+    For a delivery, `request` is the id of the subscription. `company` is the id of the company that
+    the request is about, empty for a batch and whatever is about several or none. `outcome` is
+    `applied`, or `not applicable` where the fault had nothing to change.
     """
 
     number: int
@@ -100,6 +101,7 @@ class Firing(msgspec.Struct, rename="camel"):
     request: str
     method: str
     path: str
+    company: str
     outcome: str = APPLICABLE
 
 

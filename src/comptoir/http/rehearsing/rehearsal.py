@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -21,16 +19,15 @@ from comptoir.edm.times import instant
 from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, OperatorError, Refusal
 from comptoir.events.faults import DeliveryFault, Mode
 from comptoir.events.subscriptions import Subscriptions
+from comptoir.files import read_whole
 from comptoir.http.exchange import Exchange
 from comptoir.http.meeting import Answer, AtomicWrites
-from comptoir.http.metrics import SHARED_FOLDER
 from comptoir.http.rehearsing.effects import (
     APPLICABLE,
     NOT_APPLICABLE,
     REFUSED,
     Firing,
     Met,
-    Perform,
     acted,
     away,
     marked,
@@ -38,13 +35,11 @@ from comptoir.http.rehearsing.effects import (
     rolled_back,
     touchable,
 )
-from comptoir.http.rehearsing.history import History, SharedHistory
-from comptoir.http.rehearsing.mark_keeper import Mark, MarkKeeper
-from comptoir.http.rehearsing.memory import Keeper, Memory, OwnMemory, SharedMemory, check_new
+from comptoir.http.rehearsing.memory import Memory, check_new
 from comptoir.http.rehearsing.traffic import Traffic
 from comptoir.messages import quoted
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.refusals import invalid_value, unsupported
+from comptoir.refusals import invalid_value
 from comptoir.rehearsal import (
     HEADER,
     Asked,
@@ -61,7 +56,6 @@ from comptoir.request.path import parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
 from comptoir.store import marks
-from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.stale import Views
 from comptoir.store.store import Store
 
@@ -82,8 +76,9 @@ _WITHOUT_SET = (Resource.SERVICE, Resource.METADATA)
 _log = logging.getLogger(__name__)
 
 
-FOLLOW_SECONDS = 1.0
-"""Seconds between two reads of what processes share: the clock may have moved."""
+def _everywhere(_: str) -> bool:
+    """An actor who reaches all companies."""
+    return True
 
 
 class Rehearsal:
@@ -93,31 +88,26 @@ class Rehearsal:
         """Begin with the rules of the settings; raises `OperatorError` for wrong ones."""
         self.model = model
         self.clock = ShiftedClock(time.time)
-        self._workers = settings.workers
         self._base = settings.base_path
-        self._rules = first_rules(settings, model)
+        rules = first_rules(settings, model)
         try:
-            self.check(self._rules)
+            self.check(rules)
         except Refusal as refusal:
             raise OperatorError(
                 f"{settings.fault_rules}: {refusal.problem}", refusal.remedy
             ) from None
-        self._following: asyncio.Task[None] | None = None
+        self._memory = Memory(rules, self.clock)
+        self.traffic = Traffic(model, self.clock)
+        self._mark: Sequence[marks.CompanyMark] = ()
+        self._marked_subscriptions: frozenset[str] | None = None
         self._changing = asyncio.Lock()
         self.resets = 0
         self.clock_moved = asyncio.Event()
 
     def check(self, rules: Sequence[Rule], place: str = _PLACE) -> None:
-        """Raise `Refusal` for a rule that cannot be obeyed; `place` is that of its fault.
-
-        400 for a property that no record has; 501 for a view of the records, which only one
-        process has.
-        """
+        """Raise `Refusal` (400) for a property that no record has; `place` is that of its fault."""
         for number, each in enumerate(rules):
             self._check_field(each, place.format(number))
-            if each.fault.type.remembers and self._workers > 1:
-                what = f"The fault {each.fault.name} of a service with several workers"
-                raise unsupported(what, remedy="Start the service with --workers 1.")
 
     def _check_field(self, rule: Rule, place: str) -> None:
         field, name = rule.fault.parameters.get("field"), rule.match.entity_set
@@ -134,75 +124,85 @@ class Rehearsal:
             self._check_field(rule, HEADER)
         return rule
 
-    async def rules(self) -> Sequence[Rule]:
+    @property
+    def rules(self) -> Sequence[Rule]:
         """The rules in force, in the order in which they are compared with a request."""
-        return (await self._keeper.read()).in_force()
+        return self._memory.in_force()
 
     @property
-    def known_rules(self) -> Sequence[Rule]:
-        """The rules in force when this process has last seen them."""
-        return self._keeper.memory.in_force()
-
-    async def firings(self) -> Sequence[Firing]:
+    def firings(self) -> Sequence[Firing]:
         """The log of faults."""
-        return (await self._keeper.read()).state.firings
+        return self._memory.firings
 
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
 
-        Raises `Refusal` (400, 501). This and each other change is recorded before it is in force.
+        Raises `Refusal` (400). This and each other change is recorded before it is in force.
         """
         self.check(rules)
         await self._record(rules, actor)
         await self._set_rules(rules)
 
-    async def add(self, body: bytes, actor: Actor) -> Rule:
+    async def add(
+        self, body: bytes, actor: Actor, reaches: Callable[[str], bool] = _everywhere
+    ) -> Rule:
         """Add the rule of a document after the others, whose counts go on.
 
-        Raises `Refusal` (400, 409, 501).
+        Raises `Refusal` (400, 409; 403 for a company that the actor does not reach).
         """
         # the id and the record in the audit log depend on the rules before
         async with self._changing:
-            rules = await self.rules()
+            rules = self.rules
             taken = {each.id for each in rules}
             names = map("rule-{}".format, count(len(rules)))
             name = next(each for each in names if each not in taken)
             rule = parse_rule(body, name, [each.name for each in self.model.sets])
             self.check([rule], "fault")
+            if not reaches(rule.match.company):
+                raise Refusal(
+                    REQUEST_DENIED,
+                    "The rule is not about a company that the token can access",
+                    "Send the id of one of its companies as match.company.",
+                    target="match.company",
+                )
             check_new(rule, rules)
             await self._record((*rules, rule), actor)
-            await self._keeper.change(lambda memory: memory.add_rule(rule))
+            self._memory.add_rule(rule)
         return rule
 
-    async def remove(self, rule_id: str, actor: Actor) -> None:
-        """Remove a rule; raises `Refusal` (404) if there is none with this id."""
+    async def remove(
+        self, rule_id: str, actor: Actor, reaches: Callable[[str], bool] = _everywhere
+    ) -> None:
+        """Remove a rule; raises `Refusal` (404) if the actor reaches none with this id."""
         async with self._changing:
-            rules = await self.rules()
-            others = [each for each in rules if each.id != rule_id]
+            rules = self.rules
+            others = [
+                each for each in rules if each.id != rule_id or not reaches(each.match.company)
+            ]
             if len(others) == len(rules):
                 problem = f"No rule in force has the id {quoted(rule_id)}"
                 raise Refusal(RESOURCE_NOT_FOUND, problem, "List the rules.")
             await self._record(others, actor)
-            await self._keeper.change(lambda memory: memory.remove_rule(rule_id))
+            self._memory.remove_rule(rule_id)
 
     async def _record(self, rules: Sequence[Rule], actor: Actor) -> None:
         await self._store.control.record([act(actor, rules)])
 
     async def _set_rules(self, rules: Sequence[Rule]) -> None:
-        await self._keeper.change(lambda memory: memory.set_rules(rules))
+        self._memory.set_rules(rules)
         await self._views.close()
 
-    async def advance(self, seconds: float) -> float:
+    def advance(self, seconds: float) -> float:
         """Move the clock on; returns by how much it is ahead now. Raises `Refusal` (400)."""
-        await self._keeper.change(lambda memory: memory.advance(seconds))
-        self._follow(self._keeper.memory)
+        self.clock.advance(seconds)
+        self.clock_moved.set()
         return self.clock.shift
 
     def conditions(self) -> Sequence[str]:
         """The rules, for the page on which the operator looks for what is not normal."""
         return [
             "faults: on",
-            *(f"faults: rule {each.id}: {each.fault.text}" for each in self.known_rules),
+            *(f"faults: rule {each.id}: {each.fault.text}" for each in self.rules),
         ]
 
     async def begin(self, service: Service, store: Store, limits: Limits) -> None:
@@ -212,27 +212,16 @@ class Rehearsal:
         self._subscriptions = Subscriptions(store)
         self._limits = limits
         self._views = Views(store, self.clock)
-        self._keeper: Keeper = OwnMemory(Memory(self._rules))
-        self._marks = MarkKeeper()
-        self.history = History()
-        if self._workers > 1:
-            sets = [each.name for each in self.model.sets]
-            self._keeper = SharedMemory(store.control, sets, self._follow)
-            folder = Path(os.environ[SHARED_FOLDER])
-            self._marks = MarkKeeper(folder)
-            self.history = SharedHistory(folder)
-            self._following = asyncio.create_task(self._poll())
-        self._traffic = Traffic(self.model, self.clock, self.history)
         try:
-            await store.control.record([act(_SERVICE, self._rules)])
+            await store.control.record([act(_SERVICE, self.rules)])
         except Refusal as refusal:
             _log.warning("the audit log lacks the start with faults: %s", refusal)
 
     async def mark(self) -> None:
         """Remember what `reset` returns to; raises `Refusal` (400) for too many records."""
         companies = await marks.marked(self._store, self.model)
-        subscriptions = frozenset([each.id for each in await self._subscriptions.everywhere()])
-        await self._marks.keep(Mark(companies, subscriptions))
+        known = await self._subscriptions.everywhere()
+        self._mark, self._marked_subscriptions = companies, frozenset([each.id for each in known])
 
     async def reset(self, actor: Actor) -> None:
         """Return to the marked records, without rules, and forget what has happened.
@@ -241,58 +230,43 @@ class Rehearsal:
         """
         await self._record((), actor)
         await self._set_rules(())
-        mark = await self._marks.read()
+        marked = self._marked_subscriptions
         for each in await self._subscriptions.everywhere():
-            if mark.subscriptions is not None and each.id not in mark.subscriptions:
+            if marked is not None and each.id not in marked:
                 act = Act(_SERVICE, ActName.SUBSCRIPTION_DROP, each.id, _DROPPED)
                 await self._subscriptions.remove(each, act)
-        restored = await marks.restore(self._store, self.model, mark.companies, _RESET)
-        await self._marks.keep(Mark(restored, mark.subscriptions))
-        await self._keeper.change(Memory.reset)
-        self._follow(self._keeper.memory)
-        self._traffic.forget()
+        self._mark = await marks.restore(self._store, self.model, self._mark, _RESET)
+        self._memory.reset()
+        if self.clock.shift:
+            self.clock.shift = 0.0
+            self.clock_moved.set()
+        self.resets += 1
+        self._limits.refill()
+        self.traffic.forget()
 
     async def end(self) -> None:
         """End what the rehearsal has begun."""
-        if self._following is not None:
-            await cancel_and_wait(self._following)
         await self._views.close()
-
-    def _follow(self, memory: Memory) -> None:
-        """Have the clock of a memory, and the limits of clients as after its last reset."""
-        if memory.state.shift != self.clock.shift:
-            self.clock.shift = memory.state.shift
-            self.clock_moved.set()
-        if memory.state.resets != self.resets:
-            self.resets = memory.state.resets
-            self._limits.refill()
-
-    async def _poll(self) -> None:
-        while True:
-            # the failure is in the log already
-            with suppress(Refusal):
-                await self._keeper.read()
-            self.history.catch_up()
-            await asyncio.sleep(FOLLOW_SECONDS)
 
     async def meet(
         self, request: Request, exchange: Exchange, answer: Answer, token: bytes
     ) -> Response:
         """The response to a request, or the fault that it meets."""
-        self._traffic.begin(request, exchange)
+        target = _target(self.model, request.path)
+        self.traffic.begin(request, exchange, _company(target))
         await self.prepare(request)
-        met = await self.met(request, exchange, token)
+        met = self.met(request, exchange, token)
         if met is None:
             return await answer(request)
-        return await self.acted(met, partial(answer, request))
+        return await acted(met, partial(answer, request))
 
     def respond(self, exchange: Exchange, response: Response | None) -> None:
         """Note the response of an exchange before it is sent; None if its connection is cut."""
-        self._traffic.respond(exchange, response)
+        self.traffic.respond(exchange, response)
 
     def end_exchange(self, exchange: Exchange) -> None:
         """Note the end of an exchange, whatever it was for."""
-        self._traffic.end(exchange)
+        self.traffic.end(exchange)
 
     def group(self, group: AtomicWrites, exchange: Exchange, token: bytes) -> AtomicWrites:
         """A group whose requests meet faults."""
@@ -304,75 +278,56 @@ class Rehearsal:
         asked = Asked(batch.method, path, "", client, Stage.BATCH, address=_address(batch))
         of_header, at = self._of_header(batch), instant(datetime.now(UTC))
 
-        def chosen(memory: Memory) -> tuple[Choice, Firing] | None:
-            choice = memory.choose(asked, of_header)
-            if choice is None:
-                return None
-            return choice, memory.fire(choice, asked, exchange.id, at)
-
-        found = await self._keeper.change(chosen)
-        if found is None:
+        choice = self._memory.choose(asked, of_header)
+        if choice is None:
             return None
-        choice, firing = found
-        self._note(choice, firing, exchange)
+        self._note(choice, self._memory.fire(choice, asked, exchange.id, at), exchange)
         return int(choice.rule.fault.parameters["index"]), rolled_back(choice.rule)
 
     async def of_delivery(
-        self, subscription_id: str, owner: str, entity_set: str, resource: str
+        self, subscription_id: str, owner: str, entity_set: str, resource: str, company_id: str
     ) -> DeliveryFault | None:
         """The fault that the next delivery for a subscription meets."""
-        asked = Asked("POST", f"/{resource}", entity_set, owner, Stage.DELIVERY)
+        path = f"/{resource}"
+        asked = Asked("POST", path, entity_set, owner, Stage.DELIVERY, company=company_id)
         at = instant(datetime.now(UTC))
-
-        def chosen(memory: Memory) -> tuple[Choice, Firing] | None:
-            choice = memory.choose(asked)
-            if choice is None:
-                return None
-            return choice, memory.fire(choice, asked, subscription_id, at, NOT_APPLICABLE)
-
-        found = await self._keeper.change(chosen)
-        if found is None:
+        choice = self._memory.choose(asked)
+        if choice is None:
             return None
-        choice, firing = found
+        firing = self._memory.fire(choice, asked, subscription_id, at, NOT_APPLICABLE)
         fault = choice.rule.fault
 
-        async def note() -> None:
-            await self._keeper.change(lambda memory: memory.settle(firing.number, APPLICABLE))
-            self._traffic.deliver(fault, firing)
+        def note() -> None:
+            firing.outcome = APPLICABLE
+            self.traffic.deliver(fault, firing)
 
         seconds = float(fault.parameters.get("seconds", 0))
         return DeliveryFault(Mode(str(fault.parameters["mode"])), seconds, note)
 
-    async def met(self, request: Request, exchange: Exchange, token: bytes) -> Met | None:
+    def met(self, request: Request, exchange: Exchange, token: bytes) -> Met | None:
         """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
         target = _target(self.model, request.path)
         is_list = target is not None and target.resource is Resource.COLLECTION
         is_next = "$skiptoken=" in unquote(request.query)
         client, digest = request.principal.subject, sha256(token).hexdigest()
         of_header, at = self._of_header(request), instant(datetime.now(UTC))
-
-        def chosen(memory: Memory) -> tuple[Choice, Firing, str] | None:
-            page, previous = 0, ""
-            if is_list:
-                page, previous = memory.page(client, request.path, request.query, is_next=is_next)
-            asked = Asked(
-                request.method,
-                self._base + unquote(request.path),
-                "" if target is None else target.entity_set.name,
-                client,
-                page=page if request.method == "GET" else 0,
-                is_record=target is not None and _can_change(target),
-                address=_address(request),
-            )
-            choice = memory.choose(asked, of_header, digest)
-            if choice is None:
-                return None
-            return choice, memory.fire(choice, asked, exchange.id, at), previous
-
-        found = await self._keeper.change(chosen)
-        if found is None:
+        page, previous = 0, ""
+        if is_list:
+            page, previous = self._memory.page(client, request.path, request.query, is_next=is_next)
+        asked = Asked(
+            request.method,
+            self._base + unquote(request.path),
+            "" if target is None else target.entity_set.name,
+            client,
+            page=page if request.method == "GET" else 0,
+            is_record=target is not None and _can_change(target),
+            address=_address(request),
+            company=_company(target),
+        )
+        choice = self._memory.choose(asked, of_header, digest)
+        if choice is None:
             return None
-        choice, firing, previous = found
+        firing = self._memory.fire(choice, asked, exchange.id, at)
         self._note(choice, firing, exchange)
         return Met(
             choice.rule,
@@ -387,29 +342,22 @@ class Rehearsal:
 
     async def prepare(self, request: Request) -> None:
         """Keep the state before a write, if a rule shows it to later reads."""
-        rule = next((each for each in self.known_rules if each.fault.type.remembers), None)
-        if rule is None or request.method in READ_METHODS:
+        rules = [each for each in self.rules if each.fault.type.remembers]
+        if not rules or request.method in READ_METHODS:
             return
-        target = _target(self.model, request.path)
-        if target is None or target.company_id is None:
+        company_id = _company(_target(self.model, request.path))
+        rule = next((each for each in rules if each.match.company in {"", company_id}), None)
+        if rule is None or not company_id:
             return
-        company = await self._store.company(target.company_id)
+        company = await self._store.company(company_id)
         if company is not None:
             seconds = rule.fault.parameters.get("seconds")
             lag = int(rule.fault.parameters.get("lag", 1))
             await self._views.prepare(company, lag, None if seconds is None else float(seconds))
 
-    async def acted(self, met: Met, perform: Perform) -> Response:
-        """The response that a fault makes of a request; raises `Refusal` if it has that form."""
-        response = await acted(met, perform)
-        firing = met.firing
-        if firing.outcome != APPLICABLE:
-            await self._keeper.change(lambda memory: memory.settle(firing.number, firing.outcome))
-        return response
-
     def _note(self, choice: Choice, firing: Firing, exchange: Exchange) -> None:
         exchange.fault = f"{exchange.fault} {choice.rule.id}".lstrip()
-        self._traffic.meet(exchange, choice.rule.fault, firing)
+        self.traffic.meet(exchange, choice.rule.fault, firing)
 
 
 class _Group:
@@ -432,7 +380,7 @@ class _Group:
         """Plan a write; raises `Refusal`, also for a fault that refuses it."""
         await self._rehearsal.prepare(request)
         if self._met is None:
-            met = await self._rehearsal.met(request, self._exchange, self._token)
+            met = self._rehearsal.met(request, self._exchange, self._token)
             if met is not None and met.fault.name in REFUSED:
                 raise refused(met)
             self._met, self._index = met, self._size
@@ -464,7 +412,7 @@ class _Group:
             responses.extend(await perform())
             return responses[self._index]
 
-        changed = await self._rehearsal.acted(self._met, performed)
+        changed = await acted(self._met, performed)
         if not responses:
             # the page of a gateway, which never sees the requests of a batch
             raise marked(away(self._met), self._met.rule)
@@ -508,6 +456,11 @@ def _target(model: Model, path: str) -> Target | None:
     return None if target.resource in _WITHOUT_SET else target
 
 
+def _company(target: Target | None) -> str:
+    """The id of the company that a request is about, empty without one."""
+    return "" if target is None or target.company_id is None else target.company_id
+
+
 def _can_change(target: Target) -> bool:
     """Whether a path names a record by its key, which the service can change."""
     entity_set = target.entity_set
@@ -523,11 +476,7 @@ def first_rules(settings: Settings, model: Model) -> Sequence[Rule]:
     path = settings.fault_rules
     if not path:
         return ()
-    try:
-        content = Path(path).read_bytes()
-    except OSError as fault:
-        problem = f"the rules {path} cannot be read: {fault.strerror}"
-        raise OperatorError(problem, "Check the path.") from fault
+    content = read_whole(Path(path), "Name a file with rules in fault_rules.")
     return parse_file(path, content, [each.name for each in model.sets])
 
 

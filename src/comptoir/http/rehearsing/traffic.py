@@ -1,6 +1,7 @@
 """Watches the requests to a rehearsal, and notes the traps that clients have met."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -19,15 +20,17 @@ from comptoir.errors import (
 )
 from comptoir.http.exchange import Exchange, Refused
 from comptoir.http.rehearsing.effects import APPLICABLE, DATE_SECONDS, Firing
-from comptoir.http.rehearsing.history import History, Meet, Note, Sent
 from comptoir.jsonvalue import Json
-from comptoir.rehearsal import Address, Fault, Trap
+from comptoir.rehearsal import Address, Fault, Line, Tally, Trap
 from comptoir.request.headers import Headers
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request
 
 MOST_BODY_BYTES = 64 << 10
 """Bytes of a body that is kept; a longer one is left out."""
+
+MOST_REQUESTS = 1_000
+"""The most requests that are kept; the oldest is forgotten."""
 
 _LONGEST = 2_000
 """Characters of a path or a header that are kept."""
@@ -46,7 +49,6 @@ _OF_FAULT: Mapping[str, Trap] = MappingProxyType(
 _PRIVATE = frozenset({"authorization", "cookie", "proxy-authorization", "clientstate"})
 """Headers, and members of bodies, that contain secrets; in lower case."""
 _NEXT_LINK = b'"@odata.nextLink"'
-_NEXT_PAGE = Meet(Trap.PAGE_LIMIT, by_fault=False)
 
 _OF_CODE: Mapping[str, Trap] = MappingProxyType(
     {
@@ -71,6 +73,26 @@ _OF_SITUATION: Mapping[Situation, Trap] = MappingProxyType(
 )
 
 
+class Sent(msgspec.Struct, rename="camel"):
+    """A request as a client has sent it; `body` is null unless it is JSON.
+
+    Neither tokens nor secret properties are in it. `company` is that of `Firing`, and `fault` names
+    the rules that have acted on it.
+    """
+
+    at: str
+    request: str
+    client: str
+    method: str
+    path: str
+    company: str = ""
+    query: str = ""
+    headers: Mapping[str, str] = {}
+    body: msgspec.Raw = msgspec.Raw(b"null")
+    status: int = 0
+    fault: str = ""
+
+
 class _Underway(msgspec.Struct):
     """A request until its end, with the faults that it has met."""
 
@@ -80,11 +102,11 @@ class _Underway(msgspec.Struct):
 
 
 class Traffic:
-    """Adds what clients send and meet to a history; for use in one event loop only."""
+    """What clients have sent, and the traps that they have met; for one event loop only."""
 
-    def __init__(self, model: Model, clock: Clock, history: History) -> None:
-        self.history = history
+    def __init__(self, model: Model, clock: Clock) -> None:
         self._clock = clock
+        self.forget()
         self._secrets = _PRIVATE.union(
             [
                 each.name.lower()
@@ -95,15 +117,18 @@ class Traffic:
         )
         self._underway: dict[str, _Underway] = {}
 
-    def begin(self, request: Request, exchange: Exchange) -> None:
-        """Note the request of an exchange; those of a batch are parts of its body."""
+    def begin(self, request: Request, exchange: Exchange, company: str) -> None:
+        """Note the request of an exchange; those of a batch are parts of its body.
+
+        `company` is the id of the company that the request is about, empty without one.
+        """
         if exchange.id in self._underway:
             return
         underway = _Underway(_sent(exchange))
-        underway.sent.query = request.query
+        underway.sent.company, underway.sent.query = company, request.query
         underway.sent.headers = _shown(request.headers)
         self._underway[exchange.id] = underway
-        self.history.add(Note(self._clock(), _address(exchange), begins=True))
+        self._tally.ask(_address(exchange), self._clock())
         request.read_body = self._kept(request.read_body, underway.sent)
 
     def meet(self, exchange: Exchange, fault: Fault, firing: Firing) -> None:
@@ -113,8 +138,8 @@ class Traffic:
     def deliver(self, fault: Fault, firing: Firing) -> None:
         """Note a fault that a delivery has met."""
         address = Address(firing.client, firing.method, firing.path)
-        met = tuple([Meet(trap, by_fault=True) for trap in traps_of(fault)])
-        self.history.add(Note(self._clock(), address, met=met))
+        for trap in traps_of(fault):
+            self._tally.meet(trap, address, self._clock(), by_fault=True)
 
     def respond(self, exchange: Exchange, response: Response | None) -> None:
         """Note the end of a request before its client knows of it and sends the next one.
@@ -147,29 +172,43 @@ class Traffic:
         underway.sent.status, underway.sent.fault = status, exchange.fault
         faults = [fault for fault, firing in underway.met if firing.outcome == APPLICABLE]
         by_fault = {trap: _seconds(fault) for fault in faults for trap in traps_of(fault)}
-        met = [Meet(trap, by_fault=True, wait=wait) for trap, wait in by_fault.items()]
+        address, now = _address(exchange), self._clock()
+        if status < 400 and not exchange.refused and not by_fault:
+            self._tally.succeed(address)
+            # who the client is was not known when its token was refused
+            self._tally.succeed(msgspec.structs.replace(address, client=""))
+        for trap, wait in by_fault.items():
+            self._tally.meet(trap, address, now, by_fault=True, wait=wait)
         for refused in exchange.refused:
             known = _trap_of(refused)
             if known is not None and known not in by_fault:
-                met.append(Meet(known, by_fault=False, wait=refused.wait))
+                self._tally.meet(known, address, now, by_fault=False, wait=refused.wait)
         if has_next_link:
-            met.append(_NEXT_PAGE)
-        succeeded = status < 400 and not exchange.refused and not by_fault
-        address = _address(exchange)
-        self.history.add(
-            Note(self._clock(), address, succeeded=succeeded, met=tuple(met), sent=underway.sent)
-        )
+            self._meet_page(address)
+        self._requests.append(underway.sent)
+
+    def _meet_page(self, address: Address) -> None:
+        self._tally.meet(Trap.PAGE_LIMIT, address, self._clock(), by_fault=False)
 
     async def _watched(self, body: Pieces, exchange: Exchange) -> Pieces:
         async with aclosing(body):
             async for piece in body:
                 if _NEXT_LINK in piece:
-                    self.history.add(Note(self._clock(), _address(exchange), met=(_NEXT_PAGE,)))
+                    self._meet_page(_address(exchange))
                 yield piece
 
     def forget(self) -> None:
         """Forget the requests that have ended, and the traps."""
-        self.history.add(Note(self._clock(), Address("", "", ""), forgets=True))
+        self._requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
+        self._tally = Tally()
+
+    def requests(self) -> Sequence[Sent]:
+        """The last requests that have ended."""
+        return list(self._requests)
+
+    def report(self) -> Mapping[str, Sequence[Line]]:
+        """A line for each trap, by client."""
+        return self._tally.report()
 
     def _kept(
         self, read_body: Callable[[], Awaitable[bytes]], sent: Sent

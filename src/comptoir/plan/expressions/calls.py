@@ -29,7 +29,7 @@ from comptoir.plan.expressions.operands import (
 from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
 from comptoir.refusals import misused, unknown_name, unsupported
 from comptoir.request.expression.tree import Call, Literal, Node, Path
-from comptoir.request.pattern import PatternFault, parse_pattern
+from comptoir.request.pattern import PatternError, common_pattern
 
 SHORT_LITERAL = 100
 """Characters of a literal that a database finds fast enough with a search at each position."""
@@ -122,6 +122,8 @@ def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> 
             # codes are stored in upper case
             part = Function("toupper", (values[1].value,))
             values[1] = msgspec.structs.replace(values[1], value=part)
+        if function == "matchespattern":
+            values[1] = _common_pattern(option, arguments[1], values[1])
         function = _variant(option, function, arguments, values)
         value = Function(function, tuple([each.value for each in values]))
     return TypedValue(
@@ -236,8 +238,6 @@ def _variant(
                 )
             if all(each is not None and each >= 0 for each in bounds):
                 return "substring_literal"
-        case "matchespattern":
-            _check_pattern(option, arguments[1].node)
     return function
 
 
@@ -245,21 +245,25 @@ def _is_short(operand: Operand) -> bool:
     return isinstance(operand.node, Literal) and len(operand.node.text) <= SHORT_LITERAL
 
 
-def _check_pattern(option: BoundOption, pattern: Node) -> None:
+def _common_pattern(option: BoundOption, operand: Operand, value: TypedValue) -> TypedValue:
+    """The pattern as every database reads it; raises `Refusal` (400, 501)."""
+    pattern = operand.node
     if not isinstance(pattern, Literal):
         raise option.unsupported(pattern, "A pattern other than a literal in matchesPattern")
-    if pattern.type == "string":
-        try:
-            parse_pattern(pattern.text)
-        except PatternFault as fault:
-            # after the opening quote; a quote within the literal is doubled
-            quotes = 1 + pattern.text.count("'", 0, fault.position)
-            position = pattern.position + quotes + fault.position
-            if fault.unsupported:
-                construct = f"In the pattern of matchesPattern, {fault.construct}"
-                raise unsupported(construct, option.name, position) from None
-            problem = f"The pattern has {fault.construct}"
-            raise misused(option.name, position, problem, "Correct the pattern.") from None
+    if pattern.type != "string":
+        return value
+    try:
+        text = common_pattern(pattern.text)
+    except PatternError as error:
+        # after the opening quote; a quote within the literal is doubled
+        quotes = 1 + pattern.text.count("'", 0, error.position)
+        position = pattern.position + quotes + error.position
+        if error.unsupported:
+            construct = f"In the pattern of matchesPattern, {error.construct}"
+            raise unsupported(construct, option.name, position) from None
+        problem = f"The pattern has {error.construct}"
+        raise misused(option.name, position, problem, "Correct the pattern.") from None
+    return msgspec.structs.replace(value, value=option.slots.add(text))
 
 
 def bind_cast(option: BoundOption, node: Call, operand: Operand) -> TypedValue:

@@ -137,10 +137,10 @@ class BoundOption:
             value = _literal_value(node, wanted)
             if value is not None and isinstance(own_type, EnumText):
                 value = LiteralValue(own_type.from_text(node.text))
-        except ValueFault as fault:
-            problem = f"{described(node)} {fault.problem}"
-            refusal = self.misused(node, problem, fault.remedy)
-            refusal.situation, refusal.facts = fault.situation, fault.facts
+        except ValueFault as error:
+            problem = f"{described(node)} {error.problem}"
+            refusal = self.misused(node, problem, error.remedy)
+            refusal.situation, refusal.facts = error.situation, error.facts
             raise refusal from None
         if value is None:
             raise self.misused(
@@ -275,7 +275,7 @@ def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralVal
     if wanted in types.NUMBERS:
         return _number_value(literal.text, wanted)
     if wanted is types.TEXT:
-        # A text that is longer than the property equals none of its values, and is not a fault.
+        # A text that is longer than the property equals none of its values, and is not an error.
         if "\0" in literal.text:
             raise nul_fault()
         return LiteralValue(literal.text)

@@ -1,12 +1,12 @@
 """The query options `$filter`, `$orderby` and `$compute` bound to an entity set."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from comptoir.edm.model import PairFilter
 from comptoir.edm.types import Stored, Text
-from comptoir.errors import Refusal
+from comptoir.errors import Refusal, Situation
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_narrow
@@ -16,7 +16,6 @@ from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
 from comptoir.plan.expressions.operands import TypedValue, described, name_of, typed_property
 from comptoir.plan.expressions.templates import cached, templated
-from comptoir.plan.expressions.verdicts import is_evaluated
 from comptoir.plan.read import (
     EVERYTHING,
     Computed,
@@ -27,6 +26,8 @@ from comptoir.plan.read import (
     Where,
     default_order,
 )
+from comptoir.profiles.record import Dialect, Treatment
+from comptoir.profiles.standard import ODATA
 from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.expression.parser import (
     COMPUTE,
@@ -34,7 +35,19 @@ from comptoir.request.expression.parser import (
     parse_expression,
     parse_orderby,
 )
-from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
+from comptoir.request.expression.tree import (
+    Binary,
+    Call,
+    In,
+    InCollection,
+    Lambda,
+    Literal,
+    Logical,
+    Node,
+    Path,
+    children,
+    walk,
+)
 
 FILTER, ORDERBY = "$filter", "$orderby"
 
@@ -63,7 +76,7 @@ def bind_filter(binding: BindingContext, text: str) -> Where:
     condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
     Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
     # faults come first, also those of a filter that is ignored
-    if not is_evaluated(node, binding.dialect, FILTER):
+    if not _is_evaluated(node, binding.dialect, FILTER):
         return EVERYTHING
     return Where(condition, tuple(binder.slots.values))
 
@@ -324,3 +337,57 @@ class _PairBinder:
             f"{name} can only be compared with a text by eq, in conditions joined by and",
             f"Write {name} eq '…'.",
         )
+
+
+def _is_evaluated(node: Node, dialect: Dialect, option: str) -> bool:
+    """Whether a dialect evaluates a filter; otherwise it ignores the filter.
+
+    Raises `Refusal` (501) for what the dialect refuses in a filter that it does not ignore.
+    """
+    if dialect is ODATA:
+        return True
+    found = list(_treated(node, dialect))
+    if any(treatment == "ignored" for _, treatment in found):
+        return False
+    for each, treatment in found:
+        if treatment == "refused":
+            raise _refusal(each, option)
+    return True
+
+
+def _treated(root: Node, dialect: Dialect) -> Iterator[tuple[Node, Treatment]]:
+    """The constructs that dialects treat differently, each after those around it."""
+    pending = [(root, False, False)]
+    while pending:
+        node, in_or, in_call = pending.pop()
+        match node:
+            case In() | InCollection():
+                yield node, dialect.lists
+            case Lambda():
+                yield node, dialect.lambdas
+            case Call():
+                if in_call:
+                    yield node, dialect.nested_calls
+                in_call = True
+            case Logical(operator="or"):
+                # an inner one has no property that the outer one does not have
+                if not in_or and len(_properties(node)) > 1:
+                    yield node, dialect.alternatives
+                in_or = True
+        pending.extend((each, in_or, in_call) for each in children(node))
+
+
+def _properties(root: Node) -> set[tuple[str, ...]]:
+    """The properties in an expression, as the segments of their paths."""
+    paths = [each.segments for each, _ in walk(root) if isinstance(each, Path)]
+    return {path[1:] if path[0] == "$it" else path for path in paths}
+
+
+def _refusal(node: Node, option: str) -> Refusal:
+    if isinstance(node, Logical):
+        refusal = unsupported("The operator or with several properties", option, node.position)
+        return refusal.in_situation(Situation.ALTERNATIVES)
+    construct = described(node)
+    if isinstance(node, Call):
+        construct = f"{construct} as an argument of a function"
+    return unsupported(construct, option, node.position).in_situation(Situation.UNSUPPORTED_FILTER)

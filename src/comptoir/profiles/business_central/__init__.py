@@ -46,6 +46,7 @@ _UNDATED = Profile(
     errors=ERRORS,
     codes=CODES,
     shows_limits=False,
+    sliding_rates=True,
     tokens=Tokens(seconds=3_599, numbered=True),
     writes=Writes(
         tags={

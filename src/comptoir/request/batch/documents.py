@@ -69,7 +69,7 @@ _ARRAY = Decoder(list[msgspec.Raw])
 
 
 def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
-    """The batch in a JSON object with `requests`; raises `Refusal` with the place of a fault."""
+    """The batch in a JSON object with `requests`; raises `Refusal` with the place of an error."""
     if len(body) > UNCOUNTED_BYTES:
         check_values(body, MOST_VALUES)
     document = _members(body, BODY, 'an object such as {"requests": []}')
@@ -237,8 +237,8 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
         raise malformed(place, "Invalid JSON value", f"Send {wanted}.") from None
     except UnicodeDecodeError:
         raise malformed(place, "The JSON is not UTF-8", "Encode it as UTF-8.") from None
-    except msgspec.DecodeError as fault:
-        raise malformed(place, json_fault(fault), "Correct it.") from None
+    except msgspec.DecodeError as error:
+        raise malformed(place, json_fault(error), "Correct it.") from None
     except RecursionError:
         raise malformed(place, "The JSON nests too deeply", "Nest it less.") from None
 

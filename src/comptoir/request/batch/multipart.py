@@ -2,7 +2,7 @@
 
 Clients differ in details, so lines may end in CRLF or LF. Preambles, epilogues, blank lines before
 a request and a missing blank line at its end are ignored. The standard library's mail parser is not
-used: it decodes and copies every part, and repairs faults silently.
+used: it decodes and copies every part, and repairs errors silently.
 """
 
 import re
@@ -57,7 +57,7 @@ def boundary_of(content_type: str) -> str:
 
 
 def parse_multipart(body: bytes, boundary: str, limits: BatchLimits, roots: Roots) -> Batch:
-    """The batch in a body; raises `Refusal` with the place of a fault."""
+    """The batch in a body; raises `Refusal` with the place of an error."""
     reader = _Reader(limits, roots)
     return checked(list(reader.items(body, boundary)))
 

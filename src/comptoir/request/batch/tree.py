@@ -21,7 +21,7 @@ from comptoir.request.methods import WRITE_METHODS
 
 BATCH = "$batch"
 BODY = "The body"
-"""The place of a fault that is not in a single request."""
+"""The place of an error that is not in a single request."""
 
 METHODS = WRITE_METHODS | {"GET"}
 MOST_FIELDS = 100

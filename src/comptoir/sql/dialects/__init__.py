@@ -1,8 +1,7 @@
 """Dialects: the differences between the SQL of SQLite and that of PostgreSQL.
 
 The packages `sqlite` and `postgresql` contain the dialect itself and the same modules: `functions`,
-`routines` and `text_index`. PostgreSQL also has `patterns`, the patterns of `matchesPattern` in its
-own syntax; for SQLite, `request/automaton.py` matches them.
+`routines` and `text_index`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

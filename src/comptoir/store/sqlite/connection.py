@@ -237,12 +237,9 @@ def register(connection: Connection) -> None:
     """Register the functions of the dialect with a connection."""
     faults, limit = connection.faults, connection.limit = Faults(), Limit()
     for name, routine in REGISTERED.items():
-        compute = routine.compute
-        if routine.checks:
-            compute = partial(compute, check=limit.check)
         # SQLite computes a deterministic function once for constant arguments
         connection.create_function(
-            name, routine.arity, faults.guarded(compute, limit), deterministic=True
+            name, routine.arity, faults.guarded(routine.compute, limit), deterministic=True
         )
     for name, result in REGISTERED_AGGREGATES.items():
         total = partial(_Total, faults, limit, result)

@@ -12,7 +12,6 @@ from typing import cast
 
 from sqlalchemy import (
     BigInteger,
-    BindParameter,
     Boolean,
     ColumnElement,
     Integer,
@@ -46,15 +45,12 @@ from comptoir.sql.dialects import (
     Operand,
     SqlExpression,
 )
-from comptoir.sql.dialects.postgresql.patterns import as_regex
 from comptoir.sql.prepared import (
     BLANK,
     CODE_POINTS,
     PREFIX,
-    Value,
     constant,
     constant_text,
-    converted,
 )
 
 Computed = Callable[..., SqlExpression]
@@ -155,13 +151,7 @@ def _endswith(text: Operand, part: Operand) -> SqlExpression:
 
 
 def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
-    if not isinstance(pattern, BindParameter):
-        raise TypeError("a pattern must be a bound value, since binding translates it")
-    return text.op("~", is_comparison=True)(converted(pattern.key, _as_regex))
-
-
-def _as_regex(pattern: Value) -> str:
-    return as_regex(str(pattern))
+    return text.op("~", is_comparison=True)(pattern)
 
 
 def _length(text: Operand) -> SqlExpression:

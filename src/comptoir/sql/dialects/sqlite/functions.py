@@ -35,6 +35,7 @@ from comptoir.edm.types import BOOLEAN, GUID, Stored
 from comptoir.plan.expressions.types import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.search import fold
+from comptoir.request.pattern import found_in
 from comptoir.sql.dialects import (
     COMMON_FUNCTIONS,
     LONGEST_TEXT,
@@ -56,22 +57,17 @@ TRIGRAMS = f"{PREFIX}trigrams"
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A Python function that connections register.
-
-    It has `arity` arguments; -1 is any number. With `checks`, a further argument is a function that
-    raises if the statement must end.
-    """
+    """A Python function that connections register, with `arity` arguments; -1 is any number."""
 
     arity: int
     compute: Callable[..., Stored | None]
-    checks: bool = False
 
 
 _ROUTINES: Mapping[FunctionName, Routine] = {
     "contains": Routine(2, lambda text, part: int(part in text)),
     "endswith": Routine(2, lambda text, part: int(text.endswith(part))),
     "indexof": Routine(2, str.find),
-    "matchespattern": Routine(2, routines.matches_pattern, checks=True),
+    "matchespattern": Routine(2, lambda text, pattern: int(found_in(text, pattern))),
     "startswith": Routine(2, lambda text, part: int(text.startswith(part))),
     "substring": Routine(-1, routines.substring),
     "tolower": Routine(1, str.lower),

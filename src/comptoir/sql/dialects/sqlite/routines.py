@@ -29,7 +29,6 @@ from comptoir.plan.expressions.types import (
     wide_units,
 )
 from comptoir.plan.search import INDEXED_LENGTH
-from comptoir.request.automaton import compiled_pattern
 
 Computing = Callable[..., Stored | None]
 
@@ -52,11 +51,6 @@ def substring(text: str, start: int, length: int | None = None) -> str:
         raise ComputingFault(f"substring takes a length that is not negative, but got {length}.")
     first = max(len(text) + start, 0) if start < 0 else start
     return text[first:] if length is None else text[first : first + length]
-
-
-def matches_pattern(text: str, pattern: str, check: Callable[[], None]) -> int:
-    """Whether a pattern matches anywhere in a text; `check` raises if the statement must end."""
-    return int(compiled_pattern(pattern).found_in(text, check))
 
 
 def trigrams(term: str, most: int) -> str:

@@ -4,10 +4,10 @@ from base64 import b64encode
 from collections.abc import Iterator
 from html import escape
 
-from comptoir.samples.blueprint import Blueprint, Table
-from comptoir.samples.items import Item, items
-from comptoir.samples.products import LANGUAGES
-from comptoir.samples.values import NO_DATE, Row, past_day
+from generator.blueprint import Blueprint, Table
+from generator.items import Item, items
+from generator.products import LANGUAGES
+from generator.values import NO_DATE, Row, past_day
 
 _TRANSLATIONS_PER_ITEM = (2, 1, 3, 2)
 _ITEMS_PER_TEXT = 4

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import islice, product
 
-from comptoir.samples.blueprint import Blueprint, Table, campaign_number
-from comptoir.samples.values import AS_OF, Row, flag, past_instant
+from generator.blueprint import Blueprint, Table, campaign_number
+from generator.values import AS_OF, Row, flag, past_instant
 
 # the codes of UN/ECE Recommendations 20 and 21
 _UNITS = (

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from comptoir.samples.parties import Business, Region, business, regions
-from comptoir.samples.values import Dice, Row, guid
+from generator.parties import Business, Region, business, regions
+from generator.values import Dice, Row, guid
 
 _FIRST_CUSTOMER = 10_000
 _PRIVATE_CUSTOMER_EVERY = 5

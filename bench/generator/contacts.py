@@ -3,10 +3,10 @@
 from collections import deque
 from collections.abc import Iterator
 
-from comptoir.samples.blueprint import Blueprint, Table, is_private_customer
-from comptoir.samples.countries import RESPONSIBILITY_CENTERS
-from comptoir.samples.parties import Business, individual, private_domain, street
-from comptoir.samples.values import NO_DATE, NO_GUID, Dice, Row, flag, past_day, past_instant
+from generator.blueprint import Blueprint, Table, is_private_customer
+from generator.countries import RESPONSIBILITY_CENTERS
+from generator.parties import Business, individual, private_domain, street
+from generator.values import NO_DATE, NO_GUID, Dice, Row, flag, past_day, past_instant
 
 _COLUMNS = (
     "id", "number", "type", "displayName", "name2", "firstName", "middleName", "surname",

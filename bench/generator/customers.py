@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from comptoir.samples.blueprint import Blueprint, Table, customer_number, is_private_customer
-from comptoir.samples.countries import RESPONSIBILITY_CENTERS
-from comptoir.samples.parties import Place, Region, individual, private_domain, street
-from comptoir.samples.values import Dice, Row, amount, flag, past_instant
+from generator.blueprint import Blueprint, Table, customer_number, is_private_customer
+from generator.countries import RESPONSIBILITY_CENTERS
+from generator.parties import Place, Region, individual, private_domain, street
+from generator.values import Dice, Row, amount, flag, past_instant
 
 _COLUMNS = (
     "id", "number", "displayName", "name2", "type", "addressLine1", "addressLine2", "city",

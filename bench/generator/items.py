@@ -6,9 +6,9 @@ An item is a product in a series, with a material, a color and a size.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from comptoir.samples.blueprint import Blueprint, Table, customer_number
-from comptoir.samples.products import COLOURS, LANGUAGES, PRODUCTS, Product, Words
-from comptoir.samples.values import Dice, Row, past_instant
+from generator.blueprint import Blueprint, Table, customer_number
+from generator.products import COLOURS, LANGUAGES, PRODUCTS, Product, Words
+from generator.values import Dice, Row, past_instant
 
 _FIRST_NUMBER = 1_000
 _CENTS = 100

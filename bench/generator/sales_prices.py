@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import count
 
-from comptoir.samples.blueprint import Blueprint, Table, campaign_number, customer_number
-from comptoir.samples.customers import PRICE_GROUPS
-from comptoir.samples.items import Item, items
-from comptoir.samples.values import Dice, Row, amount, flag
+from generator.blueprint import Blueprint, Table, campaign_number, customer_number
+from generator.customers import PRICE_GROUPS
+from generator.items import Item, items
+from generator.values import Dice, Row, amount, flag
 
 _COLUMNS = (
     "entryNo", "sourceType", "sourceNumber", "assetType", "assetNumber", "variantCode",

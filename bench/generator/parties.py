@@ -14,8 +14,8 @@ from typing import NamedTuple
 from mimesis import Address, Person
 from mimesis.enums import Gender
 
-from comptoir.samples.countries import COUNTRIES, Country
-from comptoir.samples.values import Dice, Form
+from generator.countries import COUNTRIES, Country
+from generator.values import Dice, Form
 
 _DRAWS = 300
 """Words drawn for each list, before duplicates are removed."""

@@ -12,14 +12,14 @@ addresses are in the domains that are reserved for examples (RFC 2606).
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from comptoir.samples.blueprint import COUNTS, Blueprint, Counts, SampleSize, blueprint
-from comptoir.samples.contacts import CONTACTS
-from comptoir.samples.customers import CUSTOMERS
-from comptoir.samples.item_texts import LONG_TEXTS, TRANSLATIONS
-from comptoir.samples.items import ATTRIBUTE_VALUES, ATTRIBUTES, ITEMS, REFERENCES
-from comptoir.samples.sales_prices import SALES_PRICES
-from comptoir.samples.setup_tables import CAMPAIGNS, SHIPPING_AGENTS, UNITS_OF_MEASURE
-from comptoir.samples.values import Row
+from generator.blueprint import COUNTS, Blueprint, Counts, SampleSize, blueprint
+from generator.contacts import CONTACTS
+from generator.customers import CUSTOMERS
+from generator.item_texts import LONG_TEXTS, TRANSLATIONS
+from generator.items import ATTRIBUTE_VALUES, ATTRIBUTES, ITEMS, REFERENCES
+from generator.sales_prices import SALES_PRICES
+from generator.setup_tables import CAMPAIGNS, SHIPPING_AGENTS, UNITS_OF_MEASURE
+from generator.values import Row
 
 __all__ = ["COUNTS", "Counts", "SampleSize", "SampleTable", "sample_company"]
 

@@ -1,0 +1,251 @@
+"""Several processes that serve: starts them, replaces those that have failed, and stops all."""
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Protocol
+
+from starlette.types import ASGIApp
+from typing_extensions import override
+from uvicorn import Server
+from uvicorn.config import STARTUP_FAILURE
+
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+from comptoir.http.link import Channel, Counted, Link, decode, encode, include, lasting
+from comptoir.http.log import set_up_logging
+from comptoir.http.protocol import ServerConfig
+from comptoir.store.event_loop import cancel_and_wait
+
+
+class Build(Protocol):
+    """Makes the application of a worker: a function of a module, which the worker imports."""
+
+    def __call__(self, settings: Settings, *, link: Link) -> ASGIApp:
+        """Make it; raises `OperatorError` if that is not possible."""
+
+
+TICK_SECONDS = 1.0
+"""Seconds between two looks at all workers."""
+
+MOST_SILENT = 8
+"""The looks after which a worker that has not reported hangs.
+
+Looks are counted instead of seconds: a supervisor that did not run could not receive a report.
+"""
+
+MOST_FAILURES = 5
+"""The failures of workers, within a minute in which all served, that end the service."""
+
+_WINDOW = 60
+"""The looks at workers that all serve after which a failure no longer counts."""
+
+_log = logging.getLogger(__name__)
+
+
+class _WorkerServer(Server):
+    """Serves in a worker, and reports to the supervisor from then on."""
+
+    def __init__(self, config: ServerConfig, link: Link) -> None:
+        super().__init__(config)
+        self._link = link
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._link.open()
+        await super().startup(sockets)
+        self._link.serves = True
+        self._link.report()
+
+
+def _work(
+    build: Build, settings: Settings, listeners: Sequence[socket.socket], end: socket.socket
+) -> None:
+    """Serve in this process."""
+    set_up_logging(settings.log_level)
+    link = Link(end)
+    try:
+        app = build(settings, link=link)
+    except OperatorError as error:
+        sys.exit(f"comptoir: {error}")
+    # an interrupt at a terminal reaches every process
+    with suppress(KeyboardInterrupt):
+        _WorkerServer(ServerConfig(app, settings), link).run(list(listeners))
+
+
+class _Worker:
+    """A process that serves; raises `OSError` if it cannot be started."""
+
+    def __init__(
+        self, build: Build, settings: Settings, listeners: Sequence[socket.socket]
+    ) -> None:
+        self._end, theirs = socket.socketpair()
+        self._process = multiprocessing.get_context("spawn").Process(
+            target=_work, args=(build, settings, listeners, theirs)
+        )
+        self.silent: int | None = None
+        """The looks since its last report; None before the first."""
+        self.counted: Counted = {}
+        """What it has reported."""
+        self._channel: Channel | None = None
+        try:
+            with theirs:
+                self._process.start()
+        except OSError:
+            self._end.close()
+            raise
+
+    async def ended(self, total: bytes) -> int:
+        """Receive its reports until it has ended; returns its exit status, or minus its signal.
+
+        It gets the total of all workers before it serves, so its counters do not begin at zero.
+        """
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        loop.add_reader(self._process.sentinel, ended.set)
+        self._channel = await Channel.open(self._end)
+        self.tell(total)
+        async for frame in self._channel.frames():
+            self.silent, self.counted = 0, decode(frame)
+        await ended.wait()
+        loop.remove_reader(self._process.sentinel)
+        self._channel.close()
+        self._process.join()
+        return self._process.exitcode or 0
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process, unless it has ended."""
+        if self._process.pid is not None and self._process.is_alive():
+            os.kill(self._process.pid, number)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether its event loop does not run any more."""
+        return self.silent is not None and self.silent > MOST_SILENT
+
+    def tell(self, total: bytes) -> None:
+        """Send the total of all workers."""
+        if self._channel is not None:
+            self._channel.send(total)
+
+
+class Supervisor:
+    """Keeps as many workers as the settings say, until a signal asks to stop."""
+
+    def __init__(
+        self, build: Build, settings: Settings, listeners: Sequence[socket.socket]
+    ) -> None:
+        self._started = partial(_Worker, build, settings, listeners)
+        self._count = settings.workers
+        self._workers: set[_Worker] = set()
+        self._ended: Counted = {}
+        """What workers that have ended have counted."""
+        self._total = b""
+        """What all workers have counted, encoded; nothing before the first look."""
+        self._stopping = asyncio.Event()
+        self._served = 0
+        """The looks at which all workers served."""
+        self._failures: list[int] = []
+        """`_served` at each failure that counts."""
+        self._cause: str | None = None
+
+    async def run(self) -> None:
+        """Serve; raises `OperatorError` if workers fail again and again."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        looking = asyncio.create_task(self._look())
+        places = []
+        for _ in range(self._count):
+            places.append(asyncio.create_task(self._keep()))
+            # a signal also stops what is still starting
+            await asyncio.sleep(0)
+        await asyncio.gather(*places)
+        await cancel_and_wait(looking)
+        if self._cause is not None:
+            raise OperatorError(
+                f"the service has stopped because {self._cause}", "The log above has the details."
+            )
+
+    def _stop(self) -> None:
+        # as uvicorn, a worker that stops does not wait any longer after an interrupt
+        number = signal.SIGINT if self._stopping.is_set() else signal.SIGTERM
+        self._stopping.set()
+        for worker in self._workers:
+            # nothing else ends one that was suspended while it started
+            worker.silent = worker.silent or 0
+            worker.signal(number)
+
+    async def _keep(self) -> None:
+        """Keep one worker."""
+        while not self._stopping.is_set():
+            try:
+                worker = self._started()
+            except OSError as error:
+                await self._recover(f"a worker cannot be started: {error.strerror}")
+                continue
+            self._workers.add(worker)
+            status = await worker.ended(self._total)
+            self._workers.remove(worker)
+            include(self._ended, lasting(worker.counted))
+            if not self._stopping.is_set():
+                if status == STARTUP_FAILURE and not self._served:
+                    # the others cannot start either
+                    self._give_up("a worker cannot start")
+                else:
+                    await self._recover(_cause(worker, status))
+
+    async def _recover(self, cause: str) -> None:
+        """Wait before the next start, longer each time; give up after many failures."""
+        recent = [each for each in self._failures if self._served - each < _WINDOW]
+        self._failures = [*recent, self._served]
+        if len(self._failures) >= MOST_FAILURES:
+            self._give_up(f"workers failed {MOST_FAILURES} times within a minute, at last: {cause}")
+            return
+        seconds = 2 ** len(recent) - 1
+        _log.warning("%s; another one replaces it in %d s", cause, seconds)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    def _give_up(self, cause: str) -> None:
+        self._cause = cause
+        self._stop()
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            serving = [each for each in self._workers if each.silent is not None]
+            self._served += len(serving) == self._count
+            total: Counted = {}
+            include(total, self._ended)
+            for worker in serving:
+                include(total, worker.counted)
+                worker.silent = (worker.silent or 0) + 1
+                if worker.hangs:
+                    worker.signal(signal.SIGKILL)
+            self._total = encode(total)
+            for worker in serving:
+                worker.tell(self._total)
+
+
+def _cause(worker: _Worker, status: int) -> str:
+    if worker.hangs:
+        return f"a worker has not responded for {MOST_SILENT} s and was killed"
+    if status < 0:
+        return f"a worker has ended by {signal.Signals(-status).name}"
+    return f"a worker has ended with status {status}"
+
+
+def supervise(build: Build, settings: Settings, listeners: Sequence[socket.socket]) -> None:
+    """Serve by several workers until a signal asks to stop, and let them finish their requests.
+
+    Raises `OperatorError` if workers fail again and again.
+    """
+    asyncio.run(Supervisor(build, settings, listeners).run())

@@ -1,0 +1,16 @@
+"""The sample company, read from its files."""
+
+import csv
+
+from comptoir.cli.sample import sample_files
+
+Company = dict[str, list[dict[str, str]]]
+"""The records of each entity set, by property."""
+
+
+def read_company() -> Company:
+    found = {}
+    for entity_set, path in sample_files().items():
+        with path.open(encoding="utf-8", newline="") as file:
+            found[entity_set.name] = list(csv.DictReader(file))
+    return found

@@ -1,0 +1,239 @@
+"""`comptoir migrate --rebuild-json`: the stored JSON is encoded again from the columns."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import Connection, Table, func, select, update
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.record_json import LONGEST_JSON
+from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.store import SLICE_ROWS
+from comptoir.transfer import ShowProgress
+from comptoir.transfer.rebuild import rebuild_json
+from conftest import stock
+from support.batches import send_documents
+from support.client import record
+from support.command import Command
+from support.companies import Company
+from support.databases import in_database
+from support.repeats import repeatable
+from support.samples import PATHS, SAMPLES
+from support.service import Service
+from transfer.two_databases import TwoDatabases, guid, rows_of
+
+AGENTS, AGENT = "shippingAgentsExt", PATHS["shippingAgentsExt"]
+CUSTOMERS = "customersExt"
+MANY = 2 * SLICE_ROWS + 500
+"""Records that three units of work encode."""
+
+ATTEMPTS = 5
+"""Of a signal, which a busy machine may send only after a command has encoded everything."""
+
+WRONG = {"record_json": b'1\\"","id":"another"'}
+OUTDATED: dict[str, dict[str, bytes | int | None]] = {
+    "never stored": {"record_json": None, "json_version": None, "json_layout": None},
+    "null": {"record_json": None},
+    "empty": {"record_json": b""},
+    "version": {**WRONG, "json_version": 0},
+    "layout": {**WRONG, "json_layout": 1},
+}
+
+
+@pytest.fixture
+def service_over(ready: Command) -> Iterator[Service]:
+    """A service within this process over the database of the command."""
+    with Service(lambda *_: ready.url, ready.folder) as service:
+        yield service
+
+
+@pytest.fixture
+def company(service_over: Service) -> Company:
+    """A company with a sample of every entity set."""
+    return stock(service_over.new_company("Checked"))
+
+
+def table_of(name: str) -> Table:
+    return build_tables(MODEL).records[name].table
+
+
+def tamper(url: str, entity_set: str, company: Company, **values: bytes | str | int | None) -> None:
+    """Set columns of all records of an entity set by plain SQL."""
+    table = table_of(entity_set)
+    statement = update(table).where(table.c[COMPANY_ID] == company.id).values(values)
+    in_database(url, lambda connection: connection.execute(statement).rowcount)
+
+
+def left_without(url: str, company: Company) -> int:
+    """The number of customers without JSON."""
+    table = table_of(CUSTOMERS)
+    missing = select(func.count()).where(
+        table.c[COMPANY_ID] == company.id, table.c.record_json.is_(None)
+    )
+
+    def read(connection: Connection) -> int:
+        return connection.execute(missing).scalar_one()
+
+    return in_database(url, read)
+
+
+def rebuilt(command: Command) -> None:
+    """Rebuild the JSON of all records, by the command."""
+    command.done("migrate", "--rebuild-json")
+
+
+def rebuilt_here(url: str, company: Company, entity_set: str, listener: ShowProgress) -> None:
+    """Rebuild the JSON of an entity set within this process, with a progress listener."""
+
+    async def work() -> None:
+        opened = open_store(Settings(database=url))
+        try:
+            await rebuild_json(opened, company.id, entity_set, listener)
+        finally:
+            await opened.close()
+
+    asyncio.run(work())
+
+
+def before_writing(work: Callable[[int, int], object]) -> ShowProgress:
+    """A listener that runs `work` when records are read, and their JSON is not yet written."""
+
+    def listen(_: str, done: int, total: int) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            # in another thread, since the work may run its own event loop
+            thread.submit(work, done, total).result()
+
+    return listen
+
+
+def load_customers(company: Company) -> None:
+    company.load(CUSTOMERS, *({"id": guid(at), "number": f"C{at}"} for at in range(MANY)))
+
+
+def test_every_write_stores_the_json_of_its_columns(
+    ready: Command, service_over: Service, company: Company
+) -> None:
+    for resource, name in ((AGENTS, "name"), ("contactsExt", "displayName")):
+        path = PATHS[resource]
+        record(company.patch(path, {name: "Patched"}, "*", repeatable()))
+        record(company.put(path, {**SAMPLES[resource], name: "Replaced"}, "*"))
+    assert company.delete(PATHS["campaignsExt"], "*").status_code == 204
+    record(company.post(AGENTS, {"code": "NEW"}, repeatable()), 201)
+    requests = [
+        {"id": code, "method": "POST", "url": AGENTS, "body": {"code": code}, "atomicityGroup": "g"}
+        for code in "AB"
+    ]
+    assert send_documents(company, requests).status_code == 200
+    company.load(CUSTOMERS, {"number": "1", "city": "Graz"}, {"number": "2", "city": ""})
+    company.load(CUSTOMERS, {"number": "1", "city": "Wien"})
+    ready.done("company", "renew", company.id)
+    record(company.patch(AGENT, {"name": "After the renewal"}, "*"))
+
+    rows = rows_of(ready.url, company)
+
+    printed = ready.done("migrate", "--rebuild-json").last
+
+    assert printed == f"The JSON of {len(SAMPLES) + 4} records is encoded again."
+    assert rows_of(ready.url, company) == rows
+
+
+def test_a_copy_stores_the_json_of_its_columns(pair: TwoDatabases) -> None:
+    company = stock(pair.source.new_company())
+    pair.copied(company)
+    there = Command(pair.command.folder, pair.urls[1])
+
+    rows = rows_of(there.url, company)
+
+    rebuilt(there)
+
+    assert rows_of(there.url, company) == rows
+
+
+@pytest.mark.parametrize("values", [WRONG, *OUTDATED.values()], ids=["wrong", *OUTDATED])
+def test_json_is_encoded_again_from_the_columns(
+    ready: Command, company: Company, values: dict[str, bytes | int | None]
+) -> None:
+    record(company.patch(PATHS["contactsExt"], {"displayName": "x" * LONGEST_JSON}, "*"))
+    before, rows = company.record(AGENT), rows_of(ready.url, company)
+    listed, changes = company.listed(AGENTS), company.changes()
+    tamper(ready.url, AGENTS, company, **values)
+    assert values is not WRONG or company.record(AGENT)["id"] == "another"
+
+    rebuilt(ready)
+
+    assert company.record(AGENT) == before, "with its entity tag"
+    assert company.listed(AGENTS) == listed
+    assert company.changes() == changes
+    assert rows_of(ready.url, company) == rows
+
+
+def test_many_records_are_encoded_in_several_units(ready: Command, company: Company) -> None:
+    load_customers(company)
+    rows = rows_of(ready.url, company)
+    tamper(ready.url, CUSTOMERS, company, record_json=None)
+    shown: list[tuple[int, int, int]] = []
+
+    def note(done: int, total: int) -> None:
+        shown.append((done, total, left_without(ready.url, company)))
+
+    rebuilt_here(ready.url, company, CUSTOMERS, before_writing(note))
+
+    total = MANY + 1
+    assert shown == [
+        (SLICE_ROWS, total, total),
+        (2 * SLICE_ROWS, total, total - SLICE_ROWS),
+        (total, total, total - 2 * SLICE_ROWS),
+    ]
+    assert rows_of(ready.url, company) == rows
+
+
+def test_records_that_change_meanwhile_keep_their_new_json(
+    ready: Command, company: Company
+) -> None:
+    ids = [record(company.post(AGENTS, {"code": each}), 201)["id"] for each in "AB"]
+    tamper(ready.url, AGENTS, company, **WRONG)
+
+    def write(*_: int) -> None:
+        record(company.patch(AGENT, {"name": "Changed"}, "*"))
+        assert company.delete(f"{AGENTS}({ids[0]})", "*").status_code == 204
+
+    rebuilt_here(ready.url, company, AGENTS, before_writing(write))
+
+    assert company.record(AGENT)["name"] == "Changed"
+    assert company.get(f"{AGENTS}({ids[0]})").status_code == 404
+    assert company.record(f"{AGENTS}({ids[1]})")["code"] == "B"
+    rows = rows_of(ready.url, company)
+    rebuilt(ready)
+    assert rows_of(ready.url, company) == rows
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_command_that_is_killed_may_be_run_again(
+    ready: Command, company: Company, number: int
+) -> None:
+    load_customers(company)
+    for _ in range(ATTEMPTS):
+        tamper(ready.url, CUSTOMERS, company, record_json=None)
+        with ready.started("migrate", "--rebuild-json") as process:
+            while left_without(ready.url, company) == MANY + 1 and process.poll() is None:
+                pass
+            process.send_signal(number)
+            status = process.wait()
+        if left_without(ready.url, company):
+            break
+    assert left_without(ready.url, company)
+    assert status == (-number if number == signal.SIGKILL else 128 + number)
+
+    rebuilt(ready)
+
+    assert left_without(ready.url, company) == 0
+
+
+def test_the_command_that_was_removed_names_the_one_in_its_place(ready: Command) -> None:
+    said = ready.fault("check", "--repair")
+    assert said == "comptoir: the command check is removed. Use `comptoir migrate --rebuild-json`."
