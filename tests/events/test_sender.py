@@ -764,5 +764,7 @@ def test_the_sender_goes_on_after_a_failure(
     async def deliveries() -> None:
         rig.sender.start()
         await asyncio.to_thread(until, lambda: receiver.deliveries or None, "a delivery")
+        # the loop only runs while the test waits, and must not pause within a transaction
+        await rig.sender.stop()
 
     rig.wait(deliveries())
