@@ -19,6 +19,7 @@ from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
+from support.costs import Costs
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
 from support.load_target import LoadTarget
 from support.postgres import Databases, shared_postgres
@@ -34,6 +35,17 @@ sys.dont_write_bytecode = False
 # an example may take long on a slow machine
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--costs`."""
+    parser.addoption("--costs", action="store_true", help="print the seconds of each folder")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add up costs, in the process that gets the reports of all."""
+    if config.getoption("costs"):
+        config.pluginmanager.register(Costs())
 
 
 @pytest.hookimpl(optionalhook=True)
