@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from types import MappingProxyType
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from comptoir.errors import OperatorError
 from comptoir.files import read_whole
@@ -37,6 +37,9 @@ _MAY_BE_0 = ("port", "admin_port", "statement_cache", "running_requests", "query
 _SEGMENT = re.compile(r"[A-Za-z0-9][\w.~-]*", re.ASCII)
 _SWITCHES = ("relations", "seed_shapes", "outgoing_http", "faults")
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
+
+RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
+"""The rate of a client, such as `6000/300s`."""
 
 LONGEST_REPEATABILITY = 366 * 86_400
 """The most seconds for which repeated writes can be recognized."""
@@ -592,6 +595,8 @@ def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
     most = min(64, 4 * (os.cpu_count() or 1))
     if settings.workers > most:
         yield "workers", f"Use at most {most}, which is four for each core and 64 in all."
+    if settings.client_rate and RATE.fullmatch(settings.client_rate) is None:
+        yield "client_rate", "Write requests and seconds, such as 6000/300s."
     if settings.log_level not in ("debug", "info", "warning", "off"):
         yield "log_level", "Use debug, info, warning or off."
     if settings.inspect not in ("auto", "off", "heads", "bodies"):
@@ -661,12 +666,21 @@ def _address_faults(settings: Settings) -> Iterator[tuple[str, str]]:
         _ = settings.networks
     except ValueError:
         yield "outgoing_allow", "Use networks such as 10.0.0.0/8 or fd00::/8, separated by commas."
-    if settings.public_url and not settings.public_url.startswith(("http://", "https://")):
-        yield "public_url", "Start it with http:// or https://."
+    if settings.public_url and not _is_web_address(settings.public_url):
+        yield "public_url", "Start it with http:// or https://, a host and its port, if any."
     if settings.tls_certificate and not settings.tls_key:
         yield "tls_key", "Name the file of the certificate's private key."
     if settings.tls_key and not settings.tls_certificate:
         yield "tls_certificate", "Name the file of the key's certificate."
+
+
+def _is_web_address(url: str) -> bool:
+    """Whether a URL is one of HTTP with a host, and with a valid port if it has one."""
+    try:
+        parts = urlsplit(url)
+        return url.startswith(("http://", "https://")) and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _name_faults(settings: Settings) -> Iterator[tuple[str, str]]:

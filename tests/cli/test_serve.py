@@ -2,6 +2,7 @@
 
 import signal
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,26 @@ def test_an_invalid_admin_port_is_an_error(command: Command, port: int) -> None:
     config = command.folder / "comptoir.toml"
     config.write_text(f"admin_port = {port}\n", encoding="utf-8")
     assert "invalid setting admin_port" in command.fault("serve", "--config", config)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("token_algorithms", "HS256", "the token algorithm 'HS256' is not supported"),
+        ("client_rate", "6000", "invalid setting client_rate '6000'"),
+        ("database", "mysql://localhost", "invalid database 'mysql://localhost'"),
+    ],
+)
+def test_settings_are_checked_before_the_port_opens(
+    name: str, value: str, problem: str, command: Command
+) -> None:
+    config = command.folder / "comptoir.toml"
+    config.write_text(f"{name} = '{value}'\n", encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        given = replace(command, url=value) if name == "database" else command
+        fault = given.run("serve", "--port", port, "--config", config).fault()
+    assert problem in fault
 
 
 def test_an_unknown_profile_is_an_error(command: Command) -> None:

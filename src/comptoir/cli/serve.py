@@ -101,6 +101,9 @@ def serve(  # noqa: PLR0913 - an option each
     _check_console(settings)
     if settings.tls_certificate:
         check_certificate(settings)
+    on_postgres = is_postgres(settings.database)
+    # checks the other settings, before the port opens
+    application(settings)
     with ExitStack() as closing:
         listeners = [closing.enter_context(each) for each in bind_all(settings)]
         settings = replace(settings, port=listeners[0].getsockname()[1])
@@ -108,7 +111,7 @@ def serve(  # noqa: PLR0913 - an option each
         company_id = _sample_company(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        too_few = shortage(settings, on_postgres=is_postgres(settings.database))
+        too_few = shortage(settings, on_postgres=on_postgres)
         if too_few is not None:
             warn(too_few)
         # the server has stopped because of this interrupt
