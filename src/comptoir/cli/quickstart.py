@@ -43,11 +43,10 @@ async def _find_or_fill(settings: Settings) -> str:
 
 
 def announce(settings: Settings, company_id: str) -> None:
-    """Print the addresses of the service, and commands to try.
+    """Print a link to the console, and commands to try.
 
     The socket listens already, so the commands wait until the service has started.
     """
-    typer.echo(f"Documentation: {settings.docs_url}")
     if serves_console(settings):
         link = run(lambda: console_link(settings, Login(account(), ConsoleRole.ADMIN, None)))
         typer.echo(f"Console: {link}")
