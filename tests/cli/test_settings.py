@@ -35,7 +35,7 @@ from support.command import Command
         ("LOG_LEVEL", "loud", "Use debug, info, warning or off."),
         ("PUBLIC_URL", "example.com", "Start it with http:// or https://, a host"),
         ("PUBLIC_URL", "https://[::1/api", "Start it with http:// or https://, a host"),
-        ("PUBLIC_URL", "https://erp:99999/api", "Start it with http:// or https://, a host"),
+        ("PUBLIC_URL", "https://erp:x/api", "Start it with http:// or https://, a host"),
         ("CLIENT_RATE", "6000 per minute", "Write requests and seconds, such as 6000/300s."),
         ("PUBLIC_URL", "http://h\udcff", "Use text in UTF-8, without control characters."),
         ("TOKEN_ISSUER", "\udcff", "Use text in UTF-8, without control characters."),

@@ -47,7 +47,7 @@ def announce(settings: Settings, company_id: str) -> None:
 
     The socket listens already, so the commands wait until the service has started.
     """
-    if serves_console(settings):
+    if serves_console(settings) and not settings.refuses_writes:
         link = run(lambda: console_link(settings, Login(account(), ConsoleRole.ADMIN, None)))
         typer.echo(f"Console: {link}")
     typer.echo(f"Company: {SAMPLE_NAME} {company_id}")
