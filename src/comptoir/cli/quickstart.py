@@ -48,7 +48,8 @@ def announce(settings: Settings, company_id: str) -> None:
     The socket listens already, so the commands wait until the service has started.
     """
     if serves_console(settings) and not settings.refuses_writes:
-        link = run(lambda: console_link(settings, Login(account(), ConsoleRole.ADMIN, None)))
+        login = Login(account(), ConsoleRole.ADMIN, None)
+        link = run(lambda: console_link(settings, login, settings.console_url))
         typer.echo(f"Console: {link}")
     typer.echo(f"Company: {SAMPLE_NAME} {company_id}")
     typer.echo("Paste this into another terminal:")

@@ -18,6 +18,7 @@ from comptoir.auth.origins import is_loopback, serves_console
 from comptoir.catalog import MODEL
 from comptoir.cli import options, runner
 from comptoir.cli.runner import warn
+from comptoir.cli.running import announced
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
@@ -116,7 +117,7 @@ def serve(  # noqa: PLR0913 - an option each
         if too_few is not None:
             warn(too_few)
         # the server has stopped because of this interrupt
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), announced(settings):
             _serve(settings, listeners, company_id, is_empty=is_empty)
 
 
