@@ -38,7 +38,7 @@ _SEGMENT = re.compile(r"[A-Za-z0-9][\w.~-]*", re.ASCII)
 _SWITCHES = ("read_only", "relations", "seed_shapes", "outgoing_http", "faults")
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 _WEB_ADDRESS = re.compile(
-    r"https?://(?:\[[\da-f:.]+\]|[^/?#\[\]:\s]+)(?::\d{1,5})?(?:[/?#].*)?", re.I
+    r"https?://(?:\[[\dA-Fa-f:.]+\]|[^/?#\[\]:\s]+)(?::\d{1,5})?(?:[/?#].*)?", re.ASCII
 )
 RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
 
