@@ -99,8 +99,12 @@ def open_store(
     if is_postgres(settings.database):
         from comptoir.store.postgres.store import PostgresStore  # noqa: PLC0415 - brings asyncpg
 
-        return PostgresStore(settings, model, note_outcome)
-    return SqliteStore(settings, model, writes_many=writes_many)
+        store: Store = PostgresStore(settings, model, note_outcome)
+    else:
+        store = SqliteStore(settings, model, writes_many=writes_many)
+    if settings.refuses_writes:
+        store.refuse_writes()
+    return store
 
 
 def application(

@@ -35,8 +35,12 @@ _TENANT = re.compile(r"[a-z0-9][a-z0-9.-]*", re.ASCII)
 
 _MAY_BE_0 = ("port", "admin_port", "statement_cache", "running_requests", "query_bytes")
 _SEGMENT = re.compile(r"[A-Za-z0-9][\w.~-]*", re.ASCII)
-_SWITCHES = ("relations", "seed_shapes", "outgoing_http", "faults")
+_SWITCHES = ("read_only", "relations", "seed_shapes", "outgoing_http", "faults")
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
+_WEB_ADDRESS = re.compile(
+    r"https?://(?:\[[\dA-Fa-f:.]+\]|[^/?#\[\]:\s]+)(?::\d{1,5})?(?:[/?#].*)?", re.ASCII
+)
+RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
 
 LONGEST_REPEATABILITY = 366 * 86_400
 """The most seconds for which repeated writes can be recognized."""
@@ -68,6 +72,10 @@ class Settings:
             "A standby of the PostgreSQL database, for requests with "
             "`Data-Access-Intent: ReadOnly` or a `Consistency-Token`."
         ),
+    )
+    read_only: str = field(
+        default="off",
+        metadata=_help("`on` refuses writes of records, and serves a read-only database too."),
     )
     connect_seconds: float = field(
         default=10.0,
@@ -420,6 +428,11 @@ class Settings:
         return profile if self.seed_shapes == "on" else profile.without_seed_shapes()
 
     @property
+    def refuses_writes(self) -> bool:
+        """Whether the service only reads records."""
+        return self.read_only == "on"
+
+    @property
     def rehearses(self) -> bool:
         """Whether requests can meet faults on demand."""
         return self.faults == "on"
@@ -577,10 +590,7 @@ def _check(settings: Settings) -> None:
         raise _invalid(f"setting {name}", getattr(settings, name), remedy)
     for origin in sorted(settings.origins - {"*"}):
         if _ORIGIN.fullmatch(origin) is None:
-            remedy = (
-                "Use * or sites such as https://app.example.com, without a path, separated by "
-                "commas."
-            )
+            remedy = "Use * or sites such as https://a.example without a path, separated by commas."
             raise _invalid("setting cors_origins", origin, remedy)
 
 
@@ -592,6 +602,8 @@ def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
     most = min(64, 4 * (os.cpu_count() or 1))
     if settings.workers > most:
         yield "workers", f"Use at most {most}, which is four for each core and 64 in all."
+    if settings.client_rate and RATE.fullmatch(settings.client_rate) is None:
+        yield "client_rate", "Write requests and seconds, such as 6000/300s."
     if settings.log_level not in ("debug", "info", "warning", "off"):
         yield "log_level", "Use debug, info, warning or off."
     if settings.inspect not in ("auto", "off", "heads", "bodies"):
@@ -661,8 +673,8 @@ def _address_faults(settings: Settings) -> Iterator[tuple[str, str]]:
         _ = settings.networks
     except ValueError:
         yield "outgoing_allow", "Use networks such as 10.0.0.0/8 or fd00::/8, separated by commas."
-    if settings.public_url and not settings.public_url.startswith(("http://", "https://")):
-        yield "public_url", "Start it with http:// or https://."
+    if settings.public_url and _WEB_ADDRESS.fullmatch(settings.public_url) is None:
+        yield "public_url", "Start it with http:// or https://, a host and its port, if any."
     if settings.tls_certificate and not settings.tls_key:
         yield "tls_key", "Name the file of the certificate's private key."
     if settings.tls_key and not settings.tls_certificate:

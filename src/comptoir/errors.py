@@ -91,6 +91,13 @@ REQUEST_DENIED = ErrorType(
     "The token is valid, but its scopes or its client's roles do not allow this operation.",
     "Ask for a token with the scope, or the operator for a role, that the message names.",
 )
+SERVICE_READ_ONLY = ErrorType(
+    "Authorization_ServiceReadOnly",
+    403,
+    Check.SERVICE,
+    "The service only reads (the setting `read_only`). Nothing was changed.",
+    "Read only, or ask the operator which service accepts writes.",
+)
 COMPANY_NOT_FOUND = ErrorType(
     "Internal_CompanyNotFound",
     404,

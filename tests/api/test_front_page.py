@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
+from comptoir.http.addresses import profile_addresses
 from comptoir.profiles import PROFILES
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
@@ -32,10 +34,12 @@ def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
     assert front.headers["content-type"] == "text/html; charset=utf-8"
     assert front.text.count("<h1>") == 1
     links = re.findall(r'href="([^"]+)"', front.text)
-    assert links == ["data:,", "front.css", "console", "docs", "api", "api/$metadata"]
+    roots = [urlsplit(url).path[1:] for url in profile_addresses(each.settings).values()]
+    assert bool(roots) == (each.settings.profile == "business-central")
+    assert links == ["data:,", "front.css", "console", "docs", "api", "api/$metadata", *roots]
     assert each.origin.get("front.css").headers["content-type"] == "text/css; charset=utf-8"
     assert each.origin.get("docs").status_code == 200
-    for path in ("api", "api/$metadata"):
+    for path in ("api", "api/$metadata", *roots):
         assert each.origin.get(path).status_code == 401
         assert each.origin.using(each.tokens.issue()).get(path).status_code == 200
 
@@ -67,6 +71,7 @@ def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
         "documentation": each.settings.docs_url,
         "api": base_url,
         "metadata": f"{base_url}/$metadata",
+        **profile_addresses(each.settings),
     }
 
 

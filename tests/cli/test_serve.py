@@ -2,6 +2,8 @@
 
 import signal
 import socket
+from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -39,6 +41,26 @@ def test_an_invalid_admin_port_is_an_error(command: Command, port: int) -> None:
     assert "invalid setting admin_port" in command.fault("serve", "--config", config)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("token_algorithms", "HS256", "the token algorithm 'HS256' is not supported"),
+        ("client_rate", "6000", "invalid setting client_rate '6000'"),
+        ("database", "mysql://localhost", "invalid database 'mysql://localhost'"),
+    ],
+)
+def test_settings_are_checked_before_the_port_opens(
+    name: str, value: str, problem: str, command: Command
+) -> None:
+    config = command.folder / "comptoir.toml"
+    config.write_text(f"{name} = '{value}'\n", encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        given = replace(command, url=value) if name == "database" else command
+        fault = given.run("serve", "--port", port, "--config", config).fault()
+    assert problem in fault
+
+
 def test_an_unknown_profile_is_an_error(command: Command) -> None:
     fault = command.fault("serve", "--profile", "busines")
     assert "invalid setting profile 'busines'. Did you mean business-central?" in fault
@@ -50,6 +72,18 @@ def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Comman
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
     assert command.done("company", "list").out == ""
+
+
+def test_a_start_names_what_there_is(command: Command) -> None:
+    """Also what is missing, and the addresses of the profile."""
+    with command.started("serve", "--port", "0", "--profile", "business-central") as process:
+        lines = list(islice(lines_of(process), 13))
+    origin = lines[0].removeprefix("Serving ").removesuffix("/api")
+    assert f"Documentation: {origin}/docs" in lines
+    assert f"ODataV4 of BC: {origin}/BC/ODataV4" in lines
+    assert f"Console: {origin}/console (comptoir console prints a login link)" in lines
+    assert "Profile: business-central" in lines
+    assert lines[-1] == "Company: none yet (comptoir company create NAME creates one)"
 
 
 @pytest.mark.usefixtures("curl")

@@ -22,6 +22,14 @@ def test_by_default_a_token_reads_and_writes_all_companies_for_an_hour(command: 
     assert principal.companies is None
 
 
+def test_a_token_of_keys_that_no_service_has_used_warns(command: Command) -> None:
+    first = command.done("token")
+    examined(command, first.last)
+    assert f"no service has used the keys in {command.folder / 'keys'}" in first.err
+    assert len(first.out.splitlines()) == 1
+    assert command.done("token").err == ""
+
+
 def test_a_token_has_the_requested_claims(command: Command) -> None:
     asked = ["--scope", " records.read  admin", "--subject", "Ann", "--ttl", "2d"]
     companies = ["--company", COMPANY.upper(), "--company", OTHER_COMPANY]
@@ -87,7 +95,7 @@ def test_an_unknown_company_causes_a_warning(ready: Command) -> None:
     unknown = "c0ffee00-0000-4000-8000-0000000000ff"
     issued = ready.done("token", "--company", COMPANY, "--company", unknown)
     assert examined(ready, issued.out.strip()).principal.companies == frozenset({COMPANY, unknown})
-    (warning,) = issued.err.splitlines()
+    (_, warning) = issued.err.splitlines()
     assert warning.startswith(
         f"WARNING: the company {unknown} does not exist. List the companies with"
     )
@@ -98,7 +106,7 @@ def test_an_unknown_company_causes_a_warning(ready: Command) -> None:
 def test_a_failing_lookup_of_companies_causes_a_warning(command: Command) -> None:
     issued = command.done("token", "--company", COMPANY)
     assert examined(command, issued.out.strip()).principal.companies == frozenset({COMPANY})
-    (warning,) = issued.err.splitlines()
+    (_, warning) = issued.err.splitlines()
     assert warning.startswith("WARNING: --company was not checked: the database ")
     assert "does not exist. Create it" in warning
     assert not command.database.exists()
@@ -108,7 +116,7 @@ def test_an_unreachable_server_causes_a_warning(command: Command) -> None:
     url = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2"
     issued = command.done("token", "--company", COMPANY, "--database", url)
     assert issued.out.startswith("eyJ")
-    (warning,) = issued.err.splitlines()
+    (_, warning) = issued.err.splitlines()
     assert warning.startswith("WARNING: --company was not checked: ")
 
 

@@ -174,7 +174,8 @@ def test_a_read_only_database_returns_503_for_writes(
     postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
-    company = served(url).new_company()
+    service = served(url)
+    company = service.new_company()
     own = name_of(url)
     postgres_server.administer(
         f'ALTER DATABASE "{own}" SET default_transaction_read_only = on',
@@ -183,6 +184,9 @@ def test_a_read_only_database_returns_503_for_writes(
 
     until(lambda: company.get("campaignsExt").status_code == 200 or None, "a read")
     unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_READ_ONLY)
+    ready = service.origin.get("readyz")
+    assert ready.status_code == 200
+    assert "warning: the database is read-only: reads work" in ready.text
 
 
 def test_many_concurrent_requests_share_few_connections(

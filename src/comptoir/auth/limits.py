@@ -3,7 +3,6 @@
 Each process counts for itself, and allows its share: the limit divided by the number of workers.
 """
 
-import re
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from comptoir.config import RATE
 from comptoir.edm.times import Clock
 from comptoir.errors import TOO_MANY_REQUESTS, Limit, OperatorError, Refusal, Situation
 from comptoir.messages import quoted
@@ -24,8 +24,6 @@ _SLOTS = 30
 
 _TOLERANCE = 1e-6
 """Seconds by which sums of fractions may differ."""
-
-_RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -40,7 +38,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 def parse_rate(text: str) -> Rate:
     """A rate such as `6000/300s`; raises `OperatorError`."""
-    parts = _RATE.fullmatch(text)
+    parts = RATE.fullmatch(text)
     if parts is None:
         raise OperatorError(
             f"invalid rate {quoted(text)}", "Write requests and seconds, such as 6000/300s."

@@ -9,7 +9,15 @@ from comptoir.auth.logins import ConsoleRole, Login, checked_subject, new_secret
 from comptoir.auth.origins import serves_console
 from comptoir.cli import options
 from comptoir.cli.runner import need_database, opened, operator, run, warn, warn_of_missing
+from comptoir.cli.running import console_address
 from comptoir.config import Settings, load_settings
+from comptoir.messages import message
+
+_UNSERVED = "the service does not serve the console with these settings. Set console to on."
+_NONE_RUNS = (
+    "Start it with `comptoir serve`, or name the address of one on another machine with "
+    "--public-url."
+)
 
 
 def console(  # noqa: PLR0913 - an option each
@@ -54,7 +62,8 @@ def console(  # noqa: PLR0913 - an option each
 ) -> None:
     """Print a link that logs in to the web console.
 
-    It works once, within ten minutes. Name the address of the service as for `comptoir serve`.
+    It works once, within ten minutes, and leads to the service that runs on this machine with the
+    same database. Name the address of another one as for `comptoir serve`.
     """
     settings = load_settings(
         {
@@ -72,9 +81,9 @@ def console(  # noqa: PLR0913 - an option each
         run(lambda: _end(settings, login.subject))
         typer.echo(f"{login.subject}: all sessions ended")
         return
-    if not serves_console(settings):
-        warn("the service does not serve the console with these settings. Set console to on.")
-    typer.echo(run(lambda: console_link(settings, login)))
+    is_named = any(each is not None for each in (host, port, public_url))
+    address = _named_address(settings) if is_named else _running_address(settings)
+    typer.echo(run(lambda: console_link(settings, login, address)))
     if companies:
         run(lambda: warn_of_missing(settings, companies))
 
@@ -84,12 +93,29 @@ def account() -> str:
     return operator().by.partition(":")[2]
 
 
-async def console_link(settings: Settings, login: Login) -> str:
+def _named_address(settings: Settings) -> str:
+    """The address by the settings; warns if they serve no console."""
+    if not serves_console(settings):
+        warn(_UNSERVED)
+    return settings.console_url
+
+
+def _running_address(settings: Settings) -> str:
+    """The address of the running service, or else by the settings; warns without a console."""
+    found = console_address(settings)
+    if found is None:
+        warn(message("no service runs here with this database", _NONE_RUNS))
+    elif not found:
+        warn(_UNSERVED)
+    return found or settings.console_url
+
+
+async def console_link(settings: Settings, login: Login, address: str) -> str:
     """A link that begins a session of a login, once and within ten minutes."""
     code = new_secret()
     async with opened(settings) as store:
         await store.control.logins.add_code(code, login, int(time.time()), operator())
-    return f"{settings.console_url}/login#{code}"
+    return f"{address}/login#{code}"
 
 
 async def _end(settings: Settings, subject: str) -> None:

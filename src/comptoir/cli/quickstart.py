@@ -43,13 +43,13 @@ async def _find_or_fill(settings: Settings) -> str:
 
 
 def announce(settings: Settings, company_id: str) -> None:
-    """Print the addresses of the service, and commands to try.
+    """Print a link to the console, and commands to try.
 
     The socket listens already, so the commands wait until the service has started.
     """
-    typer.echo(f"Documentation: {settings.docs_url}")
-    if serves_console(settings):
-        link = run(lambda: console_link(settings, Login(account(), ConsoleRole.ADMIN, None)))
+    if serves_console(settings) and not settings.refuses_writes:
+        login = Login(account(), ConsoleRole.ADMIN, None)
+        link = run(lambda: console_link(settings, login, settings.console_url))
         typer.echo(f"Console: {link}")
     typer.echo(f"Company: {SAMPLE_NAME} {company_id}")
     typer.echo("Paste this into another terminal:")

@@ -18,9 +18,11 @@ from comptoir.auth.origins import is_loopback, serves_console
 from comptoir.catalog import MODEL
 from comptoir.cli import options, runner
 from comptoir.cli.runner import warn
+from comptoir.cli.running import announced
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
+from comptoir.http.addresses import profile_addresses
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.server import bind_all, run
@@ -101,19 +103,22 @@ def serve(  # noqa: PLR0913 - an option each
     _check_console(settings)
     if settings.tls_certificate:
         check_certificate(settings)
+    on_postgres = is_postgres(settings.database)
+    # checks the other settings, before the port opens
+    application(settings)
     with ExitStack() as closing:
         listeners = [closing.enter_context(each) for each in bind_all(settings)]
         settings = replace(settings, port=listeners[0].getsockname()[1])
-        _make_ready(settings, needed=quickstart)
+        is_empty = _make_ready(settings, needed=quickstart)
         company_id = _sample_company(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        too_few = shortage(settings, on_postgres=is_postgres(settings.database))
+        too_few = shortage(settings, on_postgres=on_postgres)
         if too_few is not None:
             warn(too_few)
         # the server has stopped because of this interrupt
-        with suppress(KeyboardInterrupt):
-            _serve(settings, listeners, company_id)
+        with suppress(KeyboardInterrupt), announced(settings):
+            _serve(settings, listeners, company_id, is_empty=is_empty)
 
 
 def _check_console(settings: Settings) -> None:
@@ -173,8 +178,11 @@ def _sample_company(settings: Settings) -> str:
     return sample_company_id(settings)
 
 
-def _make_ready(settings: Settings, *, needed: bool) -> None:
-    """Check the schema; if the database server is down, start without it unless `needed`."""
+def _make_ready(settings: Settings, *, needed: bool) -> bool:
+    """Check the schema; if the database server is down, start without it unless `needed`.
+
+    Returns whether the database has no company.
+    """
     try:
         check_replica(settings)
     except UnreachableError as fault:
@@ -185,48 +193,74 @@ def _make_ready(settings: Settings, *, needed: bool) -> None:
         if needed:
             raise
         warn(f"{fault} Serving starts when it can be reached.")
-    else:
-        _check_companies(settings)
+        return False
+    return _lacks_companies(settings)
 
 
-def _check_companies(settings: Settings) -> None:
-    """Raise `OperatorError` if the database has lost acknowledged changes; warn of equal names."""
+def _lacks_companies(settings: Settings) -> bool:
+    """Raise `OperatorError` if the database has lost acknowledged changes; warn of equal names.
+
+    Returns whether it has no company.
+    """
     watermarks: Mapping[Company, Watermark] = {}
     try:
         watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as fault:
         warn(f"{fault} {_UNKNOWN}")
-    runner.run(lambda: _check_watermarks(settings, watermarks))
+    return runner.run(lambda: _check_watermarks(settings, watermarks))
 
 
-async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Watermark]) -> None:
+async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Watermark]) -> bool:
     async with runner.opened(settings) as store:
         try:
             await check_not_older(store, watermarks)
-            for warning in warnings_of(await store.company_names()):
+            names = await store.company_names()
+            for warning in warnings_of(names):
                 warn(warning)
         except Refusal as refusal:
             # a service also starts while its database is down
             warn(f"{refusal} {_UNKNOWN}")
+            return False
+        return not names
 
 
-def _serve(settings: Settings, listeners: Sequence[socket.socket], company_id: str | None) -> None:
+def _serve(
+    settings: Settings,
+    listeners: Sequence[socket.socket],
+    company_id: str | None,
+    *,
+    is_empty: bool,
+) -> None:
     if company_id is not None and settings.inspect == "auto":
         settings = replace(settings, inspect="bodies")
     app = application(settings)
     if settings.rehearses:
         _warn_of_faults(settings)
     typer.echo(f"Serving {settings.base_url}")
+    typer.echo(f"Documentation: {settings.docs_url}")
+    for name, address in profile_addresses(settings).items():
+        typer.echo(f"{name}: {address}")
     if company_id is not None:
         from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings loads
 
         announce(settings, company_id)
+    else:
+        _announce(settings, is_empty=is_empty)
     if settings.workers == 1:
         run(app, settings, listeners)
         return
     with private_folder() as folder:
         os.environ[FOLDER] = str(folder)
         supervise(application, settings, listeners)
+
+
+def _announce(settings: Settings, *, is_empty: bool) -> None:
+    """Print what a service without a quickstart has and lacks."""
+    if serves_console(settings):
+        typer.echo(f"Console: {settings.console_url} (comptoir console prints a login link)")
+    typer.echo(f"Profile: {settings.profile}")
+    if is_empty:
+        typer.echo("Company: none yet (comptoir company create NAME creates one)")
 
 
 def _warn_beyond_loopback(settings: Settings) -> None:

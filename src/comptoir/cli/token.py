@@ -2,19 +2,25 @@
 
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from comptoir.auth import Scope, scope_names, token_issuer
+from comptoir.auth.key_folder import SIGNING_KEY_FILE
 from comptoir.cli import options
 from comptoir.config import environment_name, load_settings
 from comptoir.errors import OperatorError
-from comptoir.messages import quoted
+from comptoir.messages import message, quoted
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _SCOPES = " ".join(Scope)
+_UNUSED = (
+    "Its new key signed this token, which a service with other keys refuses. Run the command in "
+    "the folder of the service, or name its keys with --keys."
+)
 
 
 def token(
@@ -66,7 +72,14 @@ def token(
     scopes = parse_scopes(scope)
     companies = options.token_companies(company)
     lifetime = parse_ttl(ttl)
-    typer.echo(token_issuer(settings).issue(subject, scopes, companies, lifetime))
+    folder = Path(settings.keys)
+    is_unused = not any(folder.glob(f"{SIGNING_KEY_FILE.removesuffix('.pem')}*"))
+    issued = token_issuer(settings).issue(subject, scopes, companies, lifetime)
+    if is_unused:
+        typer.echo(
+            f"WARNING: {message(f'no service has used the keys in {folder}', _UNUSED)}", err=True
+        )
+    typer.echo(issued)
     if companies:
         from comptoir.cli.runner import run, warn_of_missing  # noqa: PLC0415 - brings SQLAlchemy
 

@@ -6,11 +6,17 @@ from comptoir.config import Settings
 
 
 def api_addresses(settings: Settings) -> Mapping[str, str]:
-    """The base URL, the documentation, and the service roots that a profile adds, by label.
+    """The base URL, the documentation, and the service roots that a profile adds, by label."""
+    base = {"API": settings.base_url, "Documentation": settings.docs_url}
+    return {**base, **profile_addresses(settings)}
 
-    The roots have the first names of the settings: they show the form of all.
+
+def profile_addresses(settings: Settings) -> Mapping[str, str]:
+    """The service roots that a profile adds, by label.
+
+    They have the first names of the settings: they show the form of all.
     """
-    addresses = {"API": settings.base_url, "Documentation": settings.docs_url}
+    addresses: dict[str, str] = {}
     names = {key: values[0] for key, values in settings.address_names.items()}
     origin = settings.base_url.removesuffix(settings.base_path)
     routes = settings.behaviour.routes

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from string import Template
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 from comptoir.auth.origins import serves_console
 from comptoir.config import Settings
+from comptoir.http.addresses import profile_addresses
 from comptoir.request.headers import combined, prefers_html
 
 ASSETS = Path(__file__).with_name("assets")
@@ -88,6 +90,10 @@ def _links(settings: Settings, *, has_docs: bool) -> Iterator[_Link]:
     about = "The entity types, their properties and what they can do. Needs a token, too."
     metadata = f"{settings.base_url}/$metadata"
     yield _Link("metadata", "Metadata", about, metadata, f"{api}/$metadata")
+    about = "An address that the profile adds for its clients."
+    for name, url in profile_addresses(settings).items():
+        href = url if is_elsewhere else urlsplit(url).path.removeprefix("/")
+        yield _Link(name, name, about, url, href)
 
 
 def _page(links: list[_Link]) -> str:

@@ -84,6 +84,8 @@ def pages(
     async def readyz(_: Request) -> Response:
         await store.check()
         lines = ["ready", *(f"warning: {each}" for each in store.condition.warnings())]
+        if settings.refuses_writes:
+            lines.append("read_only is on: writes of records and companies are refused")
         return PlainTextResponse("\n".join([*lines, *conditions(), ""]))
 
     async def exposition(_: Request) -> Response:

@@ -8,7 +8,7 @@ from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError
 from comptoir.store.schema import Report
 from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.migrating import migrate_file
+from comptoir.store.sqlite.migrating import check_file, check_writable, migrate_file
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres, redacted
 from comptoir.store.watermarks import Watermark
@@ -65,16 +65,21 @@ def check_replica(settings: Settings) -> None:
 def make_ready(settings: Settings, model: Model, report: Report = lambda _: None) -> None:
     """Ensure that the database has the current schema.
 
-    Upgrades a file. Only checks a database on a server, because other hosts may use it; run
-    `comptoir migrate` to upgrade it. Raises as `migrate` does, and `UnreachableError` if the server
-    may be available later.
+    Upgrades a file, unless writes are refused. Only checks a database on a server, because other
+    hosts may use it; run `comptoir migrate` to upgrade it. Raises as `migrate` does, and
+    `UnreachableError` if the server may be available later.
     """
     if is_postgres(settings.database):
         from comptoir.store.postgres.connection import check_ready  # noqa: PLC0415 - imports asyncpg
 
         asyncio.run(check_ready(settings, report))
+        return
+    path = database_path(settings.database)
+    if settings.refuses_writes:
+        check_file(path)
     else:
-        migrate_file(database_path(settings.database), model)
+        check_writable(path)
+        migrate_file(path, model)
 
 
 async def check_not_older(store: Store, watermarks: Mapping[Company, Watermark]) -> None:

@@ -299,6 +299,10 @@ class Store(Reads, ABC):
         """What waits, runs and is in use now."""
         return StoreLoad(self._writer.waiting, self._units.load)
 
+    def refuse_writes(self) -> None:
+        """Refuse all writes of records and companies from now on."""
+        self._writer.refuses_writes = True
+
     def replicated(self, company: Company, seen: int) -> Reads:
         """The reads of one company for one request, which a replica may answer.
 

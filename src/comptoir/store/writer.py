@@ -16,7 +16,15 @@ from time import monotonic, time
 from typing import TypeVar, cast
 
 from comptoir.edm.times import instant
-from comptoir.errors import DATABASE_FULL, TOO_MANY_REQUESTS, Limit, Refusal, Situation
+from comptoir.errors import (
+    DATABASE_FULL,
+    DATABASE_READ_ONLY,
+    SERVICE_READ_ONLY,
+    TOO_MANY_REQUESTS,
+    Limit,
+    Refusal,
+    Situation,
+)
 from comptoir.plan.write import WritePlan
 from comptoir.refusals import stopping
 from comptoir.store.ledger import Ledger
@@ -76,6 +84,9 @@ class Writer(ABC):
     GROUP = 256
     """The most units of work in one transaction."""
 
+    refuses_writes = False
+    """Whether only units of `NO_COMPANY` run, such as the revocation of a token."""
+
     def __init__(self, most_waiting: int) -> None:
         self._most_waiting = most_waiting
         # of companies, and of the control tables: a full queue must not delay a revocation
@@ -99,13 +110,19 @@ class Writer(ABC):
         """Run a unit of work and return its result after the commit.
 
         Only a unit that is `alone` may be refused after its first change. Raises what the unit
-        raises, and `Refusal`: 429 if too many units wait, 503 if the transaction failed or the
-        writer stops. After either, nothing of the unit is stored. Cancellation does not end the
-        wait.
+        raises, and `Refusal`: 403 if the service only reads, 429 if too many units wait, 503 if the
+        transaction failed or the writer stops. After each, nothing of the unit is stored.
+        Cancellation does not end the wait.
         """
         if self._is_stopping:
             raise stopping()
         is_control = company_id == NO_COMPANY
+        if self.refuses_writes and not is_control:
+            raise Refusal(
+                SERVICE_READ_ONLY,
+                "The service only reads, because its setting read_only is on",
+                "Read only, or ask the operator which service accepts writes.",
+            )
         if self._waiting[is_control] >= self._most_waiting:
             raise Refusal(
                 TOO_MANY_REQUESTS,
@@ -154,13 +171,15 @@ class Condition:
 
     `folder` is that of the database, None if another process writes its files. `stored_at` is the
     time of the last commit with changes, `full_at` that of the last transaction that failed because
-    the disk was full, both in epoch seconds; 0 for never.
+    the disk was full, `read_only_at` that of the last one that failed because the database accepts
+    no writes, all in epoch seconds; 0 for never.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self.stored_at = 0.0
         self.full_at = 0.0
+        self.read_only_at = 0.0
         self._lock = Lock()
         self._ahead: dict[str, float] = {}
         self._quiet_until = 0.0
@@ -180,6 +199,8 @@ class Condition:
         """Note a transaction that the database did not commit."""
         if refusal.error is DATABASE_FULL:
             self.full_at = time()
+        if refusal.error is DATABASE_READ_ONLY:
+            self.read_only_at = time()
 
     def _note_ahead(self, ledger: Ledger) -> None:
         until = datetime.fromisoformat(ledger.at).timestamp()
@@ -218,11 +239,15 @@ class Condition:
                 f"the disk of the database is full: a write failed at {instant(since)}, and none "
                 "was stored after that"
             )
+        is_read_only = self.read_only_at > self.stored_at
         if self._folder is not None:
             system = os.statvfs(self._folder)
+            is_read_only |= bool(system.f_flag & os.ST_RDONLY)
             left = system.f_bavail * system.f_frsize
             if left < RESERVE:
                 warnings.append(f"the file system of the database has {left >> 20} MiB left")
+        if is_read_only:
+            warnings.append("the database is read-only: reads work, and writes are refused")
         seconds = self.ahead_until - time()
         if seconds > 0:
             warnings.append(

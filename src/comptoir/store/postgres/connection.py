@@ -157,16 +157,27 @@ async def check_primary(connection: Connection, url: str) -> None:
     if await check_server(connection, url):
         raise OperatorError(
             f"{redacted(url)} is a standby, which accepts no writes",
-            "Name the primary, or all hosts with target_session_attrs=primary.",
+            "Name the primary, or all hosts with target_session_attrs=primary, or set read_only to "
+            "on.",
         )
 
 
-async def check_database(connection: Connection, url: str, report: Report) -> None:
-    """Raise `OperatorError` if this program cannot use a server or its schema.
+async def _check_writable(connection: Connection, url: str) -> None:
+    """Raise `OperatorError` if the server of a URL accepts no writes."""
+    await check_primary(connection, url)
+    if await connection.fetchval("SELECT current_setting('transaction_read_only') = 'on'"):
+        raise OperatorError(
+            f"{redacted(url)} is read-only",
+            "Set default_transaction_read_only to off there, or read_only to on here.",
+        )
+
+
+async def check_database(connection: Connection, url: str, report: Report, *, writes: bool) -> None:
+    """Raise `OperatorError` if this program cannot use a server or its schema, or write to it.
 
     `report` receives a warning if the database has another version of Unicode. Raises `FAULTS` too.
     """
-    await check_primary(connection, url)
+    await (_check_writable if writes else check_server)(connection, url)
     has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
     revision = None
     if has_version:
@@ -190,7 +201,7 @@ async def check_ready(settings: Settings, report: Report) -> None:
     check_url(url)
     try:
         async with connected(settings, url) as connection:
-            await check_database(connection, url, report)
+            await check_database(connection, url, report, writes=not settings.refuses_writes)
     except FAULTS as fault:
         raise operator_error_of(url, fault) from fault
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from functools import partial
+from time import time
 
 import asyncpg
 from typing_extensions import override
@@ -69,7 +70,7 @@ WRITING_SHARE = 4
 READINESS = Query(
     "SELECT version_num, (SELECT serves.value FROM schema_state AS serves, schema_state AS kept"
     " WHERE serves.name = 'serves' AND kept.name = 'revision' AND kept.value = version_num),"
-    " has_table_privilege('companies', 'SELECT')"
+    " has_table_privilege('companies', 'SELECT'), current_setting('transaction_read_only') = 'on'"
     " FROM (SELECT) AS always LEFT JOIN alembic_version ON true",
     (),
 )
@@ -177,7 +178,7 @@ class PostgresStore(Store):
     @override
     async def check(self) -> None:
         (row,) = await self._pool_reader.lookup(READINESS)
-        revision, serves, may_read = row
+        revision, serves, may_read, is_read_only = row
         try:
             check_state(SchemaState(_text(revision), _text(serves)), self._name)
         except OperatorError as fault:
@@ -186,6 +187,7 @@ class PostgresStore(Store):
             raise refusal_of(
                 asyncpg.InsufficientPrivilegeError("permission denied for table companies")
             )
+        self.condition.read_only_at = time() if is_read_only else 0.0
 
     async def _system(self) -> System | None:
         """The system of the primary, or None while that is unreachable."""

@@ -1,5 +1,6 @@
 """Connections to the file: their settings and functions, and how they run statements and units."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -254,6 +255,21 @@ def database_path(url: str) -> Path:
     return Path(url.removeprefix(SQLITE))
 
 
+def is_writable(path: Path) -> bool:
+    """Whether the file and its folder, where SQLite keeps its log, can be written."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _parameters(path: Path, *, writes: bool) -> str:
+    if writes:
+        return "mode=rwc"
+    if is_writable(path):
+        return "mode=rw"
+    # without a log, which SQLite cannot begin there, the file does not change
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    return "mode=ro" if has_log else "mode=ro&immutable=1"
+
+
 def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True) -> Connection:
     """Open the file; it must exist unless `writes`. With `maps`, reads map it into memory.
 
@@ -266,11 +282,10 @@ def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True)
             f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}",
             "Use a Python release with a later SQLite.",
         )
-    mode = "rwc" if writes else "rw"
     connection: Connection | None = None
     try:
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
+            f"{path.absolute().as_uri()}?{_parameters(path, writes=writes)}",
             uri=True,
             timeout=lock_seconds,
             isolation_level=None,

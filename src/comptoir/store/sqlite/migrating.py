@@ -9,7 +9,7 @@ from time import monotonic, sleep
 
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
-from comptoir.store.schema import revisions
+from comptoir.store.schema import SchemaState, check_state, revisions
 from comptoir.store.sqlite.connection import (
     DURABILITY,
     PAGE_BYTES,
@@ -17,6 +17,7 @@ from comptoir.store.sqlite.connection import (
     cannot_open,
     connect,
     is_busy,
+    is_writable,
 )
 
 LOCK_SECONDS = 30.0
@@ -56,6 +57,27 @@ def migrate_file(path: Path, model: Model) -> str:
     from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
 
     return upgrade_file(path, model, LOCK_SECONDS)
+
+
+def check_file(path: Path) -> None:
+    """Raise `OperatorError` if a file that is only read lacks the current schema."""
+    with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
+        try:
+            ((version, revision, serves),) = connection.execute(_STATE).fetchall()
+        except sqlite3.OperationalError:
+            check_state(SchemaState(None), str(path))
+        else:
+            stored = {"revision": revision, "serves": serves}
+            check_state(SchemaState.of(version, stored), str(path))
+
+
+def check_writable(path: Path) -> None:
+    """Raise `OperatorError` if a file exists and cannot be written."""
+    if path.exists() and not is_writable(path):
+        raise OperatorError(
+            f"{path} or its folder is read-only",
+            "Make them writable, name another file, or set read_only to on.",
+        )
 
 
 def _is_current(connection: sqlite3.Connection) -> bool:

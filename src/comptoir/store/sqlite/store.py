@@ -23,6 +23,7 @@ from comptoir.store.sqlite.connection import (
     Connection,
     connect,
     database_path,
+    is_writable,
     refusal_of,
 )
 from comptoir.store.sqlite.reader import Scans, SqliteReader
@@ -56,7 +57,8 @@ class SqliteStore(Store):
         connecting = partial(connect, path, lock_seconds=settings.lock_seconds)
         self._open_walking = partial(connecting, writes=False, maps=False)
         with ExitStack() as opened:
-            writing = opened.enter_context(closing(connecting(writes=True)))
+            writes = not settings.refuses_writes or is_writable(path)
+            writing = opened.enter_context(closing(connecting(writes=writes)))
             for name, value in MANY_WRITES.items() if writes_many else ():
                 writing.execute(f"PRAGMA {name}={value}")
             walking = opened.enter_context(closing(self._open_walking()))

@@ -1,0 +1,76 @@
+"""The file by which `comptoir console` knows the console of a running service.
+
+The service holds its lock, so that a file of a service that was killed is ignored.
+"""
+
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from zlib import crc32
+
+from comptoir.auth.origins import serves_console
+from comptoir.config import Settings
+from comptoir.store.sqlite.connection import database_path
+from comptoir.store.urls import is_postgres, redacted
+
+
+@contextmanager
+def announced(settings: Settings) -> Iterator[None]:
+    """Keep the address of the console in the file during the block; it is blank without one.
+
+    The first of several services on one host with the same database has the file.
+    """
+    place = _place(settings)
+    try:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        # a service also runs on a read-only disk
+        yield
+        return
+    has_file = False
+    try:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            has_file = True
+            _remove_at_termination(place)
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, settings.console_url.encode() * serves_console(settings))
+        yield
+    finally:
+        if has_file:
+            place.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _remove_at_termination(place: Path) -> None:
+    """Remove the file also when uvicorn, after its end, raises the signal again that stopped it."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        place.unlink(missing_ok=True)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def console_address(settings: Settings) -> str | None:
+    """The address of the console of a running service, blank without one; None if none runs."""
+    with suppress(OSError), _place(settings).open(encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return file.read()
+    return None
+
+
+def _place(settings: Settings) -> Path:
+    """A file beside that of the database, or beside the keys if the database is on a server."""
+    if is_postgres(settings.database):
+        number = crc32(redacted(settings.database).encode())
+        return Path(settings.keys) / f"service-{number:08x}"
+    path = database_path(settings.database)
+    return path.with_name(f"{path.name}-service")

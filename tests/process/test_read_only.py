@@ -1,0 +1,108 @@
+"""A database that accepts no writes, and a service that is to accept none (`read_only`)."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from comptoir.config import Settings
+from support.client import record
+from support.command import Command
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.postgres import Databases, name_of
+from support.refusals import refusal
+from support.server import Server
+from support.service import Service
+
+
+@contextmanager
+def read_only_copy(database: Path, folder: Path) -> Iterator[Path]:
+    """A copy of a file on a file system that is mounted to be read only."""
+    folder.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "tmpfs", str(folder)], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("mounting a file system takes rights that root has on most machines")
+    try:
+        shutil.copy(database, folder)
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+        yield folder / database.name
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def refuses_writes(server: Server | Service, company: Company) -> bool:
+    """Whether one that only reads returns a record, and refuses each write by name."""
+    client = server.client
+    root = f"companies({company.id})/shippingAgentsExt"
+    (found,) = client.get(root).json()["value"]
+    address = f"{root}({found['id']})"
+    current = {"If-Match": "*"}
+    for answer in (
+        client.post(root, {"code": "B"}),
+        client.patch(address, {"displayName": "B"}, headers=current),
+        client.delete(address, headers=current),
+    ):
+        assert "read_only is on" in refusal(answer, "Authorization_ServiceReadOnly").message
+    return bool(client.get(address).json()["code"] == "A")
+
+
+def test_a_service_may_be_set_to_read_only(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    with Service(fresh_database, tmp_path) as service:
+        company = service.new_company()
+        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
+    with Service(fresh_database, tmp_path, read_only="on") as service:
+        assert refuses_writes(service, company)
+        ready = service.origin.get("readyz")
+        assert ready.text == "ready\nread_only is on: writes of records and companies are refused\n"
+    command = Command(tmp_path, service.settings.database)
+    config = tmp_path / "comptoir.toml"
+    config.write_text("read_only = 'on'\n", encoding="utf-8")
+    # what concerns the console and clients still works
+    assert "/console/login#" in command.done("console", "--config", config).last
+    fault = command.fault("company", "create", "Other", "--config", config)
+    assert "its setting read_only is on" in fault
+
+
+def test_a_file_on_a_read_only_disk_is_only_read(
+    fresh_sqlite: FreshDatabase, tmp_path: Path
+) -> None:
+    with Service(fresh_sqlite, tmp_path) as service:
+        company = service.new_company()
+        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
+        command = Command(tmp_path, service.settings.database)
+    with read_only_copy(command.database, tmp_path / "disk") as copy:
+        on_copy = replace(command, url=f"sqlite:///{copy}")
+        fault = on_copy.fault("serve", "--port", "0")
+        assert f"{copy} or its folder is read-only. " in fault
+        assert "set read_only to on" in fault
+        settings = Settings(database=on_copy.url, keys=str(tmp_path / "keys"), read_only="on")
+        with Server(settings, tmp_path) as server:
+            assert refuses_writes(server, company)
+            ready = server.origin.get("readyz")
+            assert ready.status_code == 200
+            assert "warning: the database is read-only" in ready.text
+
+
+def test_a_read_only_database_on_a_server_is_only_read(
+    fresh_postgres: FreshDatabase, postgres_server: Databases, tmp_path: Path
+) -> None:
+    with Service(fresh_postgres, tmp_path) as service:
+        company = service.new_company()
+        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
+    url = service.settings.database
+    postgres_server.administer(
+        f'ALTER DATABASE "{name_of(url)}" SET default_transaction_read_only = on'
+    )
+    fault = Command(tmp_path, url).fault("serve", "--port", "0")
+    assert (
+        "is read-only. Set default_transaction_read_only to off there, or read_only to on" in fault
+    )
+    with Service(fresh_postgres, tmp_path, read_only="on") as service:
+        assert refuses_writes(service, company)
+        assert "warning: the database is read-only" in service.origin.get("readyz").text
