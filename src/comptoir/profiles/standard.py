@@ -34,6 +34,7 @@ DECLARED = ValueForms(
     namespace=NAMESPACE,
     container=CONTAINER,
     edit_terms=False,
+    keeps_own=False,
 )
 """Values as the model declares them."""
 
