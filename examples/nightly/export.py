@@ -43,7 +43,8 @@ def main() -> None:
             with pq.ParquetWriter(unfinished, schema) as file:
                 for records in pages(erp, f"{base_url}/companies({os.environ['COMPANY']})/{name}"):
                     file.write_batch(batch(records, types, schema))
-            unfinished.replace(folder / f"{name}.parquet")
+            written = unfinished.replace(folder / f"{name}.parquet")
+            print(f"{written}: {pq.read_metadata(written).num_rows} records")
 
 
 def connect(token: str) -> requests.Session:

@@ -87,3 +87,4 @@ await push(shop); // first, since reading replaces what the edits are based on
 for (const kind of Object.keys(KEYS)) await pull(shop, kind);
 await writeFile(`${SHOP}.new`, JSON.stringify(shop, null, 1));
 await rename(`${SHOP}.new`, SHOP);
+console.log(`${SHOP}: ${Object.keys(KEYS).map((kind) => `${Object.keys(shop[kind]).length} ${kind}`).join(', ')}`);

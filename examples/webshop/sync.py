@@ -30,6 +30,7 @@ def main() -> None:
     written = file.with_suffix(".new")
     written.write_text(json.dumps(shop, indent=1))
     written.replace(file)
+    print(f"{file}: {', '.join(f'{len(shop[kind])} {kind}' for kind in KEYS)}")
 
 
 def connect(token: str) -> requests.Session:

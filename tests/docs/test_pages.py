@@ -1,9 +1,13 @@
 """Differences between a page and the output are detected."""
 
+import re
+
 import pytest
 
 from docs.pages import ROOT, is_expected, run, steps
 
+INSTALLS_IT = [ROOT / "docs" / "how-to" / "rehearse-in-ci.md"]
+"""Pages in whose shells the command is on the path."""
 GUID = "4717a368-e834-469a-be23-1fa83b257dab"
 OTHER_GUID = "0184377a-52f4-8393-9f2e-e4c13115bc0b"
 
@@ -37,6 +41,17 @@ def test_what_differs_from_run_to_run_is_passed_over(expected: str, printed: str
 )
 def test_a_difference_from_the_page_is_reported(expected: str, printed: str) -> None:
     assert not is_expected(expected, printed)
+
+
+def test_each_page_can_be_followed_in_a_fresh_terminal() -> None:
+    """It sets the variables that its commands use, and says where the command is."""
+    for page in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "examples" / "README.md"]:
+        commands = "".join(re.findall(r"^```sh(?:ell)?\n(.*?)^```", page.read_text(), re.M | re.S))
+        used = set(re.findall(r"\$\{?([A-Z]+)\b(?!:-)", commands))
+        known = set(re.findall(r"\b([A-Z]+)=|\bread ([A-Z]+)", commands))
+        assert used <= {"PWD"}.union(*known), page
+        if page not in INSTALLS_IT:
+            assert not re.search(r"(?:^|\$\(|\| |&& )comptoir ", commands, re.M), page
 
 
 def test_a_session_runs_in_one_shell() -> None:

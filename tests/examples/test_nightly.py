@@ -17,8 +17,9 @@ def test_the_files_have_all_records_with_exact_values(stage: Stage, tmp_path: Pa
         {"id": "busy", "fault": "throttle; retry-after=0", "match": {"nth": 3}, "times": 2}
     )
     program = [sys.executable, str(EXAMPLES / "nightly" / "export.py")]
-    finished(["env", "-C", str(tmp_path), *program], stage.variables)
+    printed = finished(["env", "-C", str(tmp_path), *program], stage.variables)
     (folder,) = (tmp_path / "export").iterdir()
+    assert f"export/{folder.name}/salesPricesExt.parquet: 3 records" in printed.splitlines()
     assert folder.name == date.fromisoformat(folder.name).isoformat()
     files = {each.name: pq.read_table(each) for each in folder.iterdir()}
     assert sorted(files) == ["customersExt.parquet", "itemsExt.parquet", "salesPricesExt.parquet"]

@@ -144,6 +144,7 @@ def test_the_audience_belongs_to_the_tenant_and_the_origin(
         assert status("two", ORIGIN) == 401
         assert status("two", f"{ORIGIN}/two/v2.0") == 200
         assert status("one", f"{ORIGIN}/two/v2.0") == 401
+        assert status("TWO", f"{ORIGIN}/TWO/v2.0") == 200
         other = "http://localhost:8080/one/v2.0"
         assert status("one", other, "localhost:8080") == 200
         assert status("one", other) == 401

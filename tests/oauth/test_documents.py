@@ -84,6 +84,7 @@ def test_each_tenant_has_its_documents(fresh_database: FreshDatabase, tmp_path: 
         for tenant in ("one", "two"):
             document = service.origin.get(f"{tenant}/v2.0{OPENID}").json()
             assert document["issuer"].endswith(f"/{tenant}/v2.0")
+            assert service.origin.get(f"{tenant.upper()}/v2.0{OPENID}").json() == document
             path = document["token_endpoint"].removeprefix("http://127.0.0.1:8080/")
             token = ask(service, {**GRANT, **webshop.in_body}, path=path).json()["access_token"]
             assert service.client.using(token).get("companies").status_code == 200

@@ -39,7 +39,10 @@ def error_of(response: httpx.Response, status: int) -> str:
     return str(body["error"])
 
 
-@pytest.mark.parametrize("path", [TOKEN_PATH, "oauth2/v2.0/token"])
+TOKEN_PATHS = [TOKEN_PATH, "oauth2/v2.0/token", "COMPTOIR/oauth2/v2.0/token"]
+
+
+@pytest.mark.parametrize("path", TOKEN_PATHS)
 def test_a_client_gets_a_token(webshop: Webshop, path: str) -> None:
     response = ask(webshop.service, {**GRANT, **webshop.in_body}, path=path)
 

@@ -17,12 +17,14 @@ from support.service import Service
 BASE = "/api"
 ADDRESSES = [
     "/v2.0/comptoir/Production/api/comptoir/ext/v1.0",
+    "/v2.0/comptoir/Sandbox/api/comptoir/ext/beta",
     "/v2.0/comptoir/Sandbox/api/v2.0",
     "/v2.0/Production/api/comptoir/ext/v1.0",
     "/v2.0/Production/api/v2.0",
     "/v2.0/Production/api/beta",
     "/v2.0/Production/ODataV4",
     "/BC/api/comptoir/ext/v1.0",
+    "/BC/api/comptoir/ext/beta",
     "/BC/api/v2.0",
     "/BC/ODataV4",
 ]

@@ -122,6 +122,21 @@ def test_links_lead_to_the_same_company(form: str, company: Company) -> None:
     assert [each.verb for each in company.changes()[-2:]] == ["create", "delete"]
 
 
+def test_slashes_in_a_row_are_read_as_one_in_addresses_of_services(service: Service) -> None:
+    """As darbiadev-businesscentral 0.5.0 sends them; but not in a name, and not elsewhere."""
+    company = service.new_company("A//B")
+    company.load(AGENTS, {"code": "A"})
+    here = replace(company, root=f"{ORIGIN}/BC/ODataV4//Company('A//B')")
+
+    plain = replace(company, root=f"{ORIGIN}/BC/ODataV4/Company('A//B')").get(AGENTS)
+    batched = documents(here, {"id": "1", "method": "GET", "url": f"/{AGENTS}//$count"})["1"]
+
+    assert here.get(f"/{AGENTS}").text == here.get(f"//{AGENTS}/").text == plain.text
+    assert plain.status_code == batched.status == 200
+    elsewhere = replace(company, root=f"{ORIGIN}/BC/api/v2.0/Company('A//B')")
+    assert elsewhere.get(f"/{AGENTS}").status_code == 400
+
+
 def test_links_have_the_form_that_the_client_used(company: Company) -> None:
     key = page(company.get(AGENTS, "$top=1")).value[0]["id"]
     full = {"Accept": "application/json;odata.metadata=full"}

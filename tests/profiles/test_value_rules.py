@@ -375,6 +375,25 @@ def test_a_unit_in_use_is_not_deleted(company: Company) -> None:
     assert company.delete("unitsOfMeasureExt('USED')").status_code == 204
 
 
+def test_a_search_name_that_was_set_by_hand_remains(company: Company) -> None:
+    """Until it is blank, or the name in capitals again."""
+    first = record(company.post("contactsExt", {"displayName": " Ann"}), 201)
+    path = f"contactsExt({first['id']})"
+    assert first["searchName"] == "ANN"
+
+    def renamed(name: str) -> object:
+        return record(company.patch(path, {"displayName": name}, "*"))["searchName"]
+
+    assert renamed("Bo") == "BO"
+    company.patch(path, {"searchName": "own"}, "*")
+    assert renamed("Cy") == "OWN"
+    assert company.put(path, {"displayName": "Di"}, "*").json()["searchName"] == "OWN"
+    company.patch(path, {"searchName": "DI"}, "*")
+    assert renamed("Flo") == "FLO"
+    company.patch(path, {"searchName": ""}, "*")
+    assert renamed("Gus") == "GUS"
+
+
 def test_a_code_is_stored_and_found_in_upper_case(company: Company) -> None:
     created = company.post("unitsOfMeasureExt", {"code": " crate "})
     assert record(created, 201)["code"] == "CRATE"

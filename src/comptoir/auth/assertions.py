@@ -122,7 +122,7 @@ class Assertion:
                 "Use the id that `comptoir client add` printed for both, and for client_id.",
             )
         audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
-        if not set(audience) & set(audiences):
+        if not {each.lower() for each in audience} & set(audiences):
             raise _refused("The assertion is for another audience (aud)", f"Use {audiences[0]}.")
         if claims.exp <= now:
             raise _refused("The assertion has expired (exp)", "Sign another one.")

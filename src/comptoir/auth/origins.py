@@ -124,7 +124,7 @@ def token_paths(tenant: str, settings: Settings) -> Sequence[str]:
 
 def needs_credentials(path: str, settings: Settings) -> bool:
     """Whether clients authenticate themselves at a path: the token endpoint, or one beside it."""
-    folder, _, name = path.rpartition("/")
+    folder, _, name = path.lower().rpartition("/")
     found = [each for tenant in settings.tenants for each in token_paths(tenant, settings)]
     return name in ("token", "revoke", "introspect") and f"{folder}/token" in found
 

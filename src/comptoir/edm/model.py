@@ -109,12 +109,16 @@ KeyValues = tuple[Stored, ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Calculated:
-    """Sets `target` to `function(source)` if the source changes and the body omits the target."""
+    """Sets `target` to `function(source)` if the source changes and the body omits the target.
+
+    With `keeps_own`, only if the target was blank, or the value for the former source.
+    """
 
     target: str
     source: str
     function: Callable[[Stored], Stored]
     meaning: str
+    keeps_own: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from comptoir.edm.derived import SHORT_INSTANT, STREAM, CodeText, EmailText, EnumText, PhoneText
 from comptoir.edm.model import (
     LAST_CHANGE,
+    Calculated,
     EntitySet,
     Model,
     ModelFault,
@@ -59,7 +60,16 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
         properties.append(derived)
     if not entity_set.per_company:
         properties += [_shown(name, each, forms) for name, each in forms.of_companies.items()]
-    derived_type = replace(declared, properties=tuple(properties), namespace=forms.namespace)
+    derivations = [
+        replace(each, keeps_own=forms.keeps_own) if isinstance(each, Calculated) else each
+        for each in declared.derivations
+    ]
+    derived_type = replace(
+        declared,
+        properties=tuple(properties),
+        namespace=forms.namespace,
+        derivations=tuple(derivations),
+    )
     table = values.tables.get(entity_set.name)
     if table is not None:
         derived_type = replace(

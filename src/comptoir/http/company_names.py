@@ -12,7 +12,7 @@ from comptoir.messages import quoted
 from comptoir.plan.read import Bounds, PagePlan, list_pipeline
 from comptoir.plan.target import COMPANIES
 from comptoir.request.headers import Headers
-from comptoir.request.path import Segment, first_segment
+from comptoir.request.path import Segment, first_segment, with_joined_slashes
 from comptoir.response.root import Root
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 
@@ -62,6 +62,8 @@ class CompanyNames:
         its requests, in its headers. Raises `Refusal` (404) for a company that does not exist or
         that the principal does not reach.
         """
+        if at.root.joins_slashes and "//" in at.path:
+            at = at._replace(path=with_joined_slashes(at.path))
         first, rest = first_segment(at.path)
         if first is None:
             return at

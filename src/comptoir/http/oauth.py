@@ -1,5 +1,6 @@
 """The pages of OAuth 2.0: their forms, their errors, and the transport that they need."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl
@@ -64,7 +65,11 @@ def oauth_routes(
     endpoint: TokenEndpoint, note_outcome: NoteOutcome, keys: PublishedKeys, settings: Settings
 ) -> list[Route]:
     """The routes of the token endpoint, and of the documents that describe it and its `keys`."""
-    return [*_token_routes(endpoint, note_outcome, settings), *_document_routes(keys, settings)]
+    routes = [*_token_routes(endpoint, note_outcome, settings), *_document_routes(keys, settings)]
+    for each in routes:
+        # some clients write their tenant as their portal shows it
+        each.path_regex = re.compile(each.path_regex.pattern, re.IGNORECASE)
+    return routes
 
 
 def _token_routes(

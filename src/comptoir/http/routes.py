@@ -69,7 +69,8 @@ class ProfileRoutes:
             routes.environments.items(), routes.apis.items()
         ):
             for path in _filled(environment + api, settings):
-                self._apis[_names(path)] = Root(path, unknown, challenge, routes.basic)
+                joins = api == routes.joins_slashes
+                self._apis[_names(path)] = Root(path, unknown, challenge, routes.basic, joins)
         self._depths = sorted({len(each) for each in self._apis}, reverse=True)
         self._first = {each[0] for each in self._apis}
         below = [each.url for each in self._apis.values()]

@@ -154,7 +154,8 @@ class Routes:
     `environments` are paths, with the names of settings in braces: `tenant` (one of
     `oauth_tenants`), `environment`, `instance`, `publisher`, `group` and `version`. Each has the
     challenge to requests without valid credentials; if it is empty, that for bearer tokens. `apis`
-    are paths too, each with the situation of a path below it that names nothing. `basic`: at
+    are paths too, each with the situation of a path below it that names nothing. `joins_slashes`
+    is the API in whose paths several slashes in a row are read as one. `basic`: at
     these addresses, a request may have the id or the name and a secret of a client by HTTP Basic,
     in place of a token. `sets_at_root`: service documents and `$metadata` of a service root have
     the entity sets of companies, because requests there may name their company in an option or a
@@ -164,6 +165,7 @@ class Routes:
 
     environments: Mapping[str, str]
     apis: Mapping[str, Situation]
+    joins_slashes: str
     basic: bool
     sets_at_root: bool
     definitions: bool

@@ -229,6 +229,7 @@ ROWS = (
             "routes.environments./v2.0/{tenant}/{environment}",
             "routes.environments./v2.0/{environment}",
             "routes.apis./api/{publisher}/{group}/{version}",
+            "routes.apis./api/{publisher}/{group}/beta",
             "routes.apis./api/v2.0",
             "routes.apis./api/beta",
             "routes.apis./ODataV4",
@@ -280,6 +281,13 @@ ROWS = (
             "values.aliases.items",
             "values.aliases.unitsOfMeasure",
         ),
+    ),
+    Row(
+        "N14",
+        "Several slashes in a row in a path at the addresses `ODataV4`: they are read as one.",
+        "darbiadev-businesscentral 0.5.0, which sends `Company('NAME')//`",
+        "reported",
+        ("routes.joins_slashes",),
     ),
     Row(
         "W4",

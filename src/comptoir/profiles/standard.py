@@ -34,6 +34,7 @@ DECLARED = ValueForms(
     namespace=NAMESPACE,
     container=CONTAINER,
     edit_terms=False,
+    keeps_own=False,
 )
 """Values as the model declares them."""
 
@@ -81,6 +82,13 @@ STANDARD = Profile(
         count_mark=False,
     ),
     batches=BatchRules(snapshot=False, json_stops=False, ids=True, change_set=None, merge=False),
-    routes=Routes(environments={}, apis={}, basic=False, sets_at_root=False, definitions=False),
+    routes=Routes(
+        environments={},
+        apis={},
+        joins_slashes="",
+        basic=False,
+        sets_at_root=False,
+        definitions=False,
+    ),
     hooks=None,
 )

@@ -117,4 +117,13 @@ VALUE_ROWS = (
         "documented",
         (),
     ),
+    Row(
+        "V14",
+        "An update of a contact's `displayName` without `searchName`: the search name follows "
+        "while it is blank or the former name in capitals. One that was set by hand remains. A "
+        "load has the rule of the interface.",
+        "The public source of the tables of customers and vendors; assumed to be the same here",
+        "recorded",
+        ("forms.keeps_own",),
+    ),
 )

@@ -118,7 +118,8 @@ class ValueForms:
     are streams without it. `of_companies` are the properties of companies that are not declared.
     `namespace` is that of the entity types, and `container` the name of their container.
     `edit_terms`: `$metadata` also says by the terms `AllowEdit` and `AllowEditOnCreate` of this
-    namespace which properties clients may set.
+    namespace which properties clients may set. `keeps_own`: a calculated value that was set by
+    hand remains when its source changes.
     """
 
     enumerations: Literal["captions", "names"]
@@ -130,6 +131,7 @@ class ValueForms:
     namespace: str
     container: str
     edit_terms: bool
+    keeps_own: bool
 
     def renamed(self) -> Self:
         """The same forms, with enumerations by captions in place of names, or the reverse."""

@@ -90,6 +90,11 @@ def first_segment(path: str) -> tuple[Segment | None, str]:
     return (_cached(text) if len(text) <= LONGEST_CACHED else _segment(text)), rest
 
 
+def with_joined_slashes(path: str) -> str:
+    """The path with each run of slashes outside quotes replaced by one."""
+    return "".join(f"/{text}" for text in _split(path) if text)
+
+
 def _split(path: str) -> list[str]:
     """The path split at the slashes outside quotes; a doubled quote closes and opens."""
     texts: list[str] = []

@@ -12,13 +12,14 @@ class Root(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     Paths are percent-encoded and begin with a slash, as in `Request.path`. `unknown` is the
     situation of a path that names nothing. `challenge` is what a request without valid credentials
     gets as `WWW-Authenticate`; if it is empty, the challenge for bearer tokens. `basic`: HTTP Basic
-    is accepted in place of a token.
+    is accepted in place of a token. `joins_slashes`: several slashes in a row are read as one.
     """
 
     url: str
     unknown: Situation = Situation.UNKNOWN_SEGMENT
     challenge: str = ""
     basic: bool = False
+    joins_slashes: bool = False
 
     def address(self, path: str) -> str:
         """The URL of a path, without a query."""
@@ -35,7 +36,14 @@ class Root(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     def naming(self, company: str, *, shown: str = "", query: str = "") -> "CompanyRoot":
         """The root for a client that names a company otherwise than by an id in the path."""
         return CompanyRoot(
-            self.url, self.unknown, self.challenge, self.basic, company, shown, query
+            self.url,
+            self.unknown,
+            self.challenge,
+            self.basic,
+            self.joins_slashes,
+            company,
+            shown,
+            query,
         )
 
 

@@ -6,6 +6,7 @@ database runs them on its connection.
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -88,7 +89,7 @@ class UnitOfWork:
             each.name: values.get(each.name, each.type.default) for each in entity_type.properties
         }
         key = record[entity_type.key]
-        yield from self.derive(entity_set, record, values, record.keys())
+        yield from self.derive(entity_set, record, values, record.keys(), None)
         if entity_type.has_rules:
             yield from self.check_rules(entity_set, record, record.keys())
         yield from self.check_unique(entity_set, key, record, record.keys())
@@ -132,7 +133,7 @@ class UnitOfWork:
             if not touched:
                 return Saved(current)
         record.update(given)
-        derived = yield from self.derive(entity_set, record, given, touched)
+        derived = yield from self.derive(entity_set, record, given, touched, current)
         changed = _differing(record, current) if replaces else {*touched, *derived}
         if not changed:
             return Saved(current)
@@ -223,18 +224,19 @@ class UnitOfWork:
         record: dict[str, Stored],
         given: Mapping[str, Stored],
         changed: AbstractSet[str],
+        former: Row | None,
     ) -> Steps[set[str]]:
         """Derive values of a record in place; returns the names of those that it changed.
 
         Only properties that `given` leaves out are derived. `changed` are those that the write
-        sets to other values.
+        sets to other values, and `former` is the record before it, None for a new one.
         """
         derived: set[str] = set()
         for rule in entity_set.type.derivations:
             if rule.target in given:
                 continue
             if isinstance(rule, Calculated):
-                if rule.source not in changed:
+                if rule.source not in changed or _is_own(entity_set.type, former, rule):
                     continue
                 value: Stored | None = _computed(entity_set, record, rule)
             else:
@@ -335,6 +337,19 @@ def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
         for (name, value), before in zip(record.items(), current[1:], strict=True)
         if value != before
     }
+
+
+def _is_own(entity_type: EntityType, former: Row | None, rule: Calculated) -> bool:
+    """Whether a calculated value was set by hand, and is kept."""
+    if former is None or not rule.keeps_own:
+        return False
+    edm_type = entity_type.by_name[rule.target].type
+    value = former[entity_type.column_of[rule.target]]
+    followed = rule.function(former[entity_type.column_of[rule.source]])
+    # a stored text may be longer than the type accepts
+    with suppress(ValueFault):
+        followed = edm_type.from_text(edm_type.to_text(followed))
+    return value not in (edm_type.default, followed)
 
 
 def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calculated) -> Stored:

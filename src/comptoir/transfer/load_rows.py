@@ -491,7 +491,7 @@ class _Part:
         for number in range(len(rows.lines)):
             record = {name: column[number] for name, column in columns.items()}
             given = dict(zip(self._names, rows.at(number), strict=True))
-            derived = yield from self._unit.derive(self._set, record, given, every)
+            derived = yield from self._unit.derive(self._set, record, given, every, None)
             for name in derived:
                 changing[name][number] = record[name]
 

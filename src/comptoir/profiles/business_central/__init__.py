@@ -75,6 +75,7 @@ _UNDATED = Profile(
         namespace="Microsoft.NAV",
         container="NAV",
         edit_terms=True,
+        keeps_own=True,
     ),
     queries=queries_of(CURRENT),
     batches=BatchRules(snapshot=True, json_stops=True, ids=False, change_set=1, merge=True),

@@ -11,10 +11,12 @@ ROUTES = Routes(
     },
     apis={
         "/api/{publisher}/{group}/{version}": Situation.UNKNOWN_ADDRESS,
+        "/api/{publisher}/{group}/beta": Situation.UNKNOWN_ADDRESS,
         "/api/v2.0": Situation.UNKNOWN_SEGMENT,
         "/api/beta": Situation.UNKNOWN_SEGMENT,
         "/ODataV4": Situation.UNKNOWN_SERVICE,
     },
+    joins_slashes="/ODataV4",
     basic=True,
     sets_at_root=True,
     definitions=True,
