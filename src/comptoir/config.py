@@ -35,7 +35,8 @@ _TENANT = re.compile(r"[a-z0-9][a-z0-9.-]*", re.ASCII)
 
 _MAY_BE_0 = ("port", "admin_port", "statement_cache", "running_requests", "query_bytes")
 _SEGMENT = re.compile(r"[A-Za-z0-9][\w.~-]*", re.ASCII)
-_SWITCHES = ("read_only", "relations", "seed_shapes", "outgoing_http", "faults")
+_SWITCHES = ("read_only", "relations", "interface_extensions", "outgoing_http", "faults")
+_RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 _WEB_ADDRESS = re.compile(
     r"https?://(?:\[[\dA-Fa-f:.]+\]|[^/?#\[\]:\s]+)(?::\d{1,5})?(?:[/?#].*)?", re.ASCII
@@ -140,12 +141,9 @@ class Settings:
             "those of items: `on`, or `off` for partial data."
         ),
     )
-    seed_shapes: str = field(
+    interface_extensions: str = field(
         default="on",
-        metadata=_help(
-            "Whether the profile `business-central` has the interface's shapes that Business "
-            "Central lacks: `on`, or `off` for those of Business Central alone."
-        ),
+        metadata=_help("Whether `business-central` has the interface's additions: `on` or `off`."),
     )
     faults: str = field(
         default="off",
@@ -358,8 +356,8 @@ class Settings:
             "its share."
         ),
     )
-    turn_seconds: float = field(
-        default=480.0, metadata=_help("How long a request waits for its turn before 503.")
+    queue_seconds: float = field(
+        default=480.0, metadata=_help("Seconds a request may queue before 503.")
     )
     client_rate: str = field(
         default="",
@@ -425,7 +423,7 @@ class Settings:
         profile = profile_of(self.profile, self.bc_version)
         if self.relations == "off":
             profile = profile.without_relations()
-        return profile if self.seed_shapes == "on" else profile.without_seed_shapes()
+        return profile if self.interface_extensions == "on" else profile.without_seed_shapes()
 
     @property
     def refuses_writes(self) -> bool:
@@ -523,13 +521,16 @@ def load_settings(
 
     In `options`, None means that an option is missing. The option or variable `config`
     (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
-    `OperatorError` for an unknown setting or an invalid value.
+    `OperatorError` for an unknown or renamed setting, or an invalid value.
     """
     given: dict[str, tuple[SettingValue, str]] = {}
     config = options.get("config") or environment.get(environment_name("config"))
     if config:
         for name, value in _config_file(Path(str(config))).items():
             given[name] = (value, f"setting {name} in {config}:")
+    for former, name in _RENAMED.items():
+        if (variable := environment_name(former)) in environment:
+            raise OperatorError(f"unknown setting {variable}", f"Use {environment_name(name)}.")
     for name in HELP:
         variable = environment_name(name)
         if variable in environment:
@@ -559,7 +560,8 @@ def _config_file(path: Path) -> dict[str, SettingValue]:
         ) from fault
     for name, value in content.items():
         if name not in HELP:
-            remedy = suggestion(name, HELP) or "docs/reference/settings.md lists the settings."
+            renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)
+            remedy = renamed or "docs/reference/settings.md lists the settings."
             raise OperatorError(f"the config file {path} has an unknown setting {name}", remedy)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise OperatorError(
@@ -620,8 +622,8 @@ def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "fault_rules", "Set faults to on, too."
     if settings.rehearses and settings.workers > 1:
         yield "workers", "Use 1 with faults, whose rules and counts are those of one process."
-    if settings.seed_shapes == "off" and settings.profile == "standard":
-        yield "seed_shapes", "Set profile to business-central, too."
+    if settings.interface_extensions == "off" and settings.profile == "standard":
+        yield "interface_extensions", "Set profile to business-central, too."
     yield from _address_faults(settings)
 
 

@@ -74,6 +74,7 @@ def test_the_addresses_of_a_profile_differ(given: dict[str, str], message: str) 
     [
         ("page_size = ", "is not TOML"),
         ("page_sise = 5", "has an unknown setting page_sise. Did you mean page_size?"),
+        ("turn_seconds = 5", "has an unknown setting turn_seconds. Use queue_seconds."),
         ("page_size = true", "has an invalid value of page_size. Use text or a number."),
         ("page_size = 'many'", "invalid setting page_size in"),
         ("workers = 65", "Use at most "),
@@ -91,6 +92,12 @@ def test_an_invalid_config_file_is_named(content: str, message: str, tmp_path: P
     with pytest.raises(OperatorError) as refused:
         load_settings({"config": str(file)}, {})
     assert message in str(refused.value)
+
+
+def test_a_former_name_in_the_environment_is_refused() -> None:
+    with pytest.raises(OperatorError) as refused:
+        load_settings({}, {"COMPTOIR_SEED_SHAPES": "off"})
+    assert "COMPTOIR_SEED_SHAPES. Use COMPTOIR_INTERFACE_EXTENSIONS." in str(refused.value)
 
 
 def test_a_missing_config_file_is_named(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_the_interface_may_give_way(
     """Business Central alone has no lone price, no narrowing key, and no blank of its own."""
     seed = shapes == "on"
     with Service(
-        fresh_database, tmp_path, profile="business-central", seed_shapes=shapes
+        fresh_database, tmp_path, profile="business-central", interface_extensions=shapes
     ) as service:
         company = service.new_company()
         company.load("salesPricesExt", {"entryNo": 1, "assetNumber": "I", "assetType": "Item"})
@@ -230,6 +230,6 @@ def test_the_interface_may_give_way(
         assert changed.status_code == (200 if seed else 400)
 
 
-def test_seed_shapes_need_the_profile() -> None:
+def test_interface_extensions_need_the_profile() -> None:
     with pytest.raises(OperatorError, match="Set profile to business-central, too"):
-        load_settings({"seed_shapes": "off"}, {})
+        load_settings({"interface_extensions": "off"}, {})

@@ -34,7 +34,7 @@ def services(
     """The profile without the interface's shapes, and `standard`, over one database."""
     folder = tmp_path_factory.mktemp("streams")
     with Service(
-        fresh_database, folder, profile="business-central", seed_shapes="off"
+        fresh_database, folder, profile="business-central", interface_extensions="off"
     ) as rehearsed:
         url = rehearsed.settings.database
         with Service(lambda *_: url, folder) as plain:

@@ -91,7 +91,7 @@ class Api:
         self._batch_bytes = settings.batch_bytes
         self._gates: Gates | None = None
         if settings.running_requests:
-            self._gates = Gates(settings.running_requests, settings.workers, settings.turn_seconds)
+            self._gates = Gates(settings.running_requests, settings.workers, settings.queue_seconds)
         self._settings = settings
         self._locate = routes.located
         self._names = routes.names
