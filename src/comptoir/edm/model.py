@@ -11,7 +11,7 @@ from comptoir.edm.types import UNIQUE_TEXT_LENGTH, Base64Text, Guid, PrimitiveTy
 from comptoir.profiles.values import CONTAINER, NAMESPACE
 
 LAST_CHANGE = "@last_change"
-"""What a property shows that has the number of the record's last change."""
+"""The source of a property with the number of the record's last change."""
 
 
 class Company(msgspec.Struct, frozen=True):

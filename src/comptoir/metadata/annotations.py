@@ -141,7 +141,7 @@ def description_annotations(text: str) -> Annotations:
 def edit_annotations(
     entity_set: EntitySet, declared: Property, capabilities: Capabilities
 ) -> Annotations:
-    """What clients may not set, and what only a create may, in the words of Business Central."""
+    """Terms for what clients may not set, or only in a create, as Business Central has them."""
     if not capabilities.edit_terms or declared.is_stream:
         return ()
     namespace = entity_set.type.namespace

@@ -28,7 +28,7 @@ from comptoir.metadata.openapi_schemas import ERROR, reference
 from comptoir.profiles.record import Profile, Verdict
 
 Kind = Literal["read", "page", "write"]
-"""What an operation does: it reads, reads a page, or writes."""
+"""The kind of an operation: it reads, reads a page, or writes."""
 
 _WRITE_ONLY = {
     each.status

@@ -147,7 +147,7 @@ def security(*scopes: str) -> list[JsonSchema]:
 
 
 def security_schemes(capabilities: Capabilities) -> JsonSchema:
-    """How clients get tokens: from the token endpoint, or from the operator."""
+    """The sources of tokens: the token endpoint, or the operator."""
     scopes = {
         capabilities.read_scope: "Read records.",
         capabilities.write_scope: "Create, update and delete records.",

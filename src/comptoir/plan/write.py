@@ -300,7 +300,7 @@ class RepeatingBinder(RefusingBinder):
 BINDERS: Mapping[str, type[BodyBinder]] = MappingProxyType(
     {"ignored": BodyBinder, "refused": RefusingBinder, "unchanged": RepeatingBinder}
 )
-"""How bodies are bound, by what becomes of values that the service computes."""
+"""The binder of bodies, by what becomes of values that the service computes."""
 
 
 def _read_only(declared: Property) -> Refusal:

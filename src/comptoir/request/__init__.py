@@ -1,1 +1,1 @@
-"""What was asked: text to syntax, knowing no model."""
+"""The syntax of a request, parsed from its text without a model."""

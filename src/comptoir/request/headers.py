@@ -498,7 +498,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How current reads must be: whether a replica may serve them, and what they must show.
+    """The freshness of reads: whether a replica may serve them, and what they must show.
 
     `Data-Access-Intent` is Business Central's. `Consistency-Token` is this service's own: every
     response to a write has one, and a read that sends it back sees that write.

@@ -32,7 +32,7 @@ _WRITE_ANNOTATIONS = ("bind", "removed", "delta", "deltalink")
 """Annotations that change the meaning of a write."""
 
 _UNSUPPORTED = ("bind", "delta")
-"""Those that OData allows after the name of a property."""
+"""Annotations that OData allows after the name of a property."""
 
 _TAGS = ("@odata.etag", "@etag")
 """The tag of a record in its JSON, as OData 4.0 and 4.01 name it."""

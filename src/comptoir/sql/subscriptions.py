@@ -90,8 +90,8 @@ class SubscriptionStatements:
         company."""
 
         self.tally = self._tally()
-        """Of the changes of a set: how many, the last number, its time, and how many deletions:
-        company, entity set, number before the first, number of the last."""
+        """The number of changes of a set, the last one's number and time, and the deletions among
+        them: company, entity set, number before the first, number of the last."""
 
     def _add_row(self, table: Table) -> Prepared:
         return prepare_insert(table, [column.name for column in table.columns], self._dialect)

@@ -74,7 +74,7 @@ class Tables:
     """
 
     subscriptions: Table
-    """Who is notified of the changes of a set; the end is in epoch seconds.
+    """The receivers of notifications of a set; the end is in epoch seconds.
 
     `sets` has the name of the set, and `resource` the URL of it that the client used. `owner` is
     the subject of the client, and `version` the number of its ETag.

@@ -174,7 +174,7 @@ def _found_in(
 
 @dataclass(frozen=True, slots=True)
 class IndexedSet:
-    """How a set is indexed: the set that logs its changes, and the layout of its documents."""
+    """The index of a set: the set that logs its changes, and the layout of its documents."""
 
     name: str
     logged: str
@@ -197,7 +197,7 @@ class TextIndexStatements:
             )
             for each in model.per_company
         }
-        """How the sets under a company are indexed."""
+        """The indexes of the sets under a company."""
 
         progress = select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
         self.progress = self._prepare(progress, COMPANY, "set")

@@ -103,7 +103,7 @@ PRECEDENCE: dict[str, int] = {
     "has": PRIMARY_PRECEDENCE,
     "in": PRIMARY_PRECEDENCE,
 }
-"""How tightly each infix operator binds (OData 4.01, part 2, 5.1.1.15)."""
+"""The precedence of each infix operator (OData 4.01, part 2, 5.1.1.15)."""
 
 _PREFIX_OPERATORS: dict[str | None, UnaryOperator] = {"not": "not", "minus": "-"}
 """Groups of `lexer.OPERAND` that precede an operand."""

@@ -252,7 +252,7 @@ class OptionReader:
 
 
 def _operator_remedy(found: str, delimiters: str) -> str:
-    """What to write instead of `found` after a value."""
+    """The remedy for `found` after a value."""
     word = found.lower()
     if word in _OPERATOR_REMEDIES:
         return f"Write ` {_OPERATOR_REMEDIES[word]} ` with spaces around it."
