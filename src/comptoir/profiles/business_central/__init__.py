@@ -1,6 +1,6 @@
 """The profile `business-central`: what Business Central does, where that is known.
 
-`profiles.rows` has the source of each difference from `standard`.
+`tests/profiles/rows.toml` has the source of each difference from `standard`.
 """
 
 from dataclasses import replace
