@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import typer
+from profile_differences import differences, rows
 from reference_pages import (
     Command,
     Parameter,
@@ -34,8 +35,6 @@ from comptoir.cli.main import command_line
 from comptoir.config import HELP
 from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
 from comptoir.profiles import PROFILES
-from comptoir.profiles.difference import differences
-from comptoir.profiles.rows import ROWS
 from comptoir.rehearsal import FAULTS, PRESETS
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -162,7 +161,7 @@ def pages() -> Mapping[str, str]:
         "odata.md": odata_page(areas()),
         "faults.md": faults_page(FAULTS, PRESETS),
         "profiles.md": profiles_page(
-            ROWS,
+            rows(),
             differences(PROFILES["standard"], PROFILES["business-central"]),
             tuple(profile_cases()),
             [(each.rows, each.test) for each in elsewhere()],

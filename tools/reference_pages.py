@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from profile_differences import Difference, Part, Row
+
 from comptoir.config import HELP, Settings, SettingValue, environment_name
 from comptoir.edm.model import (
     Calculated,
@@ -19,9 +21,7 @@ from comptoir.edm.model import (
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
 from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError
-from comptoir.profiles.difference import Difference, Part
 from comptoir.profiles.record import Verdict
-from comptoir.profiles.row import Row
 from comptoir.profiles.values import Confidence, FieldRule, ShownProperty, TableRule
 from comptoir.rehearsal import Rule
 from comptoir.rehearsal.faults import FaultType
@@ -324,7 +324,7 @@ class ProfileCase:
 
 
 def profiles_page(
-    rows: Sequence[Row],
+    rows: Mapping[str, Row],
     differences: Iterable[Difference],
     cases: Sequence[ProfileCase],
     elsewhere: Sequence[tuple[Sequence[str], str]],
@@ -334,7 +334,7 @@ def profiles_page(
     `elsewhere` has the rows and the names of tests that are not cases.
     """
     tests = [*((each.rows, each.id) for each in cases), *elsewhere]
-    row_of = {leaf: row.id for row in rows for leaf in row.leaves}
+    row_of = {part: id for id, row in rows.items() for part in row.parts}
     differing = list(differences)
     return page(
         "Profiles",
@@ -345,8 +345,8 @@ def profiles_page(
         table(
             ("Row", "Situation", "Source", "Certainty", "Tests"),
             (
-                (each.id, each.situation, each.source, each.confidence, _tests(each.id, tests))
-                for each in rows
+                (id, _line(each.situation), _line(each.source), each.confidence, _tests(id, tests))
+                for id, each in rows.items()
             ),
         ),
         "## Responses",
@@ -460,6 +460,10 @@ def _accepted(rule: FieldRule) -> str:
             target += f", if {code(each.when[0])} is {code(str(each.when[1]))}"
         parts.append(target)
     return ", ".join(parts)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _tests(row: str, tests: Iterable[tuple[Sequence[str], str]]) -> str:

@@ -270,7 +270,7 @@ async def _subscriptions(
         return
     from comptoir.events.sender import Sender  # noqa: PLC0415 - only such a profile needs it
     from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - brings aiohttp
-    from comptoir.outgoing.post import Poster  # noqa: PLC0415 - brings aiohttp
+    from comptoir.outgoing.session import Poster  # noqa: PLC0415 - brings aiohttp
     from comptoir.service.subscriptions import (  # noqa: PLC0415 - only such a profile needs it
         SubscriptionResource,
     )
@@ -291,8 +291,8 @@ def _fetch(settings: Settings) -> Fetch:
 
     @cache
     def fetcher() -> Fetch:
-        from comptoir.outgoing.fetch import Fetcher  # noqa: PLC0415 - only issuers need aiohttp
         from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - only issuers need aiohttp
+        from comptoir.outgoing.session import Fetcher  # noqa: PLC0415 - only issuers need aiohttp
 
         return Fetcher(Guard(settings.networks)).fetch
 
@@ -309,7 +309,7 @@ def _post_form(settings: Settings) -> PostForm:
     @cache
     def poster() -> PostForm:
         from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - only logins need aiohttp
-        from comptoir.outgoing.post import FormPoster  # noqa: PLC0415 - only logins need aiohttp
+        from comptoir.outgoing.session import FormPoster  # noqa: PLC0415 - only logins need aiohttp
 
         return FormPoster(Guard(settings.networks)).post
 
