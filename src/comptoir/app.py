@@ -33,7 +33,6 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import instant_type, overlaid
 from comptoir.http.api import Api, Application
-from comptoir.http.batch import Batches
 from comptoir.http.figures import Figures
 from comptoir.http.link import Link
 from comptoir.http.log import Journal, RequestLog
@@ -366,16 +365,11 @@ def _console(parts: _ConsoleParts, figures: Figures) -> ASGIApp:
 
     settings = parts.settings
     flow = CodeFlow(parts.registry, _fetch(settings), _post_form(settings), parts.issuers)
-    # what users send again meets no fault
-    without_faults = Served(parts.served.service)
-    routes = routes_of(settings, parts.model, parts.store)
-    batches = Batches(without_faults, ErrorWriter(settings.behaviour), routes, settings)
     backend = Backend(
         settings,
         parts.model,
         parts.served,
-        batches,
-        routes,
+        routes_of(settings, parts.model, parts.store),
         parts.store,
         figures,
         parts.failures,

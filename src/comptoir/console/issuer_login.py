@@ -26,7 +26,6 @@ from comptoir.console.login import (
     set_cookie,
 )
 from comptoir.console.problem import Problem
-from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import FormData, form_data
 from comptoir.errors import OperatorError, Refusal
@@ -46,9 +45,8 @@ _DENIED = "access_denied"
 class IssuerLogin:
     """Sends users to issuers, and begins a session for those who come back with a role."""
 
-    def __init__(self, backend: Backend, known: Sessions) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sessions = known
         self._lock = asyncio.Lock()
         self._running: Counter[str] = Counter()
 
@@ -124,7 +122,8 @@ class IssuerLogin:
                 await self._count(issuer, exchange)
             raise
         new = new_session(self._backend, exchange, pending.former)
-        session = await self._sessions.begin_once(pending.text, issuer, login, new)
+        logins = self._backend.control.logins
+        session = await logins.begin_once(pending.text, issuer, login, new)
         if session is None:
             raise Problem(
                 403, "This login was finished before, or its issuer was removed", "Begin it again."

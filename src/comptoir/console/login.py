@@ -13,7 +13,6 @@ from comptoir.config import CONSOLE
 from comptoir.console.backend import Backend
 from comptoir.console.guards import ORIGIN
 from comptoir.console.problem import Problem
-from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import read_form
 from comptoir.http.exchange import Exchange
@@ -52,9 +51,8 @@ def company_cookie_name(origin: str) -> str:
 class LoginPage:
     """Shows the form for a code, and begins a session with the right one."""
 
-    def __init__(self, backend: Backend, known: Sessions) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sessions = known
         self._lock = asyncio.Lock()
 
     async def show(self, _: Request) -> Response:
@@ -71,7 +69,7 @@ class LoginPage:
         # one after another: many at the same time would fill the queue of writes
         async with self._lock:
             new = new_session(backend, exchange, former)
-            session = await self._sessions.begin(code, new)
+            session = await backend.control.logins.begin(code, new)
         if session is None:
             reason = "The code is wrong, was used, or has ended"
             backend.failures.note(GUESSED, exchange.client, reason, exchange.id)
