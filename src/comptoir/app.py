@@ -26,7 +26,6 @@ from comptoir.auth.key_watch import follow
 from comptoir.auth.limits import parse_rate
 from comptoir.auth.origins import client_issuers, serves_console
 from comptoir.auth.records import Registry
-from comptoir.auth.secret_uses import SecretUses
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -176,12 +175,9 @@ async def _opened(
     limits = _limits(settings, rehearsed)
     issuers = _issuers(settings, metrics)
     failures = Failures()
-    uses = SecretUses()
-    notes = NoteSaver(
-        partial(failures.write, store.control.record), partial(uses.write, store.control.note_uses)
-    )
+    notes = NoteSaver(partial(failures.write, store.control.record))
     notes.start()
-    check = ClientCheck(watch, settings, failures, uses)
+    check = ClientCheck(watch, settings, failures)
     basic = BasicAuthenticator(check, limits) if settings.behaviour.routes.basic else None
     authenticator = Authenticator(verifiers.of_clients, watch, limits, issuers, basic)
     issuers.withdrawn = authenticator.forget

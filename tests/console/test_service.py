@@ -1,7 +1,6 @@
 """The console of services with other settings and with several processes."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import httpx
@@ -20,7 +19,7 @@ from support.databases import FreshDatabase
 from support.log import line_about
 from support.server import Server
 from support.service import Service
-from support.sockets import head, read_answer
+from support.sockets import head
 from support.worker_connections import WorkerConnections, process_of
 
 PUBLIC = "https://erp.example.com/api"
@@ -112,25 +111,6 @@ def test_slow_forms_keep_nobody_out(server: Server) -> None:
     assert [browser.get("/console").status_code for _ in range(20)] == [200] * 20
     for each in slow:
         each.close()
-
-
-def test_wrong_codes_to_several_processes_at_the_same_time(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, workers=2) as server:
-        guess = sent_by(console_of(server), "/console/login", 10) + b"code=wrong"
-        began = time.monotonic()
-        guesses = [server.connect() for _ in range(20)]
-        for each in guesses:
-            each.sendall(guess)
-        statuses = [read_answer(each).status_code for each in guesses]
-        for each in guesses:
-            each.close()
-    # as many may follow after a minute, of which the service counts whole seconds
-    most = 5 * (1 + (time.monotonic() - began + 1) // 60)
-    assert 5 <= statuses.count(403) <= most
-    assert set(statuses) == {403, 429}
 
 
 def sent_by(browser: Browser, path: str, length: int) -> bytes:

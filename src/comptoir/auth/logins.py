@@ -17,9 +17,6 @@ from comptoir.messages import quoted
 CODE_SECONDS = 600
 """Seconds for which a code is valid."""
 
-MOST_GUESSES = 10_000
-"""The most failed logins that are stored, for all addresses; the oldest is forgotten first."""
-
 NOTED_SECONDS = 60
 """Seconds of use of a session after which it is noted again."""
 

@@ -35,7 +35,7 @@ class Backend:
     """What every screen may use.
 
     `routes` are the addresses of the API. `figures` has the figures of the last minutes. `failures`
-    counts wrong codes for the audit log. `keys` are those that sign and verify tokens. `code_flow`
+    leads wrong codes to the audit log. `keys` are those that sign and verify tokens. `code_flow`
     lets users log in through outside issuers.
     """
 

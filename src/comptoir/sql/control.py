@@ -75,10 +75,7 @@ class ControlTables:
     """The sessions of the console, by the SHA-256 of each one's secret. Times: epoch seconds."""
 
     console_guesses: Table
-    """The failed logins of the last minute by networks, numbered in the order of their times.
-
-    `issuer` is the name of the issuer that the user has come back from, blank for a wrong code.
-    """
+    """Not used: earlier releases stored here the failed logins of the last minute."""
 
     audit: Table
     """The audit log, numbered without gaps under the lock of the row of `control`."""
@@ -231,7 +228,6 @@ class ControlStatements:
         self._prepare_subscribed(tables.subscribed, dialect)
         self._prepare_codes(tables.console_codes, dialect)
         self._prepare_sessions(tables.console_sessions, dialect)
-        self._prepare_guesses(tables.console_guesses, dialect)
         self._prepare_audit(tables.audit, dialect)
 
     def _prepare_clients(self, clients: Table, dialect: Dialect) -> None:
@@ -268,20 +264,10 @@ class ControlStatements:
         """The secrets of all clients, in the order of their creation."""
 
         self.add_client_secret = prepare_insert(secrets, _names(secrets), dialect)
-        """Add a secret: client, id, digest, hint, time, end and last use in epoch seconds."""
+        """Add a secret: client, id, digest, hint, time, end in epoch seconds, 0.
 
-        self.note_use = prepare(
-            update(secrets)
-            .where(
-                secrets.c.client == named("is_client"),
-                secrets.c.id == named("is_id"),
-                secrets.c.used_at < named("hour"),
-            )
-            .values(used_at=named("hour")),
-            dialect,
-            ("is_client", "is_id", "hour"),
-        )
-        """Set the last use of a secret, unless it is later: client, id, epoch seconds."""
+        Earlier releases have the last use in place of 0.
+        """
 
         self.secret_hints = prepare(
             select(secrets.c.id, secrets.c.hint).where(secrets.c.client == named("is_client")),
@@ -487,35 +473,6 @@ class ControlStatements:
             ("now", "idle"),
         )
         """Delete the sessions that have ended: epoch seconds, last use of one that is idle."""
-
-    def _prepare_guesses(self, guesses: Table, dialect: Dialect) -> None:
-        number, at = guesses.c.number, guesses.c.at
-
-        self.guesses = prepare(
-            select(at)
-            .where(
-                guesses.c.network == named("network"),
-                guesses.c.issuer == named("issuer"),
-                at > named("since"),
-            )
-            .order_by(number),
-            dialect,
-            ("network", "issuer", "since"),
-        )
-        """The times of failed logins in order: network, issuer, epoch seconds that they follow."""
-
-        self.last_guess = prepare(select(func.coalesce(func.max(number), constant(0))), dialect)
-        """The number of the last failed login, 0 without one."""
-
-        self.add_guess = prepare_insert(guesses, _names(guesses), dialect)
-        """Add a failed login: number, network, epoch seconds, issuer."""
-
-        self.drop_guesses = prepare(
-            delete(guesses).where(or_(number <= named("last"), at <= named("until"))),
-            dialect,
-            ("last", "until"),
-        )
-        """Delete failed logins up to a number, and those up to a time: number, epoch seconds."""
 
     def _prepare_audit(self, audit: Table, dialect: Dialect) -> None:
         number = audit.c.number

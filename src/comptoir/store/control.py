@@ -25,7 +25,6 @@ from comptoir.auth.records import (
     Secret,
 )
 from comptoir.auth.roles import Role, Roles
-from comptoir.auth.secret_uses import SecretKey
 from comptoir.auth.tokens import scope_names
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.times import instant
@@ -89,10 +88,10 @@ class ControlStore:
     async def _load(self) -> Known:
         version = await self.version()
         secrets: dict[str, list[Secret]] = {}
-        for client_id, secret_id, digest, hint, _, expires_at, used_at in await self._fetch(
+        for client_id, secret_id, digest, hint, _, expires_at, _ in await self._fetch(
             self._statements.client_secrets.query()
         ):
-            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at), int(used_at))
+            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at))
             secrets.setdefault(str(client_id), []).append(secret)
         keys: dict[str, list[ClientKey]] = {}
         for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self._fetch(
@@ -176,7 +175,7 @@ class ControlStore:
             )
             for each in client.secrets:
                 yield statements.add_client_secret.query(
-                    client.id, each.id, each.digest, each.hint, now, each.expires_at, each.used_at
+                    client.id, each.id, each.digest, each.hint, now, each.expires_at, 0
                 )
 
         detail = " ".join([client.id, *client.listed])
@@ -194,13 +193,7 @@ class ControlStore:
                     "Remove one with `comptoir client secret remove`.",
                 )
             yield statements.add_client_secret.query(
-                client_id,
-                secret.id,
-                secret.digest,
-                secret.hint,
-                now,
-                secret.expires_at,
-                secret.used_at,
+                client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at, 0
             )
 
         await self._change(change, Act(actor, ActName.SECRET_ADD, name, secret.listed))
@@ -260,19 +253,6 @@ class ControlStore:
             yield statements.drop_client_key.query(client_id, kid)
 
         await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
-
-    async def note_uses(self, uses: Mapping[SecretKey, int]) -> None:
-        """Store when secrets were last used, in epoch seconds.
-
-        It does not raise the version, so services do not read all clients again because of it.
-        """
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            # in one order, so that processes do not wait for each other in a circle
-            for (client_id, secret_id), hour in sorted(uses.items()):
-                yield self._statements.note_use.query(client_id, secret_id, hour)
-
-        await self._writer.submit(NO_COMPANY, work)
 
     async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
         """Add a used assertion, until its end in epoch seconds; False if it was used before.
