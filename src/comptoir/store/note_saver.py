@@ -41,8 +41,13 @@ class NoteSaver:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._stopping.wait()
-            pause = RETRY_SECONDS
-            # a failed write is logged where it fails, and repeated
-            with suppress(Refusal):
-                await self._write()
-                pause = SAVE_SECONDS
+            pause = SAVE_SECONDS if await self._is_written() else RETRY_SECONDS
+        # what was noted while the write before was under way
+        await self._is_written()
+
+    async def _is_written(self) -> bool:
+        # a failed write is logged where it fails, and repeated
+        with suppress(Refusal):
+            await self._write()
+            return True
+        return False
