@@ -17,7 +17,6 @@ from sqlalchemy import (
     Table,
     delete,
     func,
-    or_,
     select,
     tuple_,
     update,
@@ -74,10 +73,7 @@ class ControlTables:
     """The sessions of the console, by the SHA-256 of each one's secret. Times: epoch seconds."""
 
     console_guesses: Table
-    """The failed logins of the last minute by networks, numbered in the order of their times.
-
-    `issuer` is the name of the issuer that the user has come back from, blank for a wrong code.
-    """
+    """Not used: earlier releases stored here the failed logins of the last minute."""
 
     audit: Table
     """The audit log, numbered without gaps under the lock of the row of `control`."""
@@ -210,11 +206,7 @@ class ControlStatements:
 
     def __init__(self, dialect: Dialect) -> None:
         tables = control_tables()
-        version, secrets, sessions = (
-            tables.control.c.version,
-            tables.client_secrets,
-            tables.console_sessions,
-        )
+        version, sessions = tables.control.c.version, tables.console_sessions
         subscribed = tables.subscribed.c
         self._dialect = dialect
 
@@ -249,21 +241,7 @@ class ControlStatements:
         self.add_audited = prepare_insert(tables.audit, _names(tables.audit), dialect)
         """Add an entry: number, time, by, address, request, act, target, detail."""
 
-        self.note_use = prepare(
-            update(secrets)
-            .where(
-                secrets.c.client == named("is_client"),
-                secrets.c.id == named("is_id"),
-                secrets.c.used_at < named("hour"),
-            )
-            .values(used_at=named("hour")),
-            dialect,
-            ("is_client", "is_id", "hour"),
-        )
-        """Set the last use of a secret, unless it is later: client, id, epoch seconds."""
-
         self._prepare_assertions(tables.assertions, dialect)
-        self._prepare_guesses(tables.console_guesses, dialect)
 
     def query(self, statement: ClauseElement) -> Query:
         """Compile a statement that is rarely needed, with the values in it."""
@@ -285,35 +263,6 @@ class ControlStatements:
             delete(assertions).where(tuple_(*key).in_(ended)), dialect, ("now",)
         )
         """Delete some assertions that ended before a time: epoch seconds."""
-
-    def _prepare_guesses(self, guesses: Table, dialect: Dialect) -> None:
-        number, at = guesses.c.number, guesses.c.at
-
-        self.guesses = prepare(
-            select(at)
-            .where(
-                guesses.c.network == named("network"),
-                guesses.c.issuer == named("issuer"),
-                at > named("since"),
-            )
-            .order_by(number),
-            dialect,
-            ("network", "issuer", "since"),
-        )
-        """The times of failed logins in order: network, issuer, epoch seconds that they follow."""
-
-        self.last_guess = prepare(select(func.coalesce(func.max(number), constant(0))), dialect)
-        """The number of the last failed login, 0 without one."""
-
-        self.add_guess = prepare_insert(guesses, _names(guesses), dialect)
-        """Add a failed login: number, network, epoch seconds, issuer."""
-
-        self.drop_guesses = prepare(
-            delete(guesses).where(or_(number <= named("last"), at <= named("until"))),
-            dialect,
-            ("last", "until"),
-        )
-        """Delete failed logins up to a number, and those up to a time: number, epoch seconds."""
 
 
 @cache

@@ -26,7 +26,6 @@ from comptoir.auth.records import (
     Secret,
 )
 from comptoir.auth.roles import Role, Roles
-from comptoir.auth.secret_uses import SecretKey
 from comptoir.auth.tokens import scope_names
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.times import instant
@@ -93,10 +92,10 @@ class ControlStore:
         secrets_of, keys_of = self._tables.client_secrets, self._tables.client_keys
         version = await self.version()
         secrets: dict[str, list[Secret]] = {}
-        for client_id, secret_id, digest, hint, _, expires_at, used_at in await self._fetch(
+        for client_id, secret_id, digest, hint, _, expires_at, _ in await self._fetch(
             self._query(select(secrets_of).order_by(secrets_of.c.created_at, secrets_of.c.id))
         ):
-            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at), int(used_at))
+            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at))
             secrets.setdefault(str(client_id), []).append(secret)
         keys: dict[str, list[ClientKey]] = {}
         for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self._fetch(
@@ -253,19 +252,6 @@ class ControlStore:
             yield self._query(delete(table).where(table.c.client == client_id, table.c.kid == kid))
 
         await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
-
-    async def note_uses(self, uses: Mapping[SecretKey, int]) -> None:
-        """Store when secrets were last used, in epoch seconds.
-
-        It does not raise the version, so services do not read all clients again because of it.
-        """
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            # in one order, so that processes do not wait for each other in a circle
-            for (client_id, secret_id), hour in sorted(uses.items()):
-                yield self._statements.note_use.query(client_id, secret_id, hour)
-
-        await self._writer.submit(NO_COMPANY, work)
 
     async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
         """Add a used assertion, until its end in epoch seconds; False if it was used before.
@@ -490,7 +476,7 @@ class ControlStore:
 
     def _add_secret(self, client_id: Stored, secret: Secret, now: str) -> Query:
         row = (client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at)
-        return self._query(insert(self._tables.client_secrets).values((*row, secret.used_at)))
+        return self._query(insert(self._tables.client_secrets).values((*row, 0)))
 
     def _key_ids(self, client_id: Stored) -> Query:
         keys = self._tables.client_keys

@@ -9,10 +9,8 @@ import msgspec
 from sqlalchemy import delete, insert, or_, select, update
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.auth.guesses import FREE_FAILURES, WINDOW_SECONDS, network_of
 from comptoir.auth.logins import (
     CODE_SECONDS,
-    MOST_GUESSES,
     ConsoleRole,
     Login,
     NewSession,
@@ -22,16 +20,12 @@ from comptoir.auth.logins import (
 from comptoir.auth.records import Issuer, IssuerTerms
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.types import Stored
-from comptoir.errors import TOO_MANY_REQUESTS, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.control import ControlStatements, control_tables
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.names import names_of, stored_names
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Writer
-
-_WINDOW = int(WINDOW_SECONDS)
-_NO_ISSUER = ""
 
 
 class Logins:
@@ -67,20 +61,14 @@ class Logins:
     async def begin(self, code: str, new: NewSession) -> Session | None:
         """Begin a session; None if the code is wrong, used or has ended.
 
-        The lock of the version lets only one of several requests use a code, and counts the wrong
-        codes of all processes. Raises `Refusal` (429) as `check` does.
+        The lock of the version lets only one of several requests use a code.
         """
-        statements, now, address = self._statements, new.now, new.actor.address
-        codes = self._tables.console_codes
-        # many codes from one address must not keep others from the lock
-        await self.check(address, _NO_ISSUER, now)
+        now, codes = new.now, self._tables.console_codes
 
         def work(_: UnitOfWork) -> Steps[Session | None]:
-            yield statements.lock_version.query()
-            _check((yield self._failed(address, _NO_ISSUER, now)), now)
+            yield self._statements.lock_version.query()
             found = yield self._code(digest_of(code))
             if not found or _is_over(found[0], now):
-                yield from self._note(address, _NO_ISSUER, now)
                 return None
             digest, *login = found[0][:-2]
             yield self._query(update(codes).where(codes.c.digest == digest).values(used_at=now))
@@ -126,34 +114,6 @@ class Logins:
         begun = _act_of(session, ActName.CONSOLE_LOGIN, new.actor, session.login.listed)
         yield from self._record([*ended, begun])
         return session
-
-    async def check(self, address: str, issuer: str, now: int) -> None:
-        """Raise `Refusal` (429) after too many failed logins from an address with an issuer.
-
-        All processes count together. Only logins from this address with this issuer have to wait.
-        """
-        _check(await self._fetch(self._failed(address, issuer, now)), now)
-
-    async def note_failed(self, address: str, issuer: str, now: int) -> None:
-        """Count a login that has failed with an issuer."""
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.lock_version.query()
-            yield from self._note(address, issuer, now)
-
-        await self._writer.submit(NO_COMPANY, work, alone=True)
-
-    def _failed(self, address: str, issuer: str, now: int) -> Query:
-        """The times of the failed logins that count."""
-        return self._statements.guesses.query(network_of(address), issuer, now - _WINDOW)
-
-    def _note(self, address: str, issuer: str, now: int) -> Steps[None]:
-        """Add a failed login, and delete those that no longer count; the version must be locked."""
-        statements = self._statements
-        ((last,),) = yield statements.last_guess.query()
-        number = int(last) + 1
-        yield statements.drop_guesses.query(number - MOST_GUESSES, now - _WINDOW)
-        yield statements.add_guess.query(number, network_of(address), now, issuer)
 
     async def session(self, secret: str) -> Session | None:
         """The session with this secret, whether or not it has ended; None if there is none."""
@@ -217,19 +177,6 @@ class Logins:
             yield from self._record([act])
 
         await self._writer.submit(NO_COMPANY, work, alone=True)
-
-
-def _check(failed: Sequence[Row], now: int) -> None:
-    """Raise `Refusal` (429) if too many logins failed, given the times of the last."""
-    if len(failed) >= FREE_FAILURES:
-        # several that wait for their issuer at once may all fail
-        (at,) = failed[-FREE_FAILURES]
-        raise Refusal(
-            TOO_MANY_REQUESTS,
-            "Too many logins from this address failed",
-            "Wait for the seconds in Retry-After, and log in again.",
-            headers={"Retry-After": str(int(at) + _WINDOW - now)},
-        )
 
 
 def _is_over(code: Row, now: int) -> bool:
