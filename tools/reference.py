@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import typer
+import click
+from profile_differences import differences, rows
 from reference_pages import (
     Command,
     Parameter,
@@ -21,76 +22,65 @@ from reference_pages import (
     page,
     profiles_page,
     settings_page,
-    split_marks,
     table,
     undocumented,
     undocumented_commands,
 )
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from comptoir.catalog import MODEL
-from comptoir.cli.help import Group
-from comptoir.cli.main import command_line
+from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
 from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
 from comptoir.profiles import PROFILES
-from comptoir.profiles.difference import differences
-from comptoir.profiles.rows import ROWS
 from comptoir.rehearsal import FAULTS, PRESETS
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
 from support.profiles import Answered, cases, elsewhere
 
-ClickCommand = TyperGroup | TyperCommand
-ClickParameter = TyperArgument | TyperOption
-
 
 def commands() -> Iterator[Command]:
     """All commands, including those of groups; the first is `comptoir` itself."""
-    yield from _walk(command_line(), "comptoir")
+    yield _documented(command_line, "comptoir")
+    for name in SUBCOMMANDS:
+        yield from _walk(imported(name), f"comptoir {name}")
 
 
-def _walk(command: ClickCommand, name: str) -> Iterator[Command]:
-    context = typer.Context(command)
-    parameters = tuple(
-        _parameter(each, context)
-        for each in command.params
-        if isinstance(each, TyperArgument | TyperOption) and not getattr(each, "hidden", False)
-    )
-    help_text = " ".join((command.help or "").replace("\b", "").split())
-    if not isinstance(command, TyperGroup) or parameters:
-        yield Command(name, help_text, parameters)
-    if isinstance(command, Group):
-        for inner, each in command.subcommands():
-            if not each.hidden:
-                yield from _walk(each, f"{name} {inner}")
+def _walk(command: click.Command, name: str) -> Iterator[Command]:
+    if not isinstance(command, click.Group):
+        yield _documented(command, name)
+        return
+    for inner, each in command.commands.items():
+        yield from _walk(each, f"{name} {inner}")
 
 
-def _parameter(held: ClickParameter, context: typer.Context) -> Parameter:
-    text, environment, default = split_marks(" ".join((held.help or "").split()))
-    if isinstance(held.envvar, str):
-        environment = held.envvar
-    if not default and held.show_default and held.default not in (None, False, ()):
-        default = str(held.default() if callable(held.default) else held.default)
+def _documented(command: click.Command, name: str) -> Command:
+    context = click.Context(command)
+    parameters = tuple(_parameter(each, context) for each in command.params)
+    return Command(name, " ".join((command.help or "").split()), parameters)
+
+
+def _parameter(parameter: click.Parameter, context: click.Context) -> Parameter:
+    is_argument = isinstance(parameter, click.Argument)
+    name, default = parameter.human_readable_name, ""
+    if isinstance(parameter, click.Option):
+        name = ", ".join(parameter.opts)
+        if not parameter.is_flag:
+            name += f" {parameter.make_metavar(context)}"
+        if parameter.multiple:
+            name += " …"
+        given = parameter.show_default
+        default = (
+            given if isinstance(given, str) else str(parameter.to_info_dict()["default"] or "")
+        )
     return Parameter(
-        _name(held, context),
-        text,
-        environment,
+        name,
+        parameter.help or "",
+        str(parameter.envvar or ""),
         default,
-        held.required,
-        isinstance(held, TyperArgument),
+        parameter.required,
+        is_argument,
     )
-
-
-def _name(held: ClickParameter, context: typer.Context) -> str:
-    if isinstance(held, TyperArgument):
-        name = str(held.metavar or held.name or "").strip("[]").upper()
-        return name if held.nargs == 1 else f"{name.rstrip('.…')}…"
-    name = ", ".join([*held.opts, *held.secondary_opts])
-    if not held.is_flag:
-        name += f" {held.metavar or held.display_type(context)}"
-    return f"{name} …" if held.multiple else name
 
 
 def options_of_settings() -> Mapping[str, str]:
@@ -162,7 +152,7 @@ def pages() -> Mapping[str, str]:
         "odata.md": odata_page(areas()),
         "faults.md": faults_page(FAULTS, PRESETS),
         "profiles.md": profiles_page(
-            ROWS,
+            rows(),
             differences(PROFILES["standard"], PROFILES["business-central"]),
             tuple(profile_cases()),
             [(each.rows, each.test) for each in elsewhere()],

@@ -26,14 +26,12 @@ from comptoir.auth.key_watch import follow
 from comptoir.auth.limits import parse_rate
 from comptoir.auth.origins import client_issuers, serves_console
 from comptoir.auth.records import Registry
-from comptoir.auth.secret_uses import SecretUses
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import instant_type, overlaid
 from comptoir.http.api import Api, Application
-from comptoir.http.batch import Batches
 from comptoir.http.figures import Figures
 from comptoir.http.link import Link
 from comptoir.http.log import Journal, RequestLog
@@ -181,12 +179,9 @@ async def _opened(
     limits = _limits(settings, rehearsed)
     issuers = _issuers(settings, metrics)
     failures = Failures()
-    uses = SecretUses()
-    notes = NoteSaver(
-        partial(failures.write, store.control.record), partial(uses.write, store.control.note_uses)
-    )
+    notes = NoteSaver(partial(failures.write, store.control.record))
     notes.start()
-    check = ClientCheck(watch, settings, failures, uses)
+    check = ClientCheck(watch, settings, failures)
     basic = BasicAuthenticator(check, limits) if settings.behaviour.routes.basic else None
     authenticator = Authenticator(verifiers.of_clients, watch, limits, issuers, basic)
     issuers.withdrawn = authenticator.forget
@@ -270,7 +265,7 @@ async def _subscriptions(
         return
     from comptoir.events.sender import Sender  # noqa: PLC0415 - only such a profile needs it
     from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - brings aiohttp
-    from comptoir.outgoing.post import Poster  # noqa: PLC0415 - brings aiohttp
+    from comptoir.outgoing.session import Poster  # noqa: PLC0415 - brings aiohttp
     from comptoir.service.subscriptions import (  # noqa: PLC0415 - only such a profile needs it
         SubscriptionResource,
     )
@@ -291,8 +286,8 @@ def _fetch(settings: Settings) -> Fetch:
 
     @cache
     def fetcher() -> Fetch:
-        from comptoir.outgoing.fetch import Fetcher  # noqa: PLC0415 - only issuers need aiohttp
         from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - only issuers need aiohttp
+        from comptoir.outgoing.session import Fetcher  # noqa: PLC0415 - only issuers need aiohttp
 
         return Fetcher(Guard(settings.networks)).fetch
 
@@ -309,7 +304,7 @@ def _post_form(settings: Settings) -> PostForm:
     @cache
     def poster() -> PostForm:
         from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - only logins need aiohttp
-        from comptoir.outgoing.post import FormPoster  # noqa: PLC0415 - only logins need aiohttp
+        from comptoir.outgoing.session import FormPoster  # noqa: PLC0415 - only logins need aiohttp
 
         return FormPoster(Guard(settings.networks)).post
 
@@ -370,16 +365,11 @@ def _console(parts: _ConsoleParts, figures: Figures) -> ASGIApp:
 
     settings = parts.settings
     flow = CodeFlow(parts.registry, _fetch(settings), _post_form(settings), parts.issuers)
-    # what users send again meets no fault
-    without_faults = Served(parts.served.service)
-    routes = routes_of(settings, parts.model, parts.store)
-    batches = Batches(without_faults, ErrorWriter(settings.behaviour), routes, settings)
     backend = Backend(
         settings,
         parts.model,
         parts.served,
-        batches,
-        routes,
+        routes_of(settings, parts.model, parts.store),
         parts.store,
         figures,
         parts.failures,

@@ -555,9 +555,7 @@ def _config_file(path: Path) -> dict[str, SettingValue]:
     try:
         content = tomllib.loads(read_whole(path, "Name another config file.").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise OperatorError(
-            f"the config file {path} is not TOML: {fault}", "Correct it."
-        ) from fault
+        raise OperatorError(f"{path} is not TOML: {fault}", "Correct it.") from fault
     for name, value in content.items():
         if name not in HELP:
             renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)

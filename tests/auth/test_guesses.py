@@ -3,7 +3,6 @@
 import pytest
 
 from comptoir.auth.guesses import FREE_FAILURES, MOST_ENTRIES, Guesses
-from comptoir.errors import OAuthRefusal
 
 HERE, ELSEWHERE = "198.51.100.7", "198.51.100.8"
 
@@ -30,11 +29,7 @@ def guesses(clock: SetClock) -> Guesses:
 
 def wait(guesses: Guesses, client: str = "shop", address: str = HERE) -> int:
     """The seconds that a client has to wait, 0 if it may try."""
-    try:
-        guesses.check(client, address)
-    except OAuthRefusal as refusal:
-        return int(refusal.headers["Retry-After"])
-    return 0
+    return guesses.wait(client, address)
 
 
 def fail(guesses: Guesses, times: int = 1, client: str = "shop", address: str = HERE) -> None:

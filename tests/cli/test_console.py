@@ -39,7 +39,6 @@ def test_the_link_leads_to_the_running_service(
         server.ask_to_stop()
         server.wait()
     assert command.done("console").err.startswith(NONE_RUNS)
-    assert [each.name for each in tmp_path.rglob("*service*")] == []
 
 
 def test_a_running_service_without_a_console_is_said(

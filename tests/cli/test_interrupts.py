@@ -1,7 +1,7 @@
 """An interrupt during the start of a command ends it in one line and with status 130."""
 
-import os
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -15,11 +15,11 @@ COMMANDS = (
     ("serve", "--port", "0", "--quickstart"),
     ("migrate",),
     ("sample",),
-    ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "."),
+    ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "itemsExt.csv"),
     ("migrate", "--rebuild-json"),
-    ("copy", "--from", "sqlite:///a.db", "--to", "sqlite:///b.db"),
+    ("copy", "--from", "postgresql://127.0.0.1/a", "--to", "postgresql://127.0.0.1/b"),
 )
-MOMENTS = ("typer", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.runner")
+MOMENTS = ("click", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.runner")
 """Modules that are imported one after the other while a command starts."""
 
 
@@ -31,18 +31,25 @@ def in_shell(status: int) -> int:
 def interrupted_at(command: Command, moment: str, arguments: tuple[str, ...]) -> tuple[int, str]:
     """The status and the last line of a command that is interrupted when a module is imported.
 
-    Its config file is a pipe that nobody writes to, so it cannot end before the interrupt arrives.
+    Its database does not answer, so it cannot end before the interrupt arrives.
     """
     started = command.arguments(*arguments)
-    config = command.folder / "config.toml"
-    os.mkfifo(config)
-    with subprocess.Popen(
-        [started[0], "-X", "importtime", *started[1:]],
-        env={**command.environment, "COMPTOIR_CONFIG": str(config)},
-        cwd=command.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
+    (command.folder / "itemsExt.csv").write_text("number\n", encoding="utf-8")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as database,
+        subprocess.Popen(
+            [started[0], "-X", "importtime", *started[1:]],
+            env={
+                **command.environment,
+                "COMPTOIR_DATABASE": "postgresql://127.0.0.1/a",
+                "COMPTOIR_CONNECT_SECONDS": str(PATIENCE_SECONDS),
+                "PGPORT": str(database.getsockname()[1]),
+            },
+            cwd=command.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
         assert process.stderr is not None
         for line in process.stderr:
             if line.split()[-1].decode() == moment:

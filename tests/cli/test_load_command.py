@@ -1,7 +1,10 @@
 """`comptoir load`: the files that it accepts, its output, its exit status, and resuming."""
 
 import asyncio
+import os
+import pty
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,19 @@ def test_a_folder_is_loaded_and_the_counts_are_added(ready: Command) -> None:
         "total: 3 rows: 3 inserted, 0 updated, 0 unchanged, 0 refused",
     ]
     assert result.err == ""
+
+
+def test_a_terminal_shows_progress_and_nothing_of_it_remains(ready: Command) -> None:
+    folder = write(ready.folder / "in", itemsExt__csv="number\nI1\n")
+    ours, terminal = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as shown:
+        arguments = ready.arguments("load", "--company", COMPANY, folder)
+        subprocess.run(
+            arguments, env=ready.environment, check=True, stdout=subprocess.DEVNULL, stderr=terminal
+        )
+        lines = shown.read(1000).decode().split("\r\033[K")
+        os.close(terminal)
+    assert lines == ["", "checking itemsExt: 1 rows", "writing itemsExt: 1 of 1 rows", ""]
 
 
 def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) -> None:
@@ -121,7 +137,7 @@ def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
         (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "does not exist. List the companies"),
         (["--company", COMPANY], "Missing argument"),
         (["itemsExt.csv"], "Missing option '--company'"),
-        (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option: --bad"),
+        (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option '--bad'"),
     ],
 )
 def test_a_wrong_argument_is_an_error_in_one_line(

@@ -214,9 +214,7 @@ def test_viewers_see_and_only_admins_act(admin: Browser, logged_in: LoggedIn) ->
         assert f'action="{LIST}/' not in page.text
         assert other.get(NEW).status_code == 403
         for way in ("new", "change", "secrets/add", "keys/add", "disable", "enable", "remove"):
-            token = re.findall(r'name="token" value="(\w+)"', page.text)[0]
-            fields = {"token": token, "name": name}
-            assert other.post(f"{LIST}/{way}", fields).status_code == 403
+            assert other.post(f"{LIST}/{way}", {"name": name}).status_code == 403
     assert one(admin, name).text.count("badge") == forms.text.count("badge")
 
 

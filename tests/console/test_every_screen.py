@@ -45,8 +45,12 @@ def test_the_navigation_has_what_the_user_may_see(logged_in: LoggedIn) -> None:
         assert all(paths[each].rank <= role.rank for each in links)
 
 
-def test_every_form_keeps_the_chosen_company(stocked: Company, admin: Browser) -> None:
+def test_every_form_about_records_keeps_the_chosen_company(
+    stocked: Company, admin: Browser
+) -> None:
     for screen in SCREENS:
+        if "/records" not in screen.path:
+            continue
         page = admin.get(screen.path.format(company=stocked.id))
         for form in forms_of(page):
             if form.method == "POST" and form.action != "/console/sessions/log-out":
@@ -63,6 +67,15 @@ def test_no_file_needs_another_policy() -> None:
         assert NEVER.search(path.read_text("utf-8")) is None, path.name
     for path in ROOT.glob("pages/*.html"):
         assert INLINE.search(path.read_text("utf-8")) is None, path.name
+
+
+def test_screens_with_companies_ask_for_one(stocked: Company, admin: Browser) -> None:
+    for screen in SCREENS:
+        path = screen.path.partition("?")[0]
+        asks = path == "/console" or path.startswith("/console/records")
+        page = admin.get(screen.path.format(company=stocked.id))
+        assert ('<select id="company"' in page.text) == asks, screen.path
+        assert f'href="/console/records?company={stocked.id}"' in page.text, screen.path
 
 
 UNKNOWN_COMPANIES = ["deadbeef-dead-4eef-8ead-deadbeefdead", "x", "", "'"]

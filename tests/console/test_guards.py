@@ -1,13 +1,14 @@
 """What every request to the console passes, before any screen."""
 
-from collections.abc import Callable
-
+import httpx
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.guesses import FREE_FAILURES
 from comptoir.console.guards import HEADERS
+from comptoir.console.templates import LARGEST_FORM
 from support.console import FORM, Browser, new_code, origin_of
 from support.service import Service
+from support.waiting import until
 
 LOG_OUT = "/console/sessions/log-out"
 
@@ -20,7 +21,7 @@ def test_every_answer_has_the_headers(own_service: Service) -> None:
         admin.get("/console"),
         admin.get("/console/nowhere"),
         admin.post("/console", {}),
-        admin.post("/console/sessions/end", {}),
+        admin.post("/console/sessions/end", {}, {}),
         stranger.get("/console"),
         stranger.get("/console/login"),
         stranger.get("/console/static/console.css"),
@@ -74,8 +75,7 @@ FOREIGN: tuple[dict[str, str], ...] = (
 def test_forms_of_other_sites(
     service: Service, admin: Browser, stranger: Browser, headers: dict[str, str]
 ) -> None:
-    token = dict(admin_form(admin))
-    assert admin.post(LOG_OUT, token, headers).status_code == 403
+    assert admin.post(LOG_OUT, {}, headers).status_code == 403
     assert admin.get("/console").status_code == 200
     code = new_code(service.admin)
     assert stranger.post("/console/login", {"code": code}, headers).status_code == 403
@@ -83,49 +83,50 @@ def test_forms_of_other_sites(
 
 
 def test_a_browser_without_fetch_metadata(admin: Browser) -> None:
-    answer = admin.post(LOG_OUT, dict(admin_form(admin)), {"Origin": "http://127.0.0.1:8080"})
+    answer = admin.post(LOG_OUT, {}, {"Origin": "http://127.0.0.1:8080"})
     assert answer.status_code == 303
-
-
-def admin_form(browser: Browser) -> list[tuple[str, str]]:
-    """The fields of the form that logs out."""
-    page = browser.get("/console")
-    value = page.text.partition('name="token" value="')[2].partition('"')[0]
-    return [("token", value)]
-
-
-@pytest.mark.parametrize("token", [None, "", "0" * 64, "é"])
-def test_forms_without_the_token(admin: Browser, token: str | None) -> None:
-    fields = {} if token is None else {"token": token}
-    assert admin.post(LOG_OUT, fields).status_code == 403
-    assert admin.get("/console").status_code == 200
-
-
-def test_the_token_of_another_session(
-    admin: Browser, logged_in: Callable[[ConsoleRole], Browser]
-) -> None:
-    other = logged_in(ConsoleRole.ADMIN)
-    assert admin.post(LOG_OUT, dict(admin_form(other))).status_code == 403
 
 
 def test_a_form_of_another_type(admin: Browser) -> None:
     headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": "text/plain"}
-    (field,) = admin_form(admin)
-    body = "=".join(field)
-    assert admin.request("POST", LOG_OUT, body, headers).status_code == 415
+    assert admin.request("POST", LOG_OUT, "", headers).status_code == 415
     headers["Content-Type"] = f"{FORM}; charset=utf-8"
-    assert admin.request("POST", LOG_OUT, body, headers).status_code == 303
+    assert admin.request("POST", LOG_OUT, "", headers).status_code == 303
+
+
+def test_a_form_that_is_too_large(admin: Browser) -> None:
+    page = admin.get("/console")
+    assert f'data-largest-form="{LARGEST_FORM}"' in page.text
+    headers = {"Sec-Fetch-Site": "same-origin", "Content-Type": FORM}
+    refused = admin.request("POST", LOG_OUT, "x=".ljust(LARGEST_FORM + 1, "x"), headers)
+    assert refused.status_code == 413
+    assert "The form has more than 1,048,576 bytes. Go back to it" in refused.text
+    fits = admin.request("POST", LOG_OUT, "x=".ljust(LARGEST_FORM, "x"), headers)
+    assert fits.status_code == 303
 
 
 def test_guesses(own_service: Service) -> None:
     stranger = Browser(own_service, origin_of(own_service.settings))
-    for _ in range(5):
+    for _ in range(FREE_FAILURES):
         assert stranger.post("/console/login", {"code": "wrong"}).status_code == 403
-    code = new_code(own_service.admin)
-    answer = stranger.post("/console/login", {"code": code})
-    assert answer.status_code == 429
+
+    def slowed() -> httpx.Response | None:
+        answer = stranger.post("/console/login", {"code": "wrong"})
+        return answer if answer.status_code == 429 else None
+
+    answer = until(slowed, "a code that has to wait")
     assert int(answer.headers["retry-after"]) >= 1
-    assert stranger.cookies == {}
+    code = new_code(own_service.admin)
+    until(lambda: stranger.post("/console/login", {"code": code}).status_code == 303 or None, "it")
+
+
+def test_five_of_many_at_once_are_looked_up(own_service: Service) -> None:
+    url = f"{origin_of(own_service.settings)}/console/login"
+    headers = {"Sec-Fetch-Site": "same-origin"}
+    guess = httpx.Request("POST", url, headers=headers, data={"code": "wrong"})
+    statuses = [each.status_code for each in own_service.send_all([guess] * 20)]
+    assert FREE_FAILURES <= statuses.count(403) < 2 * FREE_FAILURES
+    assert set(statuses) == {403, 429}
 
 
 def test_requests_to_the_console_are_not_counted(service: Service, admin: Browser) -> None:

@@ -1,18 +1,15 @@
 """Codes, sessions, and their ends."""
 
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
-from comptoir.auth.records import Issuer, IssuerTerms
-from comptoir.config import SHORTEST_IDLE
-from comptoir.console.sessions import REMEMBERED_SECONDS
-from support.clocks import SetClock
+from console.conftest import LoggedIn
 from support.command import Command
-from support.console import OPERATOR, Browser, audited, forms_of, new_code, origin_of
+from support.companies import Company
+from support.console import Browser, audited, forms_of, new_code, origin_of
 from support.databases import FreshDatabase, run_sql
 from support.service import Service
 
@@ -157,87 +154,38 @@ def test_the_command_prints_a_link(ready: Command) -> None:
     assert ready.done("console", "--subject", "eva", "--end").out == "eva: all sessions ended\n"
 
 
-@pytest.fixture
-def cut_off(service: Service) -> Iterator[Callable[[], None]]:
-    """Take the sessions away, as a database that does not answer does."""
-    names = ("console_sessions", "hidden")
-
-    def rename(name: str, other: str) -> None:
-        run_sql(service.settings.database, f"ALTER TABLE {name} RENAME TO {other}")
-
-    yield lambda: rename(*names)
-    rename(*reversed(names))
-
-
-def is_in(browser: Browser) -> bool:
-    """Whether a browser sees the overview while the database does not answer."""
-    page = browser.get("/console")
-    if page.status_code == 200:
-        assert "The database does not answer." in page.text
-        return True
-    assert page.status_code in (303, 503)
-    return False
-
-
-def test_a_session_ends_by_time_without_the_database(
-    fresh_database: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_nobody_is_let_in_while_the_database_does_not_answer(
+    fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
-    clock = SetClock(float(int(time.time())))
-    monkeypatch.setattr(time, "time", clock)
-    with Service(fresh_database, tmp_path, console_session_seconds=SHORTEST_IDLE) as service:
+    """Another process may have ended the session."""
+    with Service(fresh_database, tmp_path) as service:
         browser = Browser(service, origin_of(service.settings))
-        browser.log_in(new_code(service.admin))
-        clock.now += SHORTEST_IDLE - 10
-        assert browser.get("/console").status_code == 200
+        page = browser.log_in(new_code(service.admin))
         run_sql(service.settings.database, "DROP TABLE console_sessions")
-        clock.now += 9
-        assert is_in(browser)
-        clock.now += 1
-        assert browser.get("/console").headers["location"] == "/console/login"
+        for answer in (
+            browser.get("/console"),
+            browser.submit(page, "/console/sessions/log-out"),
+        ):
+            assert answer.status_code == 503
+            assert answer.headers["retry-after"] == "5"
+            assert "The database does not answer." in answer.text
+            assert "anna" not in answer.text
 
 
-def test_a_session_is_believed_for_a_minute_without_the_database(
-    admin: Browser, cut_off: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+def test_a_form_of_an_ended_session_leads_to_the_login_and_can_be_sent_after_it(
+    service: Service, logged_in: LoggedIn, company: Company
 ) -> None:
-    """Since the last request that the database has checked, because another process may end it."""
-    clock = SetClock(float(int(time.time())))
-    monkeypatch.setattr(time, "time", clock)
-    page = admin.get("/console/sessions")
-    cut_off()
-    for _ in range(2):
-        clock.now += REMEMBERED_SECONDS / 2 - 1
-        assert is_in(admin)
-    clock.now += 2
-    answer = admin.get("/console")
-    assert answer.status_code == 503
-    assert "it alone knows which sessions have ended." in answer.text
-    assert "anna" not in answer.text
-    answer = admin.submit(page, "/console/sessions/end", subject="typed")
-    assert answer.status_code == 503
-    assert ("subject", "typed") in forms_of(answer)[0].fields
-    clock.now -= 3600
-    assert admin.get("/console").status_code == 503
+    editor = logged_in(ConsoleRole.EDITOR)
+    address = f"/console/records/unitsOfMeasureExt/new?company={company.id}"
+    typed = {"field.code": "BOX"}
+    ended = editor.another()
+    ended.cookies = dict(editor.cookies)
+    editor.submit(editor.get(address), "/console/sessions/log-out")
 
+    refused = ended.post(address, typed)
+    assert (refused.status_code, refused.headers["location"]) == (303, "/console/login")
+    assert company.listed("unitsOfMeasureExt") == []
 
-def test_an_ended_session_stays_ended_without_the_database(
-    service: Service, admin: Browser, stranger: Browser, cut_off: Callable[[], None]
-) -> None:
-    left, removed, outside = stranger.another(), stranger.another(), stranger.another()
-    former = stranger.another()
-    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "karl"))
-    former.cookies = dict(stranger.cookies)
-    stranger.log_in(new_code(service.admin, ConsoleRole.VIEWER, "karl"))
-    left.log_in(new_code(service.admin, ConsoleRole.VIEWER, "gina"))
-    removed.log_in(new_code(service.admin, ConsoleRole.VIEWER, "hans"))
-    kept = dict(left.cookies)
-    left.submit(left.get("/console"), "/console/sessions/log-out")
-    left.cookies = kept
-    admin.submit(admin.get("/console/sessions"), "/console/sessions/end", subject="hans")
-    terms = IssuerTerms("api", ("RS256",), "scope", "roles", {}, {}, "", None, {})
-    issuer = Issuer("entra", "https://login.example.com", terms)
-    service.admin.wait(service.admin.control.add_issuer(issuer, OPERATOR))
-    outside.log_in(new_code(service.admin, ConsoleRole.VIEWER, "entra:ida"))
-    admin.submit(admin.get("/console/issuers"), "/console/issuers/remove")
-    cut_off()
-    ended = [is_in(each) for each in (left, removed, outside, former)]
-    assert (ended, is_in(admin), is_in(stranger)) == ([False] * 4, True, True)
+    editor.log_in(new_code(service.admin, ConsoleRole.EDITOR))
+    created = editor.follow(editor.post(address, typed))
+    assert "The record was created" in created.text

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -121,18 +120,6 @@ def test_it_needs_the_same_rights(service: Service, company: Company, elsewhere:
     stranger = browser_of(service, companies=frozenset({UNKNOWN}))
     address = f"/console/requests/{answer.headers['x-request-id']}"
     assert stranger.get(address).status_code == 404
-
-
-def test_a_batch_is_sent_again(service: Service, company: Company, elsewhere: Company) -> None:
-    url = f"{urlsplit(company.root).path}/{AGENT}"
-    write = {"id": "1", "method": "PATCH", "url": url, "headers": JSON, "body": {"name": "Batch"}}
-    answer = elsewhere.post("$batch", {"requests": [write]})
-    assert company.record(AGENT)["name"] == "Batch"
-    company.patch(AGENT, {"name": "Meanwhile"}, if_match="*")
-
-    again(browser_of(service), answer)
-    assert company.record(AGENT)["name"] == "Batch"
-    assert company.changes()[-1].by == "console:anna"
 
 
 def test_a_part_that_names_another_company_is_not_shown(service: Service, company: Company) -> None:

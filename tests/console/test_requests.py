@@ -360,7 +360,6 @@ def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
     assert f"one: GET /companies({company.id})/{AGENT}" in page
     assert f"two: PATCH /companies({company.id})/{AGENT}" in page
     assert "in a batch" in page
-    assert "Send again as console:anna…" in page
     (row,) = [each for each in rows(browser) if each.id == answer.headers["x-request-id"]]
     assert (row.status, row.check) == (200, "tag")
 
@@ -394,22 +393,13 @@ def test_a_request_is_sent_again(company: Company, browser: Browser) -> None:
     assert company.get(AGENT).json()["name"] == "Again"
 
 
-def sent_again(browser: Browser, answer: httpx.Response) -> str:
-    """The page after a request was sent again, and the question was answered."""
-    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
-    action = next(each.action for each in forms_of(page) if "/again" in each.action)
-    asked = browser.submit(page, action)
-    assert "It writes, with console:anna as its author" in unescape(asked.text)
-    return unescape(browser.submit(asked, action).text)
-
-
 def named(company: Company) -> str:
     """The name of the shipping agent, and who has changed it last."""
     author = company.changes()[-1].by
     return f"{company.record(AGENT)['name']} by {author}"
 
 
-def test_a_batch_is_sent_again(recording: Service, company: Company, browser: Browser) -> None:
+def test_a_batch_as_curl(recording: Service, company: Company, browser: Browser) -> None:
     """With its groups, dependencies, conditions and references."""
     patch = {"method": "PATCH", "url": AGENT, "headers": JSON | {"If-Match": "*"}}
     requests = [
@@ -425,14 +415,7 @@ def test_a_batch_is_sent_again(recording: Service, company: Company, browser: Br
     assert company.record(AGENT)["name"] == "fifth"
 
     command = command_of(browser, first)
-    page = sent_again(browser, first)
-
-    # the unit of measure exists now
-    statuses = re.findall(r'"status": (\d+)', page)
-    assert statuses == ["412", "200", "200", "424", "200", "200", "424"]
-    assert '"atomicityGroup": "g"' in page
-    assert named(company) == "fourth by console:anna"
-
+    company.patch(AGENT, {"name": "meanwhile"}, if_match="*")
     company.delete("unitsOfMeasureExt('AGAIN')", if_match="*")
     assert "so the command is not complete" not in page_of(browser, first)
     repeated = run(recording, command)
@@ -462,15 +445,11 @@ def change_set(name: str) -> str:
     return "\n".join(lines)
 
 
-def test_a_batch_in_multipart_is_sent_again(
+def test_a_batch_in_multipart_as_curl(
     recording: Service, company: Company, browser: Browser
 ) -> None:
     """Each of its change sets numbers its requests from 1."""
     first = send_multipart(company, f"{change_set('set 1')}{change_set('set 2')}--batch_1--\n")
-    company.patch(AGENT, {"name": "meanwhile"}, if_match="*")
-
-    assert "The response has the status" in sent_again(browser, first)
-    assert named(company) == "set 2 by console:anna"
     company.patch(AGENT, {"name": "meanwhile"}, if_match="*")
     repeated = run(recording, command_of(browser, first))
     assert repeated.headers["content-type"].startswith("multipart/mixed")
@@ -492,22 +471,26 @@ def test_a_batch_in_multipart_is_sent_again(
             [{"id": "1", "method": "GET", "url": f"{AGENT}?x={'x' * 5_000}"}],
             "The whole URL of the request is not kept",
         ),
-        ([{"id": "1"}], "Not all requests of the batch are kept"),
     ],
 )
-def test_a_batch_that_cannot_be_sent_again(
+def test_a_batch_that_is_not_kept_as_a_whole(
     company: Company, browser: Browser, requests: list[object], problem: str
 ) -> None:
     answer = company.post("$batch", {"requests": requests})
+    assert f"{problem}, so the command is not complete." in page_of(browser, answer)
+
+
+@pytest.mark.parametrize("address", ["$batch", "%24batch"])
+@pytest.mark.parametrize("part", [{}, {"method": "GET", "url": AGENT}])
+def test_a_batch_is_not_sent_again(
+    company: Company, browser: Browser, address: str, part: dict[str, str]
+) -> None:
+    answer = company.post(address, {"requests": [{"id": "1", **part}]})
     page = page_of(browser, answer)
-    assert f"{problem}, so the console does not send it again." in page
-    # a batch that was not read is kept by its body
-    is_complete = answer.status_code == 400
-    assert (f"{problem}, so the command is not complete." in page) != is_complete
-    token = dict(forms_of(browser.get("/console"))[-1].fields)
-    again = browser.post(f"/console/requests/{answer.headers['x-request-id']}/again", token)
+    assert "The request is a batch, so the console does not send it again." in page
+    again = browser.post(f"/console/requests/{answer.headers['x-request-id']}/again", {})
     assert again.status_code == 409
-    assert problem in again.text
+    assert "The request is a batch." in again.text
 
 
 def test_a_long_batch_as_curl(recording: Service, company: Company, browser: Browser) -> None:
@@ -523,19 +506,11 @@ def test_a_long_batch_as_curl(recording: Service, company: Company, browser: Bro
     assert text in command
 
 
-def test_a_batch_that_stopped_is_not_sent_again(company: Company, browser: Browser) -> None:
+def test_a_batch_that_stopped_as_curl(company: Company, browser: Browser) -> None:
     """What comes after the error is not kept."""
     reads = [f"--batch_1\n{HTTP}\nGET {each} HTTP/1.1\n\n" for each in ("nothingExt", AGENT)]
     answer = send_multipart(company, f"{''.join(reads)}--batch_1--\n")
-    assert "Not all requests of the batch are kept" in page_of(browser, answer)
-
-
-def test_a_batch_at_an_encoded_address_is_not_sent_again_in_part(
-    company: Company, browser: Browser
-) -> None:
-    answer = company.post("%24batch", {"requests": [{"id": "1"}]})
-    assert answer.status_code == 400
-    assert "Not all requests of the batch are kept" in page_of(browser, answer)
+    assert "Not all requests of the batch are kept, so the command" in page_of(browser, answer)
 
 
 def test_a_viewer_does_not_write_by_sending_again(company: Company, recording: Service) -> None:
@@ -609,9 +584,8 @@ def test_the_recording_changes_for_a_time(
         ]
         viewer = logged_in(service, ConsoleRole.EDITOR)
         page = viewer.get("/console/requests")
-        token = dict(forms_of(page)[-2].fields)
         assert "Change the recording" not in page.text
-        assert viewer.post(action, token | fields).status_code == 403
+        assert viewer.post(action, fields).status_code == 403
 
 
 def test_a_fault_is_the_check_that_refused(

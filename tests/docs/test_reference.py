@@ -14,7 +14,6 @@ from reference_pages import (
     errors_page,
     record_methods,
     settings_page,
-    split_marks,
     undocumented,
     undocumented_commands,
 )
@@ -139,12 +138,3 @@ def test_every_rule_of_the_corpus_has_its_row_and_every_501_its_request() -> Non
         for each in cases()
         if each.answer.refused is not None and each.answer.refused.status == 501
     ]
-
-
-def test_marks_leave_the_help_text() -> None:
-    assert split_marks("The port. [env: COMPTOIR_PORT] [default: 8080]") == (
-        "The port.",
-        "COMPTOIR_PORT",
-        "8080",
-    )
-    assert split_marks("Plain [brackets].") == ("Plain [brackets].", "", "")

@@ -24,7 +24,7 @@ from comptoir.events.notifications import at
 from comptoir.events.sender import Sender
 from comptoir.events.subscriptions import Subscription, Subscriptions, new_id
 from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.post import Poster
+from comptoir.outgoing.session import Poster
 from comptoir.profiles import PROFILES
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.store import Store

@@ -27,8 +27,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "an entity set is found by its file",
-    "comptoir.cli.help:LateCommand.imported": "a command imports its subcommand alone",
-    "comptoir.cli.runner:progress_bar": "only a terminal shows progress",
+    "comptoir.cli.main:imported": "a command imports its subcommand alone",
     "comptoir.cli.serve:_sample_company": "only a quickstart creates a sample company",
     "comptoir.cli.serve:_serve": "only a quickstart prints commands to try",
     "comptoir.cli.serve:_with_local_certificate": "only --https creates a certificate",

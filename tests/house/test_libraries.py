@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from comptoir.cli.help import Command, Group
 from comptoir.http.cycle import Cycle
 from comptoir.http.protocol import InOrder, Protocol, ServerConfig
 
@@ -17,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 INNER: Mapping[str, str] = {
     "sqlalchemy": "its compilers, and the elements of expressions",
     "starlette": "the pattern of a route",
-    "typer": "the classes of commands, which our help extends",
     "uvicorn": "its protocol of HTTP/1.1 and its exchanges, which ours extend",
 }
 """Libraries by name, with the parts that are used though they may change without notice."""
@@ -51,7 +49,7 @@ def test_no_other_library_has_private_modules_in_use() -> None:
     assert found - {"comptoir"} <= INNER.keys()
 
 
-@pytest.mark.parametrize("extended", [Command, Cycle, Group, InOrder, Protocol, ServerConfig])
+@pytest.mark.parametrize("extended", [Cycle, InOrder, Protocol, ServerConfig])
 def test_what_an_extension_overrides_exists(extended: type[object]) -> None:
     """A method that a newer release renames would no longer be called."""
     for name, member in vars(extended).items():

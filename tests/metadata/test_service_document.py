@@ -3,7 +3,7 @@
 import msgspec
 
 from comptoir.catalog import MODEL
-from comptoir.metadata.service_document import service_document
+from comptoir.service.descriptions import service_document
 
 BASE = "http://erp.example/api"
 COMPANY = "00000000-0000-4000-8000-000000000001"

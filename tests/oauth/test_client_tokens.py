@@ -2,7 +2,7 @@
 
 import base64
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -173,27 +173,6 @@ def test_an_ended_secret_is_refused(webshop: Webshop) -> None:
     run_sql(database, ended, id=webshop.id, now=int(time.time()))
     run_sql(database, "UPDATE control SET version = version + 1")
     assert webshop.ask().status_code == 401
-
-
-def test_the_hour_of_the_last_use_of_a_secret_is_listed(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    """It is written without a change of the version, which all services would notice."""
-    with Service(fresh_database, tmp_path) as service:
-        webshop = add_client(service, tmp_path)
-        second = webshop.command.done("client", "secret", "add", webshop.name).last
-        database = service.settings.database
-        before = run_sql(database, "SELECT version FROM control")
-        first_hour = datetime.now(UTC)
-        for _ in range(3):
-            assert webshop.ask().status_code == 200
-        assert webshop.ask(client_secret="wrong").status_code == 401
-    hours = {f"{each:%Y-%m-%dT%HZ}" for each in (first_hour, datetime.now(UTC))}
-    listed = webshop.command.done("client", "list").out.split()
-    used = {part[:4]: part.partition(",used=")[2] for part in listed if "…" in part}
-    assert used[webshop.secret[:4]] in hours
-    assert used[second[:4]] == ""
-    assert run_sql(database, "SELECT version FROM control") == before
 
 
 def forged(service: Service, key: ECKey, client_id: str) -> str:

@@ -26,14 +26,11 @@ def failed(command: Command) -> list[AuditEntry]:
 
 
 def counted(entries: list[AuditEntry]) -> list[tuple[str, str, str, str]]:
-    """The targets, addresses, counts and reasons of entries; the counts of all minutes together."""
+    """The targets, addresses, counts and reasons of entries."""
     found: Counter[tuple[str, str, str]] = Counter()
     for each in entries:
         assert each.by == ""
-        count, minute, reason = each.detail.split(" ", 2)
-        assert minute.startswith("minute=20")
-        kind = (each.target, each.address, reason.removeprefix("reason="))
-        found[kind] += int(count.removeprefix("count="))
+        found[(each.target, each.address, each.detail.removeprefix("reason="))] += 1
     return sorted(
         (target, address, f"count={count}", reason)
         for (target, address, reason), count in found.items()

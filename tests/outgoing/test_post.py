@@ -8,7 +8,7 @@ import pytest
 
 from comptoir.outgoing import OutgoingError, Sent
 from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.post import KEPT_BYTES, FormPoster, Poster
+from comptoir.outgoing.session import KEPT_BYTES, FormPoster, Poster
 from support.lying_server import OK, LyingServer, Respond, Start, sending, with_body
 
 LOOPBACK = Guard([ip_network("127.0.0.0/8")])

@@ -22,11 +22,11 @@ def test_a_role_that_cannot_change_the_log_adds_to_it(postgres_url: str, tmp_pat
 
     with Service(fresh, tmp_path) as service:
         webshop = add_client(service, tmp_path)
-        for number in range(20):
+        for number in range(2):
             assert service.client.using(f"token-{number}").get("companies").status_code == 401
             assert webshop.ask(client_id=f"id-{number}").status_code == 401
     acts = [line.split('"act":"')[1] for line in webshop.command.done("audit").out.splitlines()]
-    assert len([each for each in acts if each.startswith("authentication.failed")]) > 20
+    assert len([each for each in acts if each.startswith("authentication.failed")]) == 4
     assert acts[0].startswith("client.add")
     for change in ("DELETE FROM audit", "UPDATE audit SET detail = ''"):
         with pytest.raises(OperatorError, match="permission denied for table audit"):

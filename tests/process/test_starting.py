@@ -17,8 +17,6 @@ OPTIONAL = {
     "jinja2": "the console, until somebody opens it",
     "offapi": "Swagger UI, whose files are served without an import",
     "pyarrow": "Parquet files",
-    "rich": "progress bars",
-    "pydantic": "values that only `typer` could read",
     "comptoir.rehearsal": "faults on demand",
     "comptoir.http.rehearsing": "faults on demand",
     "comptoir.testing": "tests of clients",

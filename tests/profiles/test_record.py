@@ -4,13 +4,12 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from profile_differences import differences, rows
 
 from comptoir.config import load_settings
 from comptoir.errors import ERROR_TABLE, FACTS, Situation
 from comptoir.profiles import PROFILES
-from comptoir.profiles.difference import differences
 from comptoir.profiles.record import Profile
-from comptoir.profiles.rows import ROWS
 from support.profiles import cases, elsewhere
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +18,7 @@ STANDARD, BUSINESS_CENTRAL = PROFILES["standard"], PROFILES["business-central"]
 
 def test_each_difference_belongs_to_one_row() -> None:
     differing = [each.leaf for each in differences(STANDARD, BUSINESS_CENTRAL)]
-    assert sorted(leaf for row in ROWS for leaf in row.leaves) == sorted(differing)
+    assert sorted(part for row in rows().values() for part in row.parts) == sorted(differing)
 
 
 def test_a_profile_does_not_differ_from_itself() -> None:
@@ -28,7 +27,7 @@ def test_a_profile_does_not_differ_from_itself() -> None:
 
 def test_each_row_has_a_test_and_each_case_a_row() -> None:
     tested = [*(case.rows for case in cases()), *(each.rows for each in elsewhere())]
-    assert {row for rows in tested for row in rows} == {row.id for row in ROWS}
+    assert {row for each in tested for row in each} == rows().keys()
 
 
 def test_each_test_elsewhere_exists() -> None:
@@ -37,9 +36,9 @@ def test_each_test_elsewhere_exists() -> None:
         assert f"def {name}(" in (ROOT / file).read_text(), each.test
 
 
-def test_ids_are_unique() -> None:
-    for ids in ([each.id for each in ROWS], [each.id for each in cases()]):
-        assert len(set(ids)) == len(ids)
+def test_the_ids_of_cases_are_unique() -> None:
+    ids = [each.id for each in cases()]
+    assert len(set(ids)) == len(ids)
 
 
 def test_each_situation_has_its_facts() -> None:

@@ -32,7 +32,7 @@ class Answered(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Case(msgspec.Struct, forbid_unknown_fields=True):
-    """A case of some rows of `comptoir.profiles.rows`; `expect` is of `business-central`."""
+    """A case of some rows of `tests/profiles/rows.toml`; `expect` is of `business-central`."""
 
     id: str
     rows: list[str]

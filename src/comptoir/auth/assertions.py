@@ -3,17 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated
 
 import msgspec
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from joserfc import jws
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, OKPKey, RSAKey
+from joserfc.jwk import RSAKey
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from comptoir.auth.client_keys import MOST_KEYS, RSA_BITS, imported
+from comptoir.auth.client_keys import imported
 from comptoir.auth.compact import extracted
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import Client, ClientKey
@@ -133,27 +131,16 @@ class Assertion:
         if claims.nbf is not UNSET and claims.nbf > now + CLOCK_SKEW:
             raise _refused("The assertion is not valid yet (nbf)", "Compare the clocks.")
 
-    def is_signed_by(self, client: Client | None, now: float) -> bool:
-        """Whether one of a client's keys signed the assertion, whose algorithm was checked.
-
-        The verifications are as many and as costly for an unknown client and for any key.
-        """
-        own = () if client is None else [each for each in client.keys if now < each.expires_at]
-        named = [each for each in own if self._header.names(each)]
-        header = self._header
+    def is_signed_by(self, client: Client, now: float) -> bool:
+        """Whether one of a client's keys signed the assertion, whose algorithm was checked."""
+        header, kind = self._header, _KEY_KINDS[self._header.alg]
         is_named = bool(header.kid or header.x5t or header.x5t_s256)
-        most = 1 if is_named else MOST_KEYS
-        kind = self._key_kind()
-        keys = [imported(each.jwk) for each in (named if is_named else own)[:most]]
-        usable = [each for each in keys if _kind(each) == kind]
-        unused = [_unused_key(*kind)] * (most - len(usable))
-        genuine = [self._is_genuine(each) for each in (*usable, *unused)]
-        return any(genuine[: len(usable)])
-
-    def _key_kind(self) -> tuple[str, int]:
-        """The kind of key that can have signed it; for RSA, the signature is as long as the key."""
-        kind = _KEY_KINDS[self._header.alg]
-        return kind, len(self._signed.segments["signature"]) * 3 // 4 if kind == "RSA" else 0
+        return any(
+            _kind(key) == kind and self._is_genuine(key)
+            for each in client.keys
+            if now < each.expires_at and (header.names(each) or not is_named)
+            for key in [imported(each.jwk)]
+        )
 
     def _is_genuine(self, key: VerificationKey) -> bool:
         try:
@@ -178,23 +165,8 @@ def parse_assertion(text: str, client_id: str | None) -> Assertion:
     return Assertion(claims.sub if client_id is None else client_id, signed, header, claims)
 
 
-def _kind(key: VerificationKey) -> tuple[str, int]:
-    """The kind of a key, and for RSA its bytes."""
-    if isinstance(key, RSAKey):
-        return "RSA", (key.public_key.key_size + 7) // 8
-    return key.curve_name, 0
-
-
-@lru_cache(300)
-def _unused_key(kind: str, size: int) -> VerificationKey:
-    """A key that takes as long to verify with as a client's; what it finds is not used."""
-    if kind == "RSA":
-        bits = min(max(size * 8, RSA_BITS[0]), RSA_BITS[-1])
-        # any odd modulus will do, and a real one would take long to find
-        return RSAKey.import_key(RSAPublicNumbers(65_537, (1 << bits) - 1).public_key())
-    if kind == "P-256":
-        return ECKey.generate_key(kind, private=False)
-    return OKPKey.generate_key("Ed25519", private=False)
+def _kind(key: VerificationKey) -> str:
+    return "RSA" if isinstance(key, RSAKey) else key.curve_name
 
 
 def _refused(problem: str, remedy: str) -> OAuthRefusal:

@@ -17,7 +17,6 @@ from comptoir.auth.failures import Failures, sent_as_id
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.origins import audiences_at
 from comptoir.auth.records import Client, ClientState, Known, Secret, WritableRegistry
-from comptoir.auth.secret_uses import SecretUses
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
 from comptoir.errors import INVALID_CLIENT, INVALID_REQUEST, SLOW_DOWN, OAuthRefusal
@@ -27,8 +26,6 @@ MOST_SECRETS = 2
 
 _HINT = 4
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="comptoir"'}
-_UNUSABLE = "0" * 64
-"""The digest in place of an absent secret; no text is known that has it."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -63,14 +60,12 @@ class ClientCheck:
         registry: WritableRegistry,
         settings: Settings,
         failures: Failures,
-        uses: SecretUses,
         clock: Clock = time.time,
     ) -> None:
         self._registry = registry
         self._settings = settings
         self._clock = clock
         self._failures = failures
-        self._uses = uses
         self._guesses = Guesses()
         self._named: Mapping[str, Client] = {}
         self._named_by: Known | None = None
@@ -97,7 +92,7 @@ class ClientCheck:
         claimed = sent.client_id if client is None else client.id
         # nothing is awaited from here to a verdict, so that no guess overtakes another
         try:
-            self._guesses.check(claimed, asked.address)
+            self._check_guesses(claimed, asked.address)
             if isinstance(sent, SentSecret):
                 return self._by_secret(client, sent), known
             return await self._by_assertion(client, sent, asked), known
@@ -109,6 +104,17 @@ class ClientCheck:
                 target = sent_as_id(claimed)
                 self._failures.note(target, asked.address, error.reason, asked.request)
             raise
+
+    def _check_guesses(self, client_id: str, address: str) -> None:
+        """Raise `OAuthRefusal` (429) while a client has to wait at an address."""
+        wait = self._guesses.wait(client_id, address)
+        if wait:
+            raise OAuthRefusal(
+                SLOW_DOWN,
+                "The client failed to authenticate itself too often",
+                "Correct its credentials, then wait for the seconds in Retry-After.",
+                headers={"Retry-After": str(wait)},
+            )
 
     def _by_name(self, known: Known) -> Mapping[str, Client]:
         """The clients by name, which is unique."""
@@ -128,13 +134,12 @@ class ClientCheck:
                 headers=_CHALLENGE if sent.is_basic else {},
                 reason="The secret has expired" if has_expired else "The secret is wrong",
             )
-        self._uses.note(client.id, secret.id)
         return client
 
     async def _by_assertion(self, client: Client | None, sent: Assertion, asked: Asked) -> Client:
         now = self._clock()
         sent.check(audiences_at(asked.origin, asked.tenant, self._settings), now)
-        is_genuine = sent.is_signed_by(client, now)
+        is_genuine = client is not None and sent.is_signed_by(client, now)
         if not is_genuine or not _is_active(client):
             raise OAuthRefusal(
                 INVALID_CLIENT,
@@ -220,15 +225,9 @@ def _name(client: Client | None) -> str:
 
 
 def _secret_of(client: Client | None, text: str) -> Secret | None:
-    """The secret of a client that a text is, which may have expired; None if it has no such secret.
-
-    The comparisons are as many and as long for an unknown client and for any secret.
-    """
-    digest = _digest(text)
-    known = () if client is None else client.secrets[:MOST_SECRETS]
-    digests = [each.digest for each in known] + [_UNUSABLE] * (MOST_SECRETS - len(known))
-    equal = [hmac.compare_digest(digest, each) for each in digests]
-    return next((each for each, is_equal in zip(known, equal, strict=False) if is_equal), None)
+    """The secret of a client that a text is, which may have expired; None if it has no such one."""
+    digest, known = _digest(text), () if client is None else client.secrets
+    return next((each for each in known if hmac.compare_digest(digest, each.digest)), None)
 
 
 def _why_refused(client: Client | None, refusal: OAuthRefusal) -> str:

@@ -1,44 +1,29 @@
-"""Failed authentications, counted by minute for the audit log."""
+"""Failed authentications on their way to the audit log."""
 
 import base64
 import binascii
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
 from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.auth.guesses import Guesses
 from comptoir.edm.times import Clock
 from comptoir.edm.types import is_guid
+from comptoir.errors import Refusal
 
-MOST_KINDS = 100
-"""The most entries of a minute, without the one for all other failures."""
+FREE_ENTRIES = 20
+"""The entries of an address in a minute after which it gets the next one only after a wait."""
 
-MOST_MINUTES = 60
-"""The most minutes in memory, while they cannot be written; the oldest is dropped first."""
+MOST_WAITING = 1_000
+"""The most failures in memory, while they cannot be written; later ones are dropped."""
 
 MOST_CHARACTERS = 200
 """The most characters of what a request sent, and of a reason."""
 
 MOST_OF_OTHERS = 8
 """The most characters of what was sent as the id of a client and is not a Guid."""
-
-OTHERS = "others"
-"""The target of the entry for all failures of a minute that have none of their own."""
-
-_MINUTE = 60
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    target: str
-    address: str
-    reason: str
-
-
-class _Count(msgspec.Struct):
-    request: str
-    failures: int = 0
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -49,35 +34,33 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 class Failures:
-    """Counts failed authentications; failures of one kind in a minute become one entry."""
+    """Failed authentications, each an entry of the audit log, which no address can flood."""
 
-    def __init__(self, clock: Clock = time.time) -> None:
-        self._clock = clock
-        self._minutes: dict[int, dict[_Kind, _Count]] = {}
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._noted = Guesses(clock, FREE_ENTRIES)
+        self._acts: list[Act] = []
 
     def note(self, target: str, address: str, reason: str, request: str) -> None:
-        """Count a failure of what claims to be `target`, in the request with this id."""
-        minute = int(self._clock()) // _MINUTE
-        kinds = self._minutes.setdefault(minute, {})
-        if len(self._minutes) > MOST_MINUTES:
-            del self._minutes[min(self._minutes)]
-        kind = _Kind(_readable(target), _readable(address), _readable(reason))
-        if kind not in kinds and len(kinds) >= MOST_KINDS:
-            kind = _Kind(OTHERS, "", OTHERS)
-        kinds.setdefault(kind, _Count(request)).failures += 1
+        """Note a failure of what claims to be `target`, in the request with this id.
 
-    async def write(
-        self, record: Callable[[Sequence[Act]], Awaitable[None]], *, is_last: bool = False
-    ) -> None:
-        """Record the minutes that have ended, or all that are left if this `is_last`.
-
-        What `record` raises is raised, and the minute is recorded by the next call.
+        Does nothing while the address has to wait, as in `Guesses`.
         """
-        this_minute = int(self._clock()) // _MINUTE
-        for minute in sorted(self._minutes):
-            if minute < this_minute or is_last:
-                await record(_acts(minute, self._minutes[minute]))
-                self._minutes.pop(minute, None)
+        if self._noted.wait("", address) or len(self._acts) >= MOST_WAITING:
+            return
+        self._noted.note("", address)
+        actor, detail = Actor("", _readable(address), request), f"reason={_readable(reason)}"
+        self._acts.append(Act(actor, ActName.AUTHENTICATION_FAILED, _readable(target), detail))
+
+    async def write(self, record: Callable[[Sequence[Act]], Awaitable[None]]) -> None:
+        """Record what was noted. What is refused is raised, and the next call repeats it."""
+        if not self._acts:
+            return
+        acts, self._acts = self._acts, []
+        try:
+            await record(acts)
+        except Refusal:
+            self._acts = [*acts, *self._acts]
+            raise
 
 
 def sent_as_id(client_id: str) -> str:
@@ -101,19 +84,6 @@ def sent_by(authorization: bytes) -> str:
     except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     return f"{named.iss} {named.client_id}".strip()
-
-
-def _acts(minute: int, kinds: dict[_Kind, _Count]) -> list[Act]:
-    at = datetime.fromtimestamp(minute * _MINUTE, UTC)
-    return [
-        Act(
-            Actor("", kind.address, count.request),
-            ActName.AUTHENTICATION_FAILED,
-            kind.target,
-            f"count={count.failures} minute={at:%Y-%m-%dT%H:%MZ} reason={kind.reason}",
-        )
-        for kind, count in kinds.items()
-    ]
 
 
 def _readable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Failed authentications of clients, which slow down the address that they come from."""
+"""Failed authentications, which slow down the address that they come from."""
 
 import math
 import time
@@ -6,10 +6,9 @@ from collections import OrderedDict, deque
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from comptoir.edm.times import Clock
-from comptoir.errors import SLOW_DOWN, OAuthRefusal
 
 FREE_FAILURES = 5
-"""The failures in `WINDOW_SECONDS` after which a client has to wait at an address."""
+"""The failures in `WINDOW_SECONDS` after which a client usually has to wait at an address."""
 
 WINDOW_SECONDS = 60.0
 LONGEST_WAIT = 60.0
@@ -26,8 +25,8 @@ class _Failures:
 
     __slots__ = ("recent", "until", "wait")
 
-    def __init__(self) -> None:
-        self.recent: deque[float] = deque(maxlen=FREE_FAILURES)
+    def __init__(self, free: int) -> None:
+        self.recent: deque[float] = deque(maxlen=free)
         self.wait = 0.0
         self.until = 0.0
 
@@ -35,36 +34,32 @@ class _Failures:
 class Guesses:
     """Counts the failed authentications of each client at each address, in this process.
 
-    Only that client has to wait, and only at that address: nobody can lock others out.
+    Only that client has to wait, and only at that address: nobody can lock others out. For the
+    console and the audit log, a name that they choose takes the place of the client.
     """
 
-    def __init__(self, clock: Clock = time.monotonic) -> None:
+    def __init__(self, clock: Clock = time.monotonic, free: int = FREE_FAILURES) -> None:
+        """`free` are the failures in `WINDOW_SECONDS` after which a client has to wait."""
         self._clock = clock
+        self._free = free
         self._entries: OrderedDict[tuple[str, str], _Failures] = OrderedDict()
 
-    def check(self, client_id: str, address: str) -> None:
-        """Raise `OAuthRefusal` (429) while a client has to wait at an address."""
+    def wait(self, client_id: str, address: str) -> int:
+        """The seconds that a client still has to wait at an address, 0 if it may try."""
         failures = self._entries.get(_key(client_id, address))
-        left = 0.0 if failures is None else failures.until - self._clock()
-        if left > 0:
-            raise OAuthRefusal(
-                SLOW_DOWN,
-                "The client failed to authenticate itself too often",
-                "Correct its credentials, then wait for the seconds in Retry-After.",
-                headers={"Retry-After": str(math.ceil(left))},
-            )
+        return 0 if failures is None else max(math.ceil(failures.until - self._clock()), 0)
 
     def note(self, client_id: str, address: str) -> None:
         """Note a failure; too many in a minute are followed by waits of 2, 4, … 60 seconds."""
         now, key = self._clock(), _key(client_id, address)
-        failures = self._entries.setdefault(key, _Failures())
+        failures = self._entries.setdefault(key, _Failures(self._free))
         self._entries.move_to_end(key)
         if len(self._entries) > MOST_ENTRIES:
             self._entries.popitem(last=False)
         if now > failures.until + WINDOW_SECONDS:
             failures.wait = 0.0
         failures.recent.append(now)
-        is_often = len(failures.recent) == FREE_FAILURES
+        is_often = len(failures.recent) == self._free
         if failures.wait or (is_often and now - failures.recent[0] <= WINDOW_SECONDS):
             failures.wait = min(max(failures.wait, 1.0) * 2, LONGEST_WAIT)
             failures.until = now + failures.wait

@@ -4,7 +4,6 @@ Codes and the secrets of sessions have 128 random bits, and only their digests a
 """
 
 import hashlib
-import hmac
 import secrets
 from enum import StrEnum
 
@@ -17,9 +16,6 @@ from comptoir.messages import quoted
 
 CODE_SECONDS = 600
 """Seconds for which a code is valid."""
-
-MOST_GUESSES = 10_000
-"""The most failed logins that are stored, for all addresses; the oldest is forgotten first."""
 
 NOTED_SECONDS = 60
 """Seconds of use of a session after which it is noted again."""
@@ -116,11 +112,6 @@ def digest_of(secret: str) -> str:
 def former_digest(cookie: str) -> str:
     """The digest of the session of a cookie, blank without a cookie."""
     return digest_of(cookie) if cookie else ""
-
-
-def form_token(secret: str) -> str:
-    """The token that every form of a session contains, so that no other site can send one."""
-    return hmac.digest(secret.encode(), b"comptoir console form", "sha256").hex()
 
 
 def checked_subject(subject: str) -> str:

@@ -28,23 +28,18 @@ class ClientState(StrEnum):
 class Secret(msgspec.Struct, frozen=True):
     """A secret of a client. `digest` is its SHA-256 in hex, `hint` its first characters.
 
-    `expires_at` is its end in seconds since 1970, and `used_at` the hour of its last use, 0 if it
-    was never used.
+    `expires_at` is its end in seconds since 1970.
     """
 
     id: str
     digest: str
     hint: str
     expires_at: int
-    used_at: int = 0
 
     @property
     def listed(self) -> str:
-        """What identifies the secret to the operator, and its last use."""
-        listed = f"{self.hint}…{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
-        if not self.used_at:
-            return listed
-        return f"{listed},used={datetime.fromtimestamp(self.used_at, UTC):%Y-%m-%dT%HZ}"
+        """What identifies the secret to the operator, and its end."""
+        return f"{self.hint}…{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
 
 
 class ClientKey(msgspec.Struct, frozen=True):

@@ -3,17 +3,15 @@
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.key_folder import PUBLIC_KEY_SUFFIX, KeyFolder
 from comptoir.auth.keys import SigningKey, end_of
-from comptoir.cli import options
-from comptoir.cli.help import Command, Group
-from comptoir.cli.runner import need_database, opened, operator, run, warn
-from comptoir.config import Settings, load_settings
+from comptoir.cli.options import settings_options
+from comptoir.cli.runner import need_database, operator, use_store, warn
+from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
 from comptoir.messages import quoted, time_text
 
@@ -22,37 +20,25 @@ USUAL_DELAY = timedelta(minutes=15)
 
 LONGEST_DELAY = timedelta(days=366)
 
-app = typer.Typer(
-    name="keys",
-    help="Rotate and list the keys that sign and verify tokens.",
-    cls=Group,
-    rich_markup_mode=None,
-    add_completion=False,
+
+@click.group()
+def keys() -> None:
+    """Rotate and list the keys that sign and verify tokens."""
+
+
+@keys.command()
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="When the key begins to sign, such as 2027-01-31T22:00:00Z; by default in 15 minutes. A "
+    "time in the past means now.",
 )
-
-
-@app.command(cls=Command)
-def rotate(
-    *,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="TIME",
-            help="When the key begins to sign, such as 2027-01-31T22:00:00Z; by default in 15 "
-            "minutes. A time in the past means now.",
-            show_default=False,
-        ),
-    ] = None,
-    keys: options.Keys = None,
-    database: options.Database = None,
-    config: options.Config = None,
-) -> None:
+@settings_options("keys", "database")
+def rotate(settings: Settings, at: str | None) -> None:
     """Create a key that signs all tokens from a time on, and print its file on the last line.
 
     Services need no restart. They accept tokens of the former key for a day more.
     """
-    settings = load_settings({"keys": keys, "database": database, "config": config})
     now = datetime.now(UTC)
     starts_at = now + USUAL_DELAY if at is None else max(now, _parsed(at, now + LONGEST_DELAY))
     path = _path(settings)
@@ -63,22 +49,23 @@ def rotate(
     signs, ends = time_text(added.starts_at), time_text(end_of(added))
     # the end distinguishes it from the copy of another key, which it must not replace
     copy = path / f"until-{ends.replace('-', '').replace(':', '')}{PUBLIC_KEY_SUFFIX}"
-    typer.echo(f"Copy the new key to all hosts: it signs from {signs} on.")
-    typer.echo(f"Tokens of the former key end at {ends}. To accept longer ones of")
-    typer.echo("`comptoir token` until their own end, run")
-    typer.echo(f"openssl pkey -in {path / former.name} -pubout -out {copy}")
-    typer.echo(path / added.name)
+    click.echo(f"Copy the new key to all hosts: it signs from {signs} on.")
+    click.echo(f"Tokens of the former key end at {ends}. To accept longer ones of")
+    click.echo("`comptoir token` until their own end, run")
+    click.echo(f"openssl pkey -in {path / former.name} -pubout -out {copy}")
+    click.echo(path / added.name)
 
 
-@app.command("list", cls=Command)
-def list_keys(*, keys: options.Keys = None, config: options.Config = None) -> None:
+@keys.command("list")
+@settings_options("keys")
+def list_keys(settings: Settings) -> None:
     """List the keys, one on each line: file, kid (RFC 7638), and what it is used for."""
-    folder = KeyFolder(_path(load_settings({"keys": keys, "config": config})))
+    folder = KeyFolder(_path(settings))
     signing, now = folder.signing_keys, time.time()
     for key, successor in zip(signing, [*signing[1:], None], strict=True):
-        typer.echo(f"{key.name} {key.kid} {_use(key, successor, now)}")
+        click.echo(f"{key.name} {key.kid} {_use(key, successor, now)}")
     for name, public in folder.public_keys.items():
-        typer.echo(f"{name}{PUBLIC_KEY_SUFFIX} {public.thumbprint()} trusted")
+        click.echo(f"{name}{PUBLIC_KEY_SUFFIX} {public.thumbprint()} trusted")
 
 
 def _use(key: SigningKey, successor: SigningKey | None, now: float) -> str:
@@ -98,14 +85,9 @@ def _audit(settings: Settings, added: SigningKey) -> None:
     act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
     try:
         need_database(settings)
-        run(lambda: _record(settings, act))
-    except (OperatorError, Refusal) as fault:
-        warn(f"the audit log does not have the new key: {fault}")
-
-
-async def _record(settings: Settings, act: Act) -> None:
-    async with opened(settings) as store:
-        await store.control.record([act])
+        use_store(settings, lambda store: store.control.record([act]))
+    except (OperatorError, Refusal) as error:
+        warn(f"the audit log does not have the new key: {error}")
 
 
 def _path(settings: Settings) -> Path:

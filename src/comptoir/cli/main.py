@@ -1,20 +1,18 @@
 """The `comptoir` command: its subcommands, and errors in one line."""
 
-import os
+import gc
 import signal
 import sys
 from collections.abc import Mapping
-from typing import Annotated
+from pkgutil import resolve_name
 
-import typer
+import click
+from typing_extensions import override
 
 from comptoir import __version__
-from comptoir.cli.help import Group, LateCommand, built
+from comptoir.cli import interrupt
 from comptoir.cli.interrupt import Interrupted
 from comptoir.errors import OperatorError, Refusal
-
-INTERRUPTED = 128 + signal.SIGINT
-"""The exit status after an interrupt, as in shells."""
 
 SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("comptoir.cli.serve:serve", "Serve the API."),
@@ -47,19 +45,19 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "Print a link that logs in to the web console.",
     ),
     "keys": (
-        "comptoir.cli.keys:app",
+        "comptoir.cli.keys:keys",
         "Rotate and list the keys that sign and verify tokens.",
     ),
     "client": (
-        "comptoir.cli.client:app",
+        "comptoir.cli.client:client",
         "Add, change and remove clients, which get tokens from the token endpoint.",
     ),
     "role": (
-        "comptoir.cli.role:app",
+        "comptoir.cli.role:role",
         "Add, list and remove roles, which restrict what clients may do with each entity set.",
     ),
     "issuer": (
-        "comptoir.cli.issuer:app",
+        "comptoir.cli.issuer:issuer",
         "Add, list, refresh and remove other issuers, whose tokens the service accepts.",
     ),
     "audit": (
@@ -67,7 +65,7 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "Print the audit log as NDJSON, in the order of the numbers of its entries.",
     ),
     "rehearse": (
-        "comptoir.cli.rehearse:app",
+        "comptoir.cli.rehearse:rehearse",
         "Report what the clients of a service with faults have met.",
     ),
     "sample": (
@@ -79,11 +77,11 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "Bring the sample company of `serve --quickstart` back to its first state.",
     ),
     "company": (
-        "comptoir.cli.company:app",
+        "comptoir.cli.company:company",
         "Create, list, renew and delete companies. Every record belongs to one.",
     ),
 }
-"""Each subcommand's function or group, and the first paragraph of its help.
+"""Each subcommand and the first paragraph of its help.
 
 Help and completion list the subcommands from this table without importing them.
 """
@@ -91,68 +89,72 @@ Help and completion list the subcommands from this table without importing them.
 REMOVED: Mapping[str, str] = {"check": "comptoir migrate --rebuild-json"}
 """Subcommands of the previous release that are removed, and what replaces them."""
 
-_app = typer.Typer(
-    name="comptoir",
-    help="A self-hosted OData v4 API for business records.",
-    cls=Group,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=True,
+
+class _Subcommands(click.Group):
+    """A group that imports a subcommand when it is called."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in REMOVED:
+            raise OperatorError(f"the command {args[0]} is removed", f"Use `{REMOVED[args[0]]}`.")
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and imported(args[0]), rest
+
+    @override
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted(signal.SIGINT, "interrupted.") from None
+
+
+def imported(name: str) -> click.Command:
+    """Import a subcommand."""
+    found = resolve_name(SUBCOMMANDS[name][0])
+    if not isinstance(found, click.Command):
+        raise TypeError(f"{SUBCOMMANDS[name][0]} is not a command")
+    interrupt.raise_again()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+    return found
+
+
+@click.group(
+    cls=_Subcommands,
+    commands={
+        name: click.Command(name, short_help=line) for name, (_, line) in SUBCOMMANDS.items()
+    },
+    context_settings={"show_default": True, "max_content_width": 100},
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"comptoir {__version__}")
-        raise typer.Exit
-
-
-@_app.callback()
-def root(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
+@click.version_option(__version__, message="comptoir %(version)s", help="Show the version.")
+def command_line() -> None:
     """A self-hosted OData v4 API for business records."""
-
-
-def command_line() -> Group:
-    """The command with its subcommands, which are not imported yet."""
-    group = built(_app)
-    if not isinstance(group, Group):
-        raise TypeError("typer returned a command without subcommands")
-    group.removed = REMOVED
-    for name, (target, line) in SUBCOMMANDS.items():
-        group.add_command(LateCommand(name, target, line))
-    return group
 
 
 def main() -> None:
     """Run the command; an error is one line, and a nonzero exit status."""
     try:
-        status = command_line()(prog_name="comptoir", standalone_mode=False)
-        if status == INTERRUPTED:
-            # typer has caught the interrupt
-            raise KeyboardInterrupt
-        sys.stdout.flush()
-    except typer.TyperException as fault:
-        problem = " ".join(fault.format_message().split())
+        status = command_line.main(prog_name="comptoir", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.message)
+        status = error.exit_code
+    except click.ClickException as error:
+        problem = " ".join(error.format_message().split())
         status = _failed(f"{problem}{'' if problem[-1:] in '.?!' else '.'} Try --help.")
-    except (OperatorError, Refusal) as fault:
-        status = _failed(" ".join(str(fault).split()))
+    except (OperatorError, Refusal) as error:
+        status = _failed(" ".join(str(error).split()))
     except Interrupted as end:
         status = _failed(str(end), 128 + end.number)
-    except (typer.Abort, KeyboardInterrupt):
-        status = _failed("interrupted.", INTERRUPTED)
-    except BrokenPipeError:
-        # the reader of the output has closed the pipe, and would not see an error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
     sys.exit(status)
 
 
-def _failed(fault: str, status: int = 1) -> int:
-    sys.stderr.write(f"comptoir: {fault}\n")
+def _failed(problem: str, status: int = 1) -> int:
+    sys.stderr.write(f"comptoir: {problem}\n")
     return status

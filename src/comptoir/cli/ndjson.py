@@ -5,12 +5,9 @@ import os
 import select
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import Protocol, TypeVar
 
 import msgspec
-
-from comptoir.cli.runner import run
 
 POLL_SECONDS = 0.5
 """Seconds between two reads of `--follow`."""
@@ -37,7 +34,7 @@ async def print_entries(
 
     With `follow`, wait for further ones until cancelled, or until the reader closes the pipe.
     """
-    with suppress(asyncio.CancelledError):
+    try:
         while True:
             found = await read(since)
             if found:
@@ -47,12 +44,8 @@ async def print_entries(
                 return
             else:
                 await asyncio.sleep(POLL_SECONDS)
-
-
-def run_printing(work: Callable[[], Awaitable[None]]) -> None:
-    """Run a command that prints entries; a reader that closes the pipe ends it."""
-    try:
-        run(work)
+    except asyncio.CancelledError:
+        return
     except BrokenPipeError:
         # nothing reads the rest of the buffer
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

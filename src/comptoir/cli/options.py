@@ -1,83 +1,89 @@
 """Options that commands share; those of settings follow from the settings' declarations."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import TypeVar
 
-import typer
-from typer.models import OptionInfo
+import click
+from typing_extensions import override
 
 from comptoir.auth.tokens import MOST_COMPANIES
-from comptoir.config import HELP, Settings, environment_name
+from comptoir.config import HELP, Settings, environment_name, load_settings
 from comptoir.edm.types import is_guid
 from comptoir.errors import OperatorError
 from comptoir.messages import quoted
 
+T = TypeVar("T")
+V = TypeVar("V")
+F = TypeVar("F", bound=Callable[..., object])
 
-def _option(setting: str) -> OptionInfo:
-    flag = f"--{setting.replace('_', '-')}"
-    default = getattr(Settings(), setting)
-    shown = f" (env {environment_name(setting)}, default {default or 'none'})"
-    option: OptionInfo = typer.Option(flag, help=HELP[setting] + shown, show_default=False)
-    return option
+PATH = click.Path(path_type=Path)
+
+_FLAGS = {"faults": "Let requests meet faults on demand, to rehearse how a client handles them."}
+"""The settings that a flag switches on, and the help of the flag."""
 
 
-Database = Annotated[str | None, _option("database")]
-ReadDatabase = Annotated[str | None, _option("read_database")]
-Keys = Annotated[str | None, _option("keys")]
-Host = Annotated[str | None, _option("host")]
-Port = Annotated[int | None, _option("port")]
-ProfileName = Annotated[str | None, _option("profile")]
-Relations = Annotated[str | None, _option("relations")]
-Faults = Annotated[
-    bool,
-    typer.Option(
-        "--faults",
-        help="Let requests meet faults on demand, to rehearse how a client handles them. "
-        f"(env {environment_name('faults')})",
-        show_default=False,
-    ),
-]
-FaultRules = Annotated[str | None, _option("fault_rules")]
-BasePath = Annotated[str | None, _option("base_path")]
-PublicUrl = Annotated[str | None, _option("public_url")]
-Workers = Annotated[int | None, _option("workers")]
-LogLevel = Annotated[str | None, _option("log_level")]
-TrustedProxies = Annotated[str | None, _option("trusted_proxies")]
-Config = Annotated[
-    str | None,
-    typer.Option(
-        "--config",
-        help=f"A TOML file with a line for each setting. (env {environment_name('config')})",
-        show_default=False,
-    ),
-]
-Company = Annotated[
-    str,
-    typer.Option(
-        "--company",
-        metavar="GUID",
-        envvar=environment_name("company"),
-        help="The company's id, as `comptoir company list` prints it.",
-    ),
-]
-Since = Annotated[
-    int,
-    typer.Option(
-        "--since",
-        min=0,
-        metavar="N",
-        envvar=environment_name("since"),
-        help="Start after the entry with this number.",
-    ),
-]
-Follow = Annotated[
-    bool,
-    typer.Option(
-        "--follow",
-        envvar=environment_name("follow"),
-        help="Wait for further entries until interrupted.",
-    ),
-]
+class _SettingOption(click.Option):
+    """An option of a setting, whose variable and default `load_settings` knows."""
+
+    @override
+    def resolve_envvar_value(self, ctx: click.Context) -> None:
+        return None
+
+
+def setting_option(name: str) -> Callable[[F], F]:
+    """The option of a setting, or that of the config file."""
+    default = getattr(Settings(), name, "")
+    of_kind: dict[str, object] = {"type": type(default), "show_default": str(default) or False}
+    if name in _FLAGS:
+        of_kind = {"flag_value": "on"}
+    return click.option(
+        f"--{name.replace('_', '-')}",
+        cls=_SettingOption,
+        help=_FLAGS.get(name) or HELP.get(name, "A TOML file with a line for each setting."),
+        envvar=environment_name(name),
+        show_envvar=True,
+        **of_kind,
+    )
+
+
+def settings_options(*names: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Pass the `Settings` to a command, with options for some of them and the config file."""
+    options = (*names, "config")
+
+    def decorated(command: Callable[..., T]) -> Callable[..., T]:
+        @wraps(command)
+        def loaded(**given: object) -> T:
+            chosen = click.get_current_context().params
+            settings = load_settings({each: chosen[each] for each in options})
+            others = {name: value for name, value in given.items() if name not in options}
+            return command(settings, **others)
+
+        for each in reversed(options):
+            setting_option(each)(loaded)
+        return loaded
+
+    return decorated
+
+
+def option_or_variable(flag: str, *names: str, **attributes: object) -> Callable[[F], F]:
+    """An option that an environment variable of its name sets, too."""
+    variable = environment_name(flag.removeprefix("--").replace("-", "_"))
+    return click.option(
+        flag, *names, cls=click.Option, envvar=variable, show_envvar=True, **attributes
+    )
+
+
+def checked(
+    check: Callable[[V], T],
+) -> Callable[[click.Context, click.Parameter, V | None], T | None]:
+    """A callback that converts the value of an option or an argument, if one is given."""
+
+    def converted(_ctx: click.Context, _param: click.Parameter, value: V | None) -> T | None:
+        return None if value is None or value == () else check(value)
+
+    return converted
 
 
 def guid(text: str) -> str:
@@ -89,17 +95,38 @@ def guid(text: str) -> str:
     return text.lower()
 
 
-def guids(texts: Iterable[str] | None) -> list[str]:
+def guids(texts: Iterable[str]) -> list[str]:
     """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
-    return list(dict.fromkeys([guid(each) for each in texts or ()]))
+    return list(dict.fromkeys([guid(each) for each in texts]))
 
 
-def token_companies(texts: Iterable[str] | None) -> frozenset[str] | None:
-    """The companies of a token, None for all; raises `OperatorError` for too many."""
+def token_companies(texts: Iterable[str]) -> frozenset[str]:
+    """The companies of a token; raises `OperatorError` for too many."""
     companies = frozenset(guids(texts))
     if len(companies) > MOST_COMPANIES:
         raise OperatorError(
             f"a token cannot contain {len(companies)} companies",
             f"Name up to {MOST_COMPANIES}, or none to allow all.",
         )
-    return companies or None
+    return companies
+
+
+COMPANY = option_or_variable(
+    "--company",
+    "company_id",
+    metavar="GUID",
+    required=True,
+    callback=checked(guid),
+    help="The company's id, as `comptoir company list` prints it.",
+)
+SINCE = option_or_variable(
+    "--since",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Start after the entry with this number.",
+)
+FOLLOW = option_or_variable(
+    "--follow", is_flag=True, help="Wait for further entries until interrupted."
+)
+YES = click.option("--yes", is_flag=True, help="Do it without a confirmation.")

@@ -6,15 +6,16 @@ from dataclasses import fields
 from pathlib import Path
 from uuid import uuid4
 
-import typer
+import click
 
 from comptoir.auth.logins import ConsoleRole, Login
 from comptoir.auth.origins import serves_console
 from comptoir.cli.console import account, console_link
-from comptoir.cli.runner import opened, run
+from comptoir.cli.runner import use_store
 from comptoir.cli.sample import SAMPLE_NAME, fill, sample_files
 from comptoir.config import Settings, environment_name
 from comptoir.plan.read import Bounds, CountPlan, all_records
+from comptoir.store.store import Store
 
 _OF_TOKENS = ("keys", "token_issuer", "token_audience")
 """The settings that `comptoir token` reads."""
@@ -24,22 +25,21 @@ _WIDTH = 100
 
 def sample_company_id(settings: Settings) -> str:
     """The id of the sample company in an up-to-date database; creates it on first use."""
-    return run(lambda: _find_or_fill(settings), resumes=True)
+    return use_store(settings, _find_or_fill, resumes=True)
 
 
-async def _find_or_fill(settings: Settings) -> str:
-    async with opened(settings) as store:
-        names = await store.company_names()
-        found = [each for each, name in names.items() if name == SAMPLE_NAME]
-        company = await store.company(found[0]) if found else None
-        if company is None:
-            typer.echo(f"Creating the company {SAMPLE_NAME}, on first use.")
-            company = await store.create_company(str(uuid4()), SAMPLE_NAME)
-        # the last table is empty if the load was interrupted, which then resumes
-        *_, last = sample_files()
-        if not await store.count(CountPlan(all_records(last), Bounds(company))):
-            await fill(store, company)
-        return company.id
+async def _find_or_fill(store: Store) -> str:
+    names = await store.company_names()
+    found = [each for each, name in names.items() if name == SAMPLE_NAME]
+    company = await store.company(found[0]) if found else None
+    if company is None:
+        click.echo(f"Creating the company {SAMPLE_NAME}, on first use.")
+        company = await store.create_company(str(uuid4()), SAMPLE_NAME)
+    # the last table is empty if the load was interrupted, which then resumes
+    *_, last = sample_files()
+    if not await store.count(CountPlan(all_records(last), Bounds(company))):
+        await fill(store, company)
+    return company.id
 
 
 def announce(settings: Settings, company_id: str) -> None:
@@ -49,12 +49,11 @@ def announce(settings: Settings, company_id: str) -> None:
     """
     if serves_console(settings) and not settings.refuses_writes:
         login = Login(account(), ConsoleRole.ADMIN, None)
-        link = run(lambda: console_link(settings, login, settings.console_url))
-        typer.echo(f"Console: {link}")
-    typer.echo(f"Company: {SAMPLE_NAME} {company_id}")
-    typer.echo("Paste this into another terminal:")
+        click.echo(f"Console: {console_link(settings, login, settings.console_url)}")
+    click.echo(f"Company: {SAMPLE_NAME} {company_id}")
+    click.echo("Paste this into another terminal:")
     for line in commands(settings, company_id):
-        typer.echo(line)
+        click.echo(line)
 
 
 def commands(settings: Settings, company_id: str) -> list[str]:

@@ -6,13 +6,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
-import typer
+import click
 
 from comptoir.catalog import MODEL
-from comptoir.cli import options
-from comptoir.cli.runner import database_settings, known_company, need_database, opened, run
+from comptoir.cli.options import YES, settings_options
+from comptoir.cli.runner import known_company, need_database, opened, use_store
 from comptoir.cli.sample import SAMPLE_NAME, fill
 from comptoir.config import Settings
 from comptoir.edm.model import Company
@@ -28,52 +27,45 @@ RESET_BY = "comptoir reset"
 """The author of the changes of a reset in the change log."""
 
 
-def reset(
-    *,
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", help="Reset without a confirmation."),
-    ] = False,
-    database: options.Database = None,
-    config: options.Config = None,
-) -> None:
+@click.command()
+@YES
+@settings_options("database")
+def reset(settings: Settings, yes: bool) -> None:
     """Bring the sample company of `serve --quickstart` back to its first state.
 
     The command asks first, and touches no other company. It writes the records that differ, all or
     none, and logs these changes. So services may be running, and delta links and the ETags of
     unchanged records remain valid.
     """
-    settings = database_settings(database, config)
     need_database(settings)
-    first = run(lambda: _first_state(settings))
+    first = use_store(settings, lambda store: _first_state(settings, store))
     if not yes:
         _confirm(first.company)
-    run(lambda: _restore(settings, first))
-    typer.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
+    use_store(settings, lambda store: restore(store, MODEL, [first], RESET_BY))
+    click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
 
-async def _first_state(settings: Settings) -> CompanyMark:
+async def _first_state(settings: Settings, store: Store) -> CompanyMark:
     """The sample company, and the records of a new one.
 
     Raises `OperatorError` unless there is one company with this name, and it began with these
     records.
     """
-    async with opened(settings) as store:
-        company = await _named(store)
-        with TemporaryDirectory(prefix="comptoir-reset-") as folder:
-            records = await _new_records(settings, company, Path(folder) / "sample.db")
-        wanted = [(name, str(key)) for name, rows in records.items() for key in rows]
-        loaded = [
-            (each.entity_set, each.record)
-            for each in await store.changes(company, 0, len(wanted))
-            if each.verb == CREATE and each.by == LOADED_BY
-        ]
-        if sorted(loaded) != sorted(wanted):
-            raise OperatorError(
-                f"the company {company.id} did not begin with the sample of this release",
-                "Run `comptoir serve --quickstart` if its first start was interrupted, else "
-                "delete the company with `comptoir company delete`.",
-            )
+    company = await _named(store)
+    with TemporaryDirectory(prefix="comptoir-reset-") as folder:
+        records = await _new_records(settings, company, Path(folder) / "sample.db")
+    wanted = [(name, str(key)) for name, rows in records.items() for key in rows]
+    loaded = [
+        (each.entity_set, each.record)
+        for each in await store.changes(company, 0, len(wanted))
+        if each.verb == CREATE and each.by == LOADED_BY
+    ]
+    if sorted(loaded) != sorted(wanted):
+        raise OperatorError(
+            f"the company {company.id} did not begin with the sample of this release",
+            "Run `comptoir serve --quickstart` if its first start was interrupted, else "
+            "delete the company with `comptoir company delete`.",
+        )
     return CompanyMark(company, 0, records)
 
 
@@ -118,11 +110,6 @@ def _confirm(company: Company) -> None:
             "Use --yes to reset without a confirmation.",
         )
     question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
-    typer.echo(question, nl=False, err=True)
+    click.echo(question, nl=False, err=True)
     if sys.stdin.readline().strip().lower() != "yes":
         raise OperatorError("the answer is not yes", "Nothing was changed; run the command again.")
-
-
-async def _restore(settings: Settings, first: CompanyMark) -> None:
-    async with opened(settings) as store:
-        await restore(store, MODEL, [first], RESET_BY)

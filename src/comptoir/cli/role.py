@@ -1,71 +1,55 @@
 """`comptoir role`: add, list and remove the roles of clients."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from comptoir.auth import Role, parse_roles
+from comptoir.auth import parse_roles
 from comptoir.catalog import MODEL
-from comptoir.cli import options
-from comptoir.cli.help import Command, Group
-from comptoir.cli.runner import database_settings, need_database, opened, operator, run
+from comptoir.cli.options import PATH, settings_options
+from comptoir.cli.runner import need_database, operator, store_command, use_store
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.files import read_whole
-
-app = typer.Typer(
-    name="role",
-    help="Add, list and remove roles, which restrict what clients may do with each entity set.",
-    cls=Group,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+from comptoir.store.store import Store
 
 
-@app.command(cls=Command)
-def apply(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A TOML file with a table for each role.")
-    ],
-    *,
-    database: options.Database = None,
-    config: options.Config = None,
-) -> None:
+@click.group()
+def role() -> None:
+    """Add, list and remove roles, which restrict what clients may do with each entity set."""
+
+
+@role.command()
+@click.argument("file", type=PATH, metavar="FILE", help="A TOML file with a table for each role.")
+@settings_options("database")
+def apply(settings: Settings, file: Path) -> None:
     """Add the roles of a file, and replace those that have the same names.
 
     A role has the letters of its rights for each entity set: R to read, I to insert, M to modify, D
     to delete. "*" is every other entity set. Within two seconds, every service obeys the roles.
     """
-    settings = database_settings(database, config)
     roles = parse_roles(_text(file), [each.name for each in MODEL.per_company])
     need_database(settings)
-    run(lambda: _put(settings, roles))
+    use_store(settings, lambda store: store.control.put_roles(roles, operator()))
     for each in roles:
-        typer.echo(f"{each.name}: applied")
+        click.echo(f"{each.name}: applied")
 
 
-@app.command(cls=Command)
-def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the role.")],
-    *,
-    database: options.Database = None,
-    config: options.Config = None,
-) -> None:
+@role.command()
+@click.argument("name", metavar="NAME", help="The name of the role.")
+@store_command
+async def remove(store: Store, name: str) -> None:
     """Remove a role that no client has."""
-    settings = database_settings(database, config)
-    need_database(settings)
-    run(lambda: _remove(settings, name))
-    typer.echo(f"{name}: removed")
+    await store.control.remove_role(name, operator())
+    click.echo(f"{name}: removed")
 
 
-@app.command("list", cls=Command)
-def list_roles(*, database: options.Database = None, config: options.Config = None) -> None:
+@role.command("list")
+@store_command
+async def list_roles(store: Store) -> None:
     """List the roles by name, one on each line, with the letters for each entity set."""
-    settings = database_settings(database, config)
-    need_database(settings)
-    for each in run(lambda: _all(settings)):
-        typer.echo(f"{each.name} {each.listed}".rstrip())
+    for each in await store.control.roles():
+        click.echo(f"{each.name} {each.listed}".rstrip())
 
 
 def _text(file: Path) -> str:
@@ -74,18 +58,3 @@ def _text(file: Path) -> str:
         return read_whole(file, remedy).decode()
     except UnicodeDecodeError as error:
         raise OperatorError(f"{file} cannot be read: {error}", remedy) from error
-
-
-async def _put(settings: Settings, roles: list[Role]) -> None:
-    async with opened(settings) as store:
-        await store.control.put_roles(roles, operator())
-
-
-async def _remove(settings: Settings, name: str) -> None:
-    async with opened(settings) as store:
-        await store.control.remove_role(name, operator())
-
-
-async def _all(settings: Settings) -> list[Role]:
-    async with opened(settings) as store:
-        return await store.control.roles()

@@ -8,15 +8,17 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import wraps
 from typing import TypeVar
 
-import typer
+import click
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
 from comptoir.catalog import MODEL
 from comptoir.cli.interrupt import Interrupted
-from comptoir.config import Settings, load_settings
+from comptoir.cli.options import settings_options
+from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
 from comptoir.store.migration import make_ready
@@ -28,9 +30,28 @@ from comptoir.transfer import ShowProgress
 T = TypeVar("T")
 
 
-def database_settings(database: str | None, config: str | None) -> Settings:
-    """The settings of a command with the options `--database` and `--config`."""
-    return load_settings({"database": database, "config": config})
+def store_command(command: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Pass the open store of the database to a command, which has the options to name it."""
+
+    @settings_options("database")
+    @wraps(command)
+    def opening(settings: Settings, **given: object) -> None:
+        need_database(settings)
+        use_store(settings, lambda store: command(store, **given))
+
+    return opening
+
+
+def use_store(
+    settings: Settings, work: Callable[[Store], Awaitable[T]], *, resumes: bool = False
+) -> T:
+    """Run a coroutine with the open store of the settings, as `run` does."""
+
+    async def opening() -> T:
+        async with opened(settings) as store:
+            return await work(store)
+
+    return run(opening, resumes=resumes)
 
 
 def need_database(settings: Settings) -> None:
@@ -113,47 +134,40 @@ def no_company(company_id: str) -> OperatorError:
     )
 
 
-async def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
-    """Warn of companies that do not exist, or that the check failed."""
+def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
+    """Warn of companies that do not exist, or that the check failed; they may be created later."""
+
+    async def missing(store: Store) -> list[str]:
+        return [each for each in sorted(companies) if await store.company(each) is None]
+
     try:
         need_file(settings)
-        async with opened(settings) as store:
-            missing = [each for each in sorted(companies) if await store.company(each) is None]
-    except (OperatorError, Refusal) as fault:
-        warn(f"--company was not checked: {fault}")
-        return
-    for each in missing:
-        warn(str(no_company(each)))
+        for each in use_store(settings, missing):
+            warn(str(no_company(each)))
+    except (OperatorError, Refusal) as error:
+        warn(f"--company was not checked: {error}")
 
 
 def warn(message: str) -> None:
     """Print a warning to the standard error stream."""
-    typer.echo(f"WARNING: {message}", err=True)
+    click.echo(f"WARNING: {message}", err=True)
 
 
 @contextmanager
-def progress_bar(name: str) -> Iterator[ShowProgress]:
-    """A progress bar on the standard error stream, if that is a terminal."""
+def shown_progress() -> Iterator[ShowProgress]:
+    """A line of progress on the standard error stream, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _stage, _done, _rows: None
         return
-    from rich import console, progress  # noqa: PLC0415 - only a terminal shows progress
 
-    with progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.TextColumn("{task.completed} rows"),
-        progress.TaskProgressColumn(),
-        progress.TimeElapsedColumn(),
-        console=console.Console(stderr=True),
-        transient=True,
-    ) as shown:
-        task = shown.add_task(name, total=None)
+    def show(stage: str, done: int, rows: int) -> None:
+        total = f" of {rows}" if rows else ""
+        click.echo(f"\r\033[K{stage}: {done}{total} rows", nl=False, err=True)
 
-        def show(stage: str, done: int, rows: int) -> None:
-            shown.update(task, description=stage, completed=done, total=rows or None)
-
+    try:
         yield show
+    finally:
+        click.echo("\r\033[K", nl=False, err=True)
 
 
 def run(work: Callable[[], Awaitable[T]], *, resumes: bool = False) -> T:

@@ -1,15 +1,13 @@
 """The file by which `comptoir console` knows the console of a running service.
 
-The service holds its lock, so that a file of a service that was killed is ignored.
+The service holds its lock, so that the file of a service that has ended is ignored.
 """
 
 import fcntl
 import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from zlib import crc32
 
 from comptoir.auth.origins import serves_console
@@ -31,30 +29,14 @@ def announced(settings: Settings) -> Iterator[None]:
         # a service also runs on a read-only disk
         yield
         return
-    has_file = False
     try:
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            has_file = True
-            _remove_at_termination(place)
             os.ftruncate(descriptor, 0)
             os.write(descriptor, settings.console_url.encode() * serves_console(settings))
         yield
     finally:
-        if has_file:
-            place.unlink(missing_ok=True)
         os.close(descriptor)
-
-
-def _remove_at_termination(place: Path) -> None:
-    """Remove the file also when uvicorn, after its end, raises the signal again that stopped it."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        place.unlink(missing_ok=True)
-        signal.signal(number, signal.SIG_DFL)
-        signal.raise_signal(number)
-
-    signal.signal(signal.SIGTERM, end)
 
 
 def console_address(settings: Settings) -> str | None:

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
 from uuid import uuid4
 
-import typer
+import click
 
 from comptoir.catalog import MODEL
-from comptoir.cli import options
 from comptoir.cli.company import checked_name, new_company
-from comptoir.cli.runner import database_settings, opened, run
+from comptoir.cli.options import option_or_variable, settings_options
+from comptoir.cli.runner import use_store
 from comptoir.cli.transfer import find_files, load_progress
-from comptoir.config import Settings, environment_name
+from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet
 from comptoir.errors import OperatorError
 from comptoir.store.migration import make_ready
@@ -28,32 +27,21 @@ SAMPLE_NAME = "Comptoir Sample"
 _FOLDER = Path(__file__).parent.parent / "samples"
 
 
-def sample(
-    *,
-    company_name: Annotated[
-        str,
-        typer.Option(
-            "--company-name",
-            envvar=environment_name("company_name"),
-            help="The company's name.",
-        ),
-    ] = SAMPLE_NAME,
-    database: options.Database = None,
-    config: options.Config = None,
-) -> None:
+@click.command()
+@option_or_variable("--company-name", default=SAMPLE_NAME, help="The company's name.")
+@settings_options("database")
+def sample(settings: Settings, company_name: str) -> None:
     """Create a sample company and print its id at the end. Creates the database if missing."""
-    settings = database_settings(database, config)
     checked_name(company_name)
     make_ready(settings, MODEL)
-    company_id = run(lambda: _sample(settings, company_name))
-    typer.echo(f"{company_name}\n{company_id}")
+    company_id = use_store(settings, lambda store: _sample(store, company_name))
+    click.echo(f"{company_name}\n{company_id}")
 
 
-async def _sample(settings: Settings, name: str) -> str:
-    async with opened(settings) as store:
-        company = await new_company(store, str(uuid4()), name)
-        await fill(store, company)
-        return company.id
+async def _sample(store: Store, name: str) -> str:
+    company = await new_company(store, str(uuid4()), name)
+    await fill(store, company)
+    return company.id
 
 
 def sample_files() -> Mapping[EntitySet, Path]:

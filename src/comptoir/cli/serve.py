@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import urljoin, urlsplit
 
-import typer
+import click
 
 from comptoir.app import application
 from comptoir.auth.origins import is_loopback, serves_console
 from comptoir.catalog import MODEL
-from comptoir.cli import options, runner
-from comptoir.cli.runner import warn
+from comptoir.cli.options import option_or_variable, settings_options
+from comptoir.cli.runner import use_store, warn
 from comptoir.cli.running import announced
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Company
@@ -31,6 +30,7 @@ from comptoir.http.tls import check_certificate
 from comptoir.inspector.segments import FOLDER, private_folder
 from comptoir.store.company_names import warnings_of
 from comptoir.store.migration import check_not_older, check_replica, make_ready
+from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import Watermark, WatermarkFile
 
@@ -39,65 +39,40 @@ _TRUSTING = "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA
 _UNKNOWN = "Whether the database has lost changes was not checked."
 
 
-def serve(  # noqa: PLR0913 - an option each
-    *,
-    database: options.Database = None,
-    read_database: options.ReadDatabase = None,
-    keys: options.Keys = None,
-    host: options.Host = None,
-    port: options.Port = None,
-    profile: options.ProfileName = None,
-    relations: options.Relations = None,
-    faults: options.Faults = False,
-    fault_rules: options.FaultRules = None,
-    base_path: options.BasePath = None,
-    public_url: options.PublicUrl = None,
-    trusted_proxies: options.TrustedProxies = None,
-    workers: options.Workers = None,
-    log_level: options.LogLevel = None,
-    quickstart: Annotated[
-        bool,
-        typer.Option(
-            "--quickstart",
-            envvar=environment_name("quickstart"),
-            help="Create a sample company on first use, and print commands to try.",
-        ),
-    ] = False,
-    https: Annotated[
-        bool,
-        typer.Option(
-            "--https",
-            envvar=environment_name("https"),
-            help="Serve HTTPS with a certificate for localhost, created on first use.",
-        ),
-    ] = False,
-    config: options.Config = None,
-) -> None:
+@click.command()
+@option_or_variable(
+    "--quickstart",
+    is_flag=True,
+    help="Create a sample company on first use, and print commands to try.",
+)
+@option_or_variable(
+    "--https",
+    is_flag=True,
+    help="Serve HTTPS with a certificate for localhost, created on first use.",
+)
+@settings_options(
+    "database",
+    "read_database",
+    "keys",
+    "host",
+    "port",
+    "profile",
+    "relations",
+    "faults",
+    "fault_rules",
+    "base_path",
+    "public_url",
+    "trusted_proxies",
+    "workers",
+    "log_level",
+)
+def serve(settings: Settings, quickstart: bool, https: bool) -> None:
     """Serve the API.
 
     Creates an SQLite database if missing, and brings it up to date.
     """
-    settings = load_settings(
-        {
-            "database": database,
-            "read_database": read_database,
-            "keys": keys,
-            "host": host,
-            "port": port,
-            "profile": profile,
-            "relations": relations,
-            "faults": "on" if faults else None,
-            "fault_rules": fault_rules,
-            "base_path": base_path,
-            "public_url": public_url,
-            "trusted_proxies": trusted_proxies,
-            "workers": workers,
-            "log_level": log_level,
-            "config": config,
-        }
-    )
     if settings.rehearses:
-        _check_faults(settings, config)
+        _check_faults(settings, click.get_current_context().params["config"])
     if https:
         settings = _with_local_certificate(settings)
     _check_console(settings)
@@ -145,10 +120,10 @@ def _check_faults(settings: Settings, config: str | None) -> None:
 
 
 def _warn_of_faults(settings: Settings) -> None:
-    typer.secho(
+    click.secho(
         "WARNING: requests may meet faults on demand (--faults). GET "
         f"{urljoin(settings.base_url, '/readyz')} lists the rules.",
-        fg=typer.colors.RED,
+        fg="red",
         bold=True,
         err=True,
     )
@@ -165,9 +140,9 @@ def _with_local_certificate(settings: Settings) -> Settings:
         )
     local = local_certificate(Path(settings.keys).parent / "tls")
     authority = shlex.quote(str(local.authority.certificate.resolve()))
-    typer.echo("Paste this where clients run, to trust the certificate of this machine.")
+    click.echo("Paste this where clients run, to trust the certificate of this machine.")
     for variable in _TRUSTING:
-        typer.echo(f"export {variable}={authority}")
+        click.echo(f"export {variable}={authority}")
     localhost = local.localhost
     return replace(settings, tls_certificate=str(localhost.certificate), tls_key=str(localhost.key))
 
@@ -207,21 +182,20 @@ def _lacks_companies(settings: Settings) -> bool:
         watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as fault:
         warn(f"{fault} {_UNKNOWN}")
-    return runner.run(lambda: _check_watermarks(settings, watermarks))
+    return use_store(settings, lambda store: _check_watermarks(store, watermarks))
 
 
-async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Watermark]) -> bool:
-    async with runner.opened(settings) as store:
-        try:
-            await check_not_older(store, watermarks)
-            names = await store.company_names()
-            for warning in warnings_of(names):
-                warn(warning)
-        except Refusal as refusal:
-            # a service also starts while its database is down
-            warn(f"{refusal} {_UNKNOWN}")
-            return False
-        return not names
+async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark]) -> bool:
+    try:
+        await check_not_older(store, watermarks)
+        names = await store.company_names()
+        for warning in warnings_of(names):
+            warn(warning)
+    except Refusal as refusal:
+        # a service also starts while its database is down
+        warn(f"{refusal} {_UNKNOWN}")
+        return False
+    return not names
 
 
 def _serve(
@@ -236,10 +210,10 @@ def _serve(
     app = application(settings)
     if settings.rehearses:
         _warn_of_faults(settings)
-    typer.echo(f"Serving {settings.base_url}")
-    typer.echo(f"Documentation: {settings.docs_url}")
+    click.echo(f"Serving {settings.base_url}")
+    click.echo(f"Documentation: {settings.docs_url}")
     for name, address in profile_addresses(settings).items():
-        typer.echo(f"{name}: {address}")
+        click.echo(f"{name}: {address}")
     if company_id is not None:
         from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings loads
 
@@ -257,10 +231,10 @@ def _serve(
 def _announce(settings: Settings, *, is_empty: bool) -> None:
     """Print what a service without a quickstart has and lacks."""
     if serves_console(settings):
-        typer.echo(f"Console: {settings.console_url} (comptoir console prints a login link)")
-    typer.echo(f"Profile: {settings.profile}")
+        click.echo(f"Console: {settings.console_url} (comptoir console prints a login link)")
+    click.echo(f"Profile: {settings.profile}")
     if is_empty:
-        typer.echo("Company: none yet (comptoir company create NAME creates one)")
+        click.echo("Company: none yet (comptoir company create NAME creates one)")
 
 
 def _warn_beyond_loopback(settings: Settings) -> None:
@@ -271,11 +245,11 @@ def _warn_beyond_loopback(settings: Settings) -> None:
     except ValueError:
         beyond = True
     if beyond and not settings.base_url.startswith("https://"):
-        typer.secho(
+        click.secho(
             f"WARNING: {settings.host} can be reached from other machines, and tokens and records "
             "are sent unencrypted. Set tls_certificate and tls_key, or use a proxy with TLS and "
             "set --public-url https://…, or listen on 127.0.0.1.",
-            fg=typer.colors.RED,
+            fg="red",
             bold=True,
             err=True,
         )

@@ -3,24 +3,33 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from comptoir.catalog import MODEL
-from comptoir.cli import options
+from comptoir.cli.options import (
+    COMPANY,
+    PATH,
+    checked,
+    guids,
+    option_or_variable,
+    setting_option,
+    settings_options,
+)
 from comptoir.cli.runner import (
-    database_settings,
     known_company,
     need_database,
     opened,
-    progress_bar,
     run,
+    shown_progress,
+    store_command,
+    use_store,
 )
-from comptoir.config import Settings, environment_name
+from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
 from comptoir.messages import quoted, suggestion
+from comptoir.store.store import Store
 from comptoir.transfer import ShowProgress
 from comptoir.transfer.copy import Copy, CopyReport
 from comptoir.transfer.dump import Dumper, DumpFormat, dump_file, file_exists
@@ -32,29 +41,25 @@ _STAGES = {"check": "checking", "write": "writing"}
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
-def load(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH…",
-            help="Files, or folders of files, each named after its entity set: contactsExt.csv, "
-            ".ndjson, .json or .parquet.",
-        ),
-    ],
-    *,
-    company: options.Company,
-    keep_good: Annotated[
-        bool,
-        typer.Option(
-            "--keep-good",
-            envvar=environment_name("keep_good"),
-            help="Write the valid rows of a file that has faults. By default, nothing of such a "
-            "file is written.",
-        ),
-    ] = False,
-    database: options.Database = None,
-    config: options.Config = None,
-) -> None:
+@click.command()
+@click.argument(
+    "paths",
+    metavar="PATH…",
+    type=PATH,
+    nargs=-1,
+    required=True,
+    help="Files, or folders of files, each named after its entity set: contactsExt.csv, .ndjson, "
+    ".json or .parquet.",
+)
+@COMPANY
+@option_or_variable(
+    "--keep-good",
+    is_flag=True,
+    help="Write the valid rows of a file that has faults. By default, nothing of such a file is "
+    "written.",
+)
+@settings_options("database")
+def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: bool) -> None:
     """Load files into a company. Each file is checked completely before it is written.
 
     A row matches a record by the key if the file has that column, else by the entity type's unique
@@ -62,21 +67,10 @@ def load(
     change properties for which the file has no column. After an interrupt, the same command
     resumes.
     """
-    settings = database_settings(database, config)
-    company_id = options.guid(company)
     files = find_files(paths)
-    need_database(settings)
-    reports = run(lambda: _load(settings, company_id, files, keep_good=keep_good), resumes=True)
-    typer.echo(f"total: {summary(total(reports))}")
-    if not all(each.written for each in reports):
-        raise typer.Exit(1)
 
-
-async def _load(
-    settings: Settings, company_id: str, files: dict[EntitySet, Path], *, keep_good: bool
-) -> list[LoadReport]:
-    reports: list[LoadReport] = []
-    async with opened(settings) as store:
+    async def load_files(store: Store) -> list[LoadReport]:
+        reports: list[LoadReport] = []
         company = await known_company(store, company_id)
         for entity_set, path in files.items():
             with load_progress(entity_set.name) as progress:
@@ -84,13 +78,19 @@ async def _load(
                 report = await loader.load(FileSource(path), entity_set, keep_good=keep_good)
             _print_load(str(path), report)
             reports.append(report)
-    return reports
+        return reports
+
+    need_database(settings)
+    reports = use_store(settings, load_files, resumes=True)
+    click.echo(f"total: {summary(total(reports))}")
+    if not all(each.written for each in reports):
+        click.get_current_context().exit(1)
 
 
 @contextmanager
 def load_progress(name: str) -> Iterator[ShowProgress]:
     """A progress bar for the stages of a load."""
-    with progress_bar(name) as show:
+    with shown_progress() as show:
         yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
 
 
@@ -98,10 +98,10 @@ def _print_load(name: str, report: LoadReport) -> None:
     for fault in report.faults:
         place = ":".join([name, *([str(fault.line)] if fault.line else [])])
         column = f"{fault.column}: " if fault.column else ""
-        typer.echo(f"{place}: {column}{fault.reason}", err=True)
+        click.echo(f"{place}: {column}{fault.reason}", err=True)
     if len(report.faults) == FAULTS_KEPT and report.refused > FAULTS_KEPT:
-        typer.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
-    typer.echo(f"{name}: {summary(report)}")
+        click.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
+    click.echo(f"{name}: {summary(report)}")
 
 
 def summary(report: LoadReport) -> str:
@@ -195,26 +195,24 @@ def _entity_set(path: Path) -> EntitySet:
     )
 
 
-def dump(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the files.")],
-    *,
-    company: options.Company,
-    form: Annotated[
-        DumpFormat,
-        typer.Option(
-            "--format", envvar=environment_name("format"), help="The format of the files."
-        ),
-    ] = DumpFormat.NDJSON,
-    with_secrets: Annotated[
-        bool,
-        typer.Option(
-            "--with-secrets",
-            envvar=environment_name("with_secrets"),
-            help="Include passwords. Only the owner of the files can then read them.",
-        ),
-    ] = False,
-    database: options.Database = None,
-    config: options.Config = None,
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH, help="The folder of the files.")
+@COMPANY
+@option_or_variable(
+    "--format",
+    "form",
+    type=click.Choice(DumpFormat, case_sensitive=False),
+    default="ndjson",
+    help="The format of the files.",
+)
+@option_or_variable(
+    "--with-secrets",
+    is_flag=True,
+    help="Include passwords. Only the owner of the files can then read them.",
+)
+@store_command
+async def dump(
+    store: Store, folder: Path, company_id: str, form: DumpFormat, with_secrets: bool
 ) -> None:
     """Write a company's records to files, one for each entity set and named after it.
 
@@ -222,29 +220,19 @@ def dump(
     an empty company, they give equal records. An entity set without records gets no file. No file
     is overwritten.
     """
-    settings = database_settings(database, config)
-    company_id = options.guid(company)
-    need_database(settings)
-    run(lambda: _dump(settings, company_id, folder, form, with_secrets=with_secrets))
-
-
-async def _dump(
-    settings: Settings, company_id: str, folder: Path, form: DumpFormat, *, with_secrets: bool
-) -> None:
-    async with opened(settings) as store:
-        company = await known_company(store, company_id)
-        _prepare(folder, form)
-        files = records = 0
-        async with open_snapshot(store) as snapshot:
-            for entity_set in MODEL.stored:
-                with progress_bar(entity_set.name) as progress:
-                    dumper = Dumper(snapshot, company, form, progress, with_secrets=with_secrets)
-                    count = await dumper.dump(entity_set, folder)
-                if count:
-                    files += 1
-                    records += count
-                    typer.echo(f"{dump_file(folder, entity_set, form)}: {count} records")
-        typer.echo(f"{records} records in {files} files")
+    company = await known_company(store, company_id)
+    _prepare(folder, form)
+    files = records = 0
+    async with open_snapshot(store) as snapshot:
+        for entity_set in MODEL.stored:
+            with shown_progress() as progress:
+                dumper = Dumper(snapshot, company, form, progress, with_secrets=with_secrets)
+                count = await dumper.dump(entity_set, folder)
+            if count:
+                files += 1
+                records += count
+                click.echo(f"{dump_file(folder, entity_set, form)}: {count} records")
+    click.echo(f"{records} records in {files} files")
 
 
 def _prepare(folder: Path, form: DumpFormat) -> None:
@@ -260,46 +248,36 @@ def _prepare(folder: Path, form: DumpFormat) -> None:
             raise file_exists(target)
 
 
+@click.command()
+@option_or_variable(
+    "--from",
+    "source",
+    metavar="URL",
+    required=True,
+    help="The database that contains the companies: `sqlite:///PATH` or "
+    "`postgresql://USER@HOST/NAME`.",
+)
+@option_or_variable(
+    "--to",
+    "target",
+    metavar="URL",
+    required=True,
+    help="The database to copy them to. It must have the current schema.",
+)
+@option_or_variable(
+    "--company",
+    "wanted",
+    metavar="GUID",
+    multiple=True,
+    callback=checked(guids),
+    help="A company to copy. May be repeated; by default, all companies.",
+)
+@option_or_variable(
+    "--restart", is_flag=True, help="Drop an unfinished copy in the target, and start again."
+)
+@setting_option("config")
 def copy(
-    *,
-    source: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="URL",
-            envvar=environment_name("from"),
-            help="The database that contains the companies: `sqlite:///PATH` or "
-            "`postgresql://USER@HOST/NAME`.",
-        ),
-    ],
-    target: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="URL",
-            envvar=environment_name("to"),
-            help="The database to copy them to. It must have the current schema.",
-        ),
-    ],
-    company: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--company",
-            metavar="GUID",
-            envvar=environment_name("company"),
-            help="A company to copy. May be repeated; by default, all companies.",
-            show_default=False,
-        ),
-    ] = None,
-    restart: Annotated[
-        bool,
-        typer.Option(
-            "--restart",
-            envvar=environment_name("restart"),
-            help="Drop an unfinished copy in the target, and start again.",
-        ),
-    ] = False,
-    config: options.Config = None,
+    source: str, target: str, wanted: Sequence[str] | None, restart: bool, config: str | None
 ) -> None:
     """Copy companies to another database, with ids, entity tags and the change log.
 
@@ -307,8 +285,7 @@ def copy(
     After an interrupt, the same command resumes. The source may be in use; at the end, stop its
     writers and repeat the command until it succeeds.
     """
-    here, there = (database_settings(each, config) for each in (source, target))
-    wanted = options.guids(company)
+    here, there = (load_settings({"database": each, "config": config}) for each in (source, target))
     if here.database == there.database:
         raise OperatorError(
             "the source and the target are the same database", "Name another one with --to."
@@ -318,11 +295,13 @@ def copy(
     run(lambda: _copy(here, there, wanted, restart=restart), resumes=True)
 
 
-async def _copy(here: Settings, there: Settings, wanted: Sequence[str], *, restart: bool) -> None:
+async def _copy(
+    here: Settings, there: Settings, wanted: Sequence[str] | None, *, restart: bool
+) -> None:
     async with opened(here) as source, opened(there) as target:
         names = await source.company_names()
         companies = [await known_company(source, each) for each in wanted or names]
-        with progress_bar("companies") as progress:
+        with shown_progress() as progress:
             copies = {each.id: Copy(MODEL, source, target, each, progress) for each in companies}
             for each in copies.values():
                 await each.check(restart=restart)
@@ -338,4 +317,4 @@ def _print_copy(name: str, report: CopyReport) -> None:
         found.append(f"{report.resumed_at} of them there before")
     if report.followed:
         found.append(f"{report.followed} changes followed")
-    typer.echo(f"{name}: {', '.join(found)}; equal up to change {report.number}")
+    click.echo(f"{name}: {', '.join(found)}; equal up to change {report.number}")

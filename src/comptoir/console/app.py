@@ -1,8 +1,6 @@
 """The console as an application: its routes, and how a request becomes a visit."""
 
-import asyncio
-import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -12,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from comptoir.auth.logins import ConsoleRole, form_token
+from comptoir.auth.logins import ConsoleRole, Session
 from comptoir.config import CONSOLE
 from comptoir.console.backend import Backend
 from comptoir.console.companies import company_choices
@@ -27,7 +25,6 @@ from comptoir.console.login import (
     set_cookie,
 )
 from comptoir.console.problem import Problem, problem_page, unanswered
-from comptoir.console.resubmission import TOKEN, resubmission, shortening
 from comptoir.console.screens import (
     audit,
     clients,
@@ -39,22 +36,18 @@ from comptoir.console.screens import (
     roles,
     sessions,
 )
-from comptoir.console.sessions import FoundSession, Sessions
-from comptoir.console.templates import LARGEST_FORM, LARGEST_KEPT
+from comptoir.console.sessions import found_session
 from comptoir.console.visit import (
+    CompanyChoice,
     FormData,
     Visit,
     form_data,
-    is_too_large,
     principal_of,
     read_form,
 )
 from comptoir.errors import OperatorError, Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
-
-MOST_RUNNING = 8
-"""The most requests of users that run at once; one whose answer is being sent does not count."""
 
 COMPANY_SECONDS = 365 * 24 * 3600
 """How long a browser remembers the company that it had last."""
@@ -78,9 +71,8 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(backend: Backend, log: RequestLog) -> ASGIApp:
     """The application at `/console`."""
-    known = Sessions(backend.control, backend.terms)
-    entrance = Entrance(backend, known)
-    login, outside = LoginPage(backend, known), IssuerLogin(backend, known)
+    entrance = Entrance(backend)
+    login, outside = LoginPage(backend), IssuerLogin(backend)
     routes = [
         Route(LOGIN, login.show, methods=["GET"]),
         Route(LOGIN, login.enter, methods=["POST"]),
@@ -95,7 +87,12 @@ def console(backend: Backend, log: RequestLog) -> ASGIApp:
     ]
     application = Starlette(
         routes=routes,
-        exception_handlers={HTTPException: _not_found, Refusal: _failed, Problem: _failed},
+        exception_handlers={
+            HTTPException: _not_found,
+            Refusal: _failed,
+            Problem: _failed,
+            TimeoutError: _failed,
+        },
     )
     # a redirect would contain the Host header
     application.router.redirect_slashes = False
@@ -103,14 +100,10 @@ def console(backend: Backend, log: RequestLog) -> ASGIApp:
 
 
 class Entrance:
-    """Leads requests to screens: each needs a session, a role, and for a form its token."""
+    """Leads requests to screens: each needs a session and a role."""
 
-    def __init__(self, backend: Backend, known: Sessions) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sessions = known
-        self._running = 0
-        self._keeping = asyncio.Lock()
-        self._refusal = problem_page(_busy())
         self.screens = [each for each in SCREENS if each.exists(backend)]
 
     def route(self, screen: Screen, endpoint: Endpoint) -> Route:
@@ -122,84 +115,37 @@ class Entrance:
             secret = request.cookies.get(cookie_name(request.scope[ORIGIN]), "")
             if not secret:
                 return RedirectResponse(LOGIN, 303)
-            if request.method == "POST" and is_too_large(request):
-                return await self._kept(request, secret)
-            # a form that arrives slowly must not keep others out
+            # a form may arrive slowly, and its session may end meanwhile
             form = await read_form(request) if request.method == "POST" else FormData(())
-            if self._running >= MOST_RUNNING:
-                return resubmission(request, form, _busy(), form_token(secret)) or self._refusal
-            self._running += 1
-            try:
-                await self._turn()
-                try:
-                    found = await self._sessions.find(secret)
-                except Problem as problem:
-                    again = resubmission(request, form, problem, form_token(secret))
-                    return again or problem_page(problem)
-                if found is None:
-                    return resubmission(request, form, _ended()) or RedirectResponse(LOGIN, 303)
-                visit = await self._visit(request, secret, found, form)
-                answer = await _answer(visit, screen, endpoint)
-                response = respond(answer, visit, self.screens, screen)
-                _remember_company(response, visit)
-                return response
-            finally:
-                self._running -= 1
+            session = await found_session(self._backend, secret)
+            if session is None:
+                return RedirectResponse(LOGIN, 303)
+            visit = await self._visit(request, session, form, screen)
+            response = respond(await _answer(visit, screen, endpoint), visit, self.screens, screen)
+            _remember_company(response, visit)
+            return response
 
         return Route(f"{screen.address}{endpoint.path}", handle, methods=[endpoint.method])
 
-    async def _kept(self, request: Request, secret: str) -> Response:
-        """The page that shows a form again that is too large.
-
-        One at a time is kept, and only from users, so that they take little memory.
-        """
-        async with self._keeping:
-            found = await self._sessions.find(secret)
-            form = await read_form(request, LARGEST_FORM if found is None else LARGEST_KEPT)
-            return shortening(request, form, form_token(secret))
-
-    async def _turn(self) -> None:
-        """Wait while requests that came at the same time are counted, and others are answered.
-
-        A page takes milliseconds without a pause, so no two of them run one after the other.
-        """
-        for _ in range(self._running):
-            await asyncio.sleep(0)
-
     async def _visit(
-        self, request: Request, secret: str, found: FoundSession, form: FormData
+        self, request: Request, session: Session, form: FormData, screen: Screen
     ) -> Visit:
-        session = found.session
         exchange: Exchange = request.scope["exchange"]
         exchange.subject = session.login.by
         query = form_data(request.url.query)
-        principal = principal_of(session.login)
-        companies, company = None, None
-        if not found.is_remembered:
+        companies: Sequence[CompanyChoice] = ()
+        company = None
+        if screen.has_companies or query.has("company"):
             wanted = query.text("company") if query.has("company") else None
             last = request.cookies.get(company_cookie_name(request.scope[ORIGIN]), "")
+            principal = principal_of(session.login)
             companies, company = await company_choices(self._backend, principal, wanted, last)
-        return Visit(
-            backend=self._backend,
-            request=request,
-            session=session,
-            sessions=self._sessions,
-            form_token=form_token(secret),
-            query=query,
-            form=form,
-            companies=companies or (),
-            company=company,
-            is_cut_off=companies is None,
-        )
+        return Visit(self._backend, request, session, query, form, companies, company)
 
 
 async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
     """What an endpoint answers, or the page that says why it does not."""
     try:
-        if endpoint.method == "POST" and not _has_token(visit):
-            problem = _without_token()
-            page = resubmission(visit.request, visit.form, problem, visit.form_token)
-            return page or _page_of(problem)
         _check(visit, screen, endpoint)
         if visit.lacks_company:
             return Page("no_company.html", "Unknown company", {}, 404)
@@ -207,9 +153,9 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
     except Problem as problem:
         return _page_of(problem)
     except Refusal as refusal:
-        return _refused(visit, refusal)
-    except OperatorError as fault:
-        return _page_of(Problem(409, fault.problem, fault.remedy))
+        return _page_of(Problem.of(refusal))
+    except OperatorError as error:
+        return _page_of(Problem(409, error.problem, error.remedy))
     except TimeoutError:
         return _page_of(unanswered())
 
@@ -220,29 +166,6 @@ def _remember_company(response: Response, visit: Visit) -> None:
     name = company_cookie_name(origin)
     if visit.company is not None and visit.request.cookies.get(name) != visit.company.id:
         set_cookie(response, origin, name, visit.company.id, "strict", COMPANY_SECONDS)
-
-
-def _ended() -> Problem:
-    remedy = "Open a link of `comptoir console` in another tab, then send this form again."
-    return Problem(403, "Your session has ended", remedy)
-
-
-def _busy() -> Problem:
-    return Problem(
-        503,
-        f"The console answers {MOST_RUNNING} other requests",
-        "Send this one again.",
-        {"Retry-After": "1"},
-    )
-
-
-def _without_token() -> Problem:
-    return Problem(403, "The form does not have the token of this session", "Send it again.")
-
-
-def _has_token(visit: Visit) -> bool:
-    """Whether a form has the token of its session."""
-    return hmac.compare_digest(visit.form.text(TOKEN).encode(), visit.form_token.encode())
 
 
 def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
@@ -263,14 +186,6 @@ def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
         )
 
 
-def _refused(visit: Visit, refusal: Refusal) -> Answer:
-    """The page with a refusal, which keeps a form that the service may accept later."""
-    problem = Problem.of(refusal)
-    if "Retry-After" not in refusal.headers:
-        return _page_of(problem)
-    return resubmission(visit.request, visit.form, problem, visit.form_token) or _page_of(problem)
-
-
 def _page_of(problem: Problem) -> Page:
     context = {"problem": problem}
     return Page("problem.html", "Not possible", context, problem.status, problem.headers)
@@ -285,12 +200,10 @@ async def _not_found(_: Request, fault: Exception) -> Response:
     )
 
 
-async def _failed(_: Request, fault: Exception) -> Response:
-    if isinstance(fault, Refusal):
-        fault = Problem.of(fault)
-    if not isinstance(fault, Problem):
-        raise fault
-    return problem_page(fault)
+async def _failed(_: Request, error: Exception) -> Response:
+    if isinstance(error, Refusal):
+        error = Problem.of(error)
+    return problem_page(error if isinstance(error, Problem) else unanswered())
 
 
 def _static_routes() -> list[Route]:

@@ -12,16 +12,13 @@ from comptoir.auth.logins import SessionTerms
 from comptoir.auth.principal import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.http.batch import Batches, batch_root
 from comptoir.http.company_names import Place
-from comptoir.http.exchange import Exchange
 from comptoir.http.figures import Figures
 from comptoir.http.meeting import Served
 from comptoir.http.rehearsing.rehearsal import Rehearsal
 from comptoir.http.routes import Routes
 from comptoir.inspector.capture import NotedBody
 from comptoir.inspector.inspector import Inspector
-from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response
 from comptoir.response.root import Root
@@ -37,16 +34,14 @@ QUICK_SECONDS = 2.0
 class Backend:
     """What every screen may use.
 
-    `batches` processes those that are sent again, and `routes` are the addresses of the API.
-    `figures` has the figures of the last minutes. `failures` counts wrong codes for the audit log.
-    `keys` are those that sign and verify tokens. `code_flow` lets users log in through outside
-    issuers.
+    `routes` are the addresses of the API. `figures` has the figures of the last minutes. `failures`
+    leads wrong codes to the audit log. `keys` are those that sign and verify tokens. `code_flow`
+    lets users log in through outside issuers.
     """
 
     settings: Settings
     model: Model
     served: Served
-    batches: Batches
     routes: Routes
     store: Store
     figures: Figures
@@ -116,22 +111,6 @@ class Backend:
         self, principal: Principal, method: str, place: Place, body: bytes
     ) -> Response:
         """The response to a request at any address; raises `Refusal` as the API does."""
-        request = self._request(principal, method, place, body)
-        async with asyncio.timeout(self.settings.request_seconds):
-            return await self.served.service.handle(request)
-
-    async def answer_batch(
-        self, principal: Principal, exchange: Exchange, place: Place, batch: Batch
-    ) -> Response:
-        """The response to a batch that was read before; raises `Refusal` as the API does."""
-        root = batch_root(place.path)
-        if root is None:
-            raise LookupError(f"{place.path} is not that of a batch")
-        request = self._request(principal, "POST", place, b"")
-        # a batch takes a cancellation for a stop of the service; its requests have their own limits
-        return await self.batches.response(request, root, exchange, batch)
-
-    def _request(self, principal: Principal, method: str, place: Place, body: bytes) -> Request:
         check_versions(place.headers)
         if not self.settings.behaviour.batches.snapshot:
             check_isolation(place.headers)
@@ -139,7 +118,7 @@ class Backend:
         async def read_body() -> bytes:
             return body
 
-        return Request(
+        request = Request(
             method=method,
             root=place.root,
             path=place.path,
@@ -150,6 +129,8 @@ class Backend:
             while_connected=always_connected,
             access=access(place.headers),
         )
+        async with asyncio.timeout(self.settings.request_seconds):
+            return await self.served.service.handle(request)
 
 
 async def noted_body(response: Response, limit: int) -> NotedBody:

@@ -9,11 +9,9 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.console.backend import body_of
-from comptoir.console.problem import unanswered
 from comptoir.console.values import Values, decoded, encoded
 from comptoir.console.visit import Visit
 from comptoir.edm.model import EntitySet
-from comptoir.edm.types import is_guid
 from comptoir.errors import COMPANY_NOT_FOUND, UNAVAILABLE, Refusal
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
@@ -138,15 +136,10 @@ class CompanyRecords:
         return None
 
     def _company(self, entity_set: EntitySet) -> str:
-        """The path of the company whose records a set has; blank for the set of companies.
-
-        Raises `Problem` (503) if the database does not say which companies exist.
-        """
+        """The path of the company whose records a set has; blank for the set of companies."""
         if not entity_set.per_company:
             return ""
         company_id = company_of(self._visit)
-        if not company_id and self._visit.is_cut_off:
-            raise unanswered()
         if not company_id:
             raise Refusal(
                 COMPANY_NOT_FOUND,
@@ -175,14 +168,8 @@ class CompanyRecords:
 
 
 def company_of(visit: Visit) -> str:
-    """The id of the company that a page is about; blank without any.
-
-    Without a database nobody knows which companies exist, but a page keeps its own.
-    """
-    if visit.company is not None:
-        return visit.company.id
-    wanted = visit.query.text("company")
-    return wanted.lower() if visit.is_cut_off and is_guid(wanted) else ""
+    """The id of the company that a page is about; blank without any."""
+    return "" if visit.company is None else visit.company.id
 
 
 def key_of(entity_set: EntitySet, version: Version) -> str:

@@ -57,7 +57,8 @@ class Screen:
     """A part of the console: its title in the navigation, its path below `/console`, its endpoints.
 
     `exists` decides whether a service has the screen. `is_of_service`: it shows what belongs to no
-    company, so users who may access only some companies cannot open it.
+    company, so users who may access only some companies cannot open it. `has_companies`: its pages
+    show one company, which the user chooses.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Screen:
     endpoints: Sequence[Endpoint]
     exists: Callable[[Backend], bool] = always
     is_of_service: bool = False
+    has_companies: bool = False
 
     def is_open_to(self, visit: Visit) -> bool:
         """Whether a user may open the screen."""
@@ -76,9 +78,7 @@ class Screen:
         return f"{CONSOLE}{self.path}"
 
 
-def respond(
-    answer: Answer, visit: Visit, screens: Sequence[Screen], here: Screen | None
-) -> Response:
+def respond(answer: Answer, visit: Visit, screens: Sequence[Screen], here: Screen) -> Response:
     """The response with a screen's answer, in the frame of all screens."""
     if isinstance(answer, Response):
         return answer

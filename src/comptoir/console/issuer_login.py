@@ -1,15 +1,15 @@
 """Login through an outside issuer: the way there, and the way back."""
 
-import asyncio
 import hmac
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
+from comptoir.auth.guesses import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
@@ -19,6 +19,7 @@ from comptoir.console.guards import ORIGIN
 from comptoir.console.login import (
     GUESSED,
     LOGIN,
+    check_guesses,
     cookie_name,
     login_form,
     new_session,
@@ -26,7 +27,6 @@ from comptoir.console.login import (
     set_cookie,
 )
 from comptoir.console.problem import Problem
-from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import FormData, form_data
 from comptoir.errors import OperatorError, Refusal
@@ -46,10 +46,9 @@ _DENIED = "access_denied"
 class IssuerLogin:
     """Sends users to issuers, and begins a session for those who come back with a role."""
 
-    def __init__(self, backend: Backend, known: Sessions) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sessions = known
-        self._lock = asyncio.Lock()
+        self._guesses = Guesses()
         self._running: Counter[str] = Counter()
 
     async def leave(self, request: Request) -> Response:
@@ -92,8 +91,7 @@ class IssuerLogin:
             # any site can send an answer that this browser has not asked for, and another login may
             # be under way in it: that goes on, and nobody waits
             return self._failed(issuer, problem, request)
-        logins = self._backend.control.logins
-        await logins.check(exchange.client, issuer.name, self._backend.now)
+        check_guesses(self._guesses, issuer.name, exchange)
         try:
             secret = await self._begun(request, issuer, console, pending, query)
         except Problem as problem:
@@ -121,25 +119,17 @@ class IssuerLogin:
         except Problem as problem:
             # 503: nobody has checked the code, or the ID token
             if problem.status != 503:
-                await self._count(issuer, exchange)
+                self._guesses.note(issuer.name, exchange.client)
             raise
         new = new_session(self._backend, exchange, pending.former)
-        session = await self._sessions.begin_once(pending.text, issuer, login, new)
+        logins = self._backend.control.logins
+        session = await logins.begin_once(pending.text, issuer, login, new)
         if session is None:
             raise Problem(
                 403, "This login was finished before, or its issuer was removed", "Begin it again."
             )
         exchange.subject = session.login.by
         return new.secret
-
-    async def _count(self, issuer: Issuer, exchange: Exchange) -> None:
-        """Count a login that failed, unless the database does not answer."""
-        # one after another: many at the same time would fill the queue of writes
-        async with self._lock:
-            with suppress(Refusal):
-                await self._backend.control.logins.note_failed(
-                    exchange.client, issuer.name, self._backend.now
-                )
 
     def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
         """The login that an answer belongs to; raises `Problem` (403) without one."""

@@ -8,14 +8,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.audit import Actor
+from comptoir.auth.guesses import Guesses
 from comptoir.auth.logins import NewSession, former_digest, new_secret
 from comptoir.config import CONSOLE
 from comptoir.console.backend import Backend
 from comptoir.console.guards import ORIGIN
 from comptoir.console.problem import Problem
-from comptoir.console.sessions import Sessions
 from comptoir.console.templates import html_page
 from comptoir.console.visit import read_form
+from comptoir.errors import TOO_MANY_REQUESTS, Refusal
 from comptoir.http.exchange import Exchange
 
 LOGIN = f"{CONSOLE}/login"
@@ -52,10 +53,10 @@ def company_cookie_name(origin: str) -> str:
 class LoginPage:
     """Shows the form for a code, and begins a session with the right one."""
 
-    def __init__(self, backend: Backend, known: Sessions) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._sessions = known
         self._lock = asyncio.Lock()
+        self._guesses = Guesses()
 
     async def show(self, _: Request) -> Response:
         """The form; its script sends the code of the link."""
@@ -70,8 +71,11 @@ class LoginPage:
         former = former_digest(request.cookies.get(cookie_name(origin), ""))
         # one after another: many at the same time would fill the queue of writes
         async with self._lock:
+            check_guesses(self._guesses, GUESSED, exchange)
             new = new_session(backend, exchange, former)
-            session = await self._sessions.begin(code, new)
+            session = await backend.control.logins.begin(code, new)
+            if session is None:
+                self._guesses.note(GUESSED, exchange.client)
         if session is None:
             reason = "The code is wrong, was used, or has ended"
             backend.failures.note(GUESSED, exchange.client, reason, exchange.id)
@@ -85,6 +89,18 @@ class LoginPage:
             # a login that began before this session would not end it
             set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
         return response
+
+
+def check_guesses(guesses: Guesses, name: str, exchange: Exchange) -> None:
+    """Raise `Refusal` (429) after too many failed logins from the address of a request."""
+    wait = guesses.wait(name, exchange.client)
+    if wait:
+        raise Refusal(
+            TOO_MANY_REQUESTS,
+            "Too many logins from this address failed",
+            "Wait for the seconds in Retry-After, and log in again.",
+            headers={"Retry-After": str(wait)},
+        )
 
 
 def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:

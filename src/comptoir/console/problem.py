@@ -32,7 +32,7 @@ class Problem(Exception):  # noqa: N818 - an answer, not an error of the program
 
 def unanswered() -> Problem:
     """The problem that the database did not answer in time."""
-    remedy = "Try again in a moment."
+    remedy = "Try again in a moment. `/readyz` and the log of the service say what is wrong."
     return Problem(503, "The database does not answer", remedy, {"Retry-After": "5"})
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from comptoir.config import Settings
 from comptoir.console.backend import QUICK_SECONDS, body_of
+from comptoir.console.companies import company_with_id
 from comptoir.console.replay import headers_of
 from comptoir.console.values import decoded
 from comptoir.console.visit import CompanyChoice, Visit
@@ -49,7 +50,7 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
             named = _named(await _path(record, visit), visit.backend.model)
             if named is None:
                 return None
-            company = next((each for each in visit.companies if each.id == named.company_id), None)
+            company = await company_with_id(visit.backend, visit.principal, named.company_id)
             if company is None:
                 return None
             key = named.entity_set.type.key

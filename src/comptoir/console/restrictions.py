@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from comptoir.console.companies import listed_companies
 from comptoir.console.form import Form
 from comptoir.console.visit import Visit
 from comptoir.edm.types import is_guid
@@ -34,7 +35,8 @@ def chosen_companies(form: Form) -> tuple[str, ...] | None:
     return companies
 
 
-def company_options(visit: Visit, others: Iterable[str] = ()) -> list[tuple[str, str]]:
+async def company_options(visit: Visit, others: Iterable[str] = ()) -> list[tuple[str, str]]:
     """The ids and names of the companies to choose, and `others` by their ids alone."""
-    listed = {each.id: each.name for each in visit.companies}
+    found = await listed_companies(visit.backend, visit.principal)
+    listed = {each.id: each.name for each in found}
     return list((listed | {each: each for each in others if each not in listed}).items())

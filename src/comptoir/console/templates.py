@@ -17,9 +17,6 @@ Context = Mapping[str, object]
 LARGEST_FORM = 1 << 20
 """The most bytes of a form."""
 
-LARGEST_KEPT = 4 << 20
-"""The most bytes of a form that is too large, and is shown again to shorten its texts."""
-
 _PAGES = Path(__file__).with_name("pages")
 
 

@@ -12,7 +12,6 @@ from comptoir.auth.logins import ConsoleRole, Login, Session
 from comptoir.auth.principal import Principal
 from comptoir.console.backend import Backend
 from comptoir.console.problem import Problem
-from comptoir.console.sessions import Sessions
 from comptoir.console.templates import LARGEST_FORM
 from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Refusal
 from comptoir.http.exchange import Exchange, read_body
@@ -63,12 +62,6 @@ def form_data(text: str) -> FormData:
         ) from None
 
 
-def is_too_large(request: Request) -> bool:
-    """Whether a request says that its form is larger than the console accepts."""
-    length = request.headers.get("content-length", "")
-    return length.isdecimal() and len(length) < 19 and int(length) > LARGEST_FORM
-
-
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     """The form that a request sends; raises `Refusal` (400, 415), and `Problem` (413)."""
     headers = combined(request.scope["headers"])
@@ -82,8 +75,8 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
             raise
         raise Problem(
             413,
-            f"The form has more than {limit:,} bytes, and the console does not keep it",
-            "Shorten the text where you have it, then enter it again.",
+            f"The form has more than {limit:,} bytes",
+            "Go back to it, and shorten a text.",
             refusal.headers,
         ) from None
     return form_data(body.decode("utf-8", "replace"))
@@ -93,21 +86,17 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
 class Visit:
     """One request of a logged-in user.
 
-    `session` is one of the `sessions`. `query` are the fields of the URL, and `form` those of a
-    POST. `companies` are those that the user may choose, and `company` is the chosen one, None
-    without any. `form_token` belongs into every form. `is_cut_off`: the database does not answer.
+    `query` are the fields of the URL, and `form` those of a POST. `companies` are those that the
+    user may choose, none on a screen without companies, and `company` is the chosen one.
     """
 
     backend: Backend
     request: Request
     session: Session
-    sessions: Sessions
-    form_token: str
     query: FormData
     form: FormData
     companies: Sequence[CompanyChoice]
     company: CompanyChoice | None
-    is_cut_off: bool
 
     @property
     def login(self) -> Login:
@@ -133,7 +122,7 @@ class Visit:
     @property
     def lacks_company(self) -> bool:
         """Whether the URL names a company that the user cannot choose."""
-        return self.query.has("company") and self.company is None and not self.is_cut_off
+        return self.query.has("company") and self.company is None
 
     @property
     def sees_service(self) -> bool:
@@ -150,9 +139,8 @@ class Visit:
         return Act(self.actor, name, target, detail)
 
     def url(self, path: str, **query: str) -> str:
-        """The address of a page, with the chosen company and other fields of the query."""
-        chosen = {} if self.company is None else {"company": self.company.id}
-        fields = {**chosen, **{name: value for name, value in query.items() if value}}
+        """The address of a page, with the fields of a query that are not blank."""
+        fields = {name: value for name, value in query.items() if value}
         return f"{path}?{urlencode(fields)}" if fields else path
 
     async def answer(

@@ -23,8 +23,7 @@ from comptoir.events.delivery import LEASE_SECONDS, Lane, Outcome, Retries, due_
 from comptoir.events.faults import HELD, DeliveryFault, DeliveryFaults, Mode
 from comptoir.events.fold import Fold
 from comptoir.events.notifications import body, written
-from comptoir.events.owners import lost_right
-from comptoir.events.subscriptions import Subscription, Subscriptions
+from comptoir.events.subscriptions import Subscription, Subscriptions, lost_right
 from comptoir.outgoing import OutgoingError, Post, Sent
 from comptoir.profiles.record import Hooks
 from comptoir.store.event_loop import cancel_and_wait

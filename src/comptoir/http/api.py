@@ -18,7 +18,6 @@ from comptoir.http.batch import Batches, batch_root
 from comptoir.http.company_names import COMPANY_HEADERS, Place
 from comptoir.http.compression import VARY, encoded, response_coding
 from comptoir.http.cors import Cors
-from comptoir.http.descriptors import DescriptorWatch
 from comptoir.http.exchange import (
     NO_STORE,
     REVALIDATE,
@@ -311,13 +310,10 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await self.start()
-        descriptors = DescriptorWatch()
-        descriptors.start()
         # the garbage collector need not visit modules, model and statements, which remain
         gc.freeze()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        descriptors.stop()
         await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -1,11 +1,6 @@
-"""File descriptors: the number that a process may need, and a warning if none is left."""
+"""File descriptors: the number that a process may need, and may have."""
 
-import asyncio
-import errno
-import logging
-import os
 import resource
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,15 +20,8 @@ _THREADS_OF_SQLITE = 6
 _RAISED = (1 << 16, 10_240)
 """Limits to request, highest first; some systems allow only the second."""
 
-_PERIOD_SECONDS = 1.0
-_QUIET_SECONDS = 60.0
-_ACCEPT_FAILED = "socket.accept() out of system resource"
-"""The message of the standard library's event loop."""
-
 _OPEN = Path("/dev/fd")
 """The folder of the descriptors that a process has open, on Linux and macOS."""
-
-_log = logging.getLogger(__name__)
 
 
 def _raised_limit() -> int:
@@ -96,53 +84,3 @@ def shortage(settings: Settings, *, on_postgres: bool) -> str | None:
         f"({listed}). Raise the limit with ulimit -n {total}, LimitNOFILE={total} in a systemd "
         f"unit, or --ulimit nofile={total} in Docker."
     )
-
-
-class DescriptorWatch:
-    """Logs, at most once a minute, that connections are not accepted because no descriptor is free.
-
-    uvloop closes such connections silently, so the watch tries to open a file every second.
-    """
-
-    def __init__(self) -> None:
-        self._quiet_until = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        """Start, in the running event loop."""
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._handle)
-        self._try_open(loop)
-
-    def stop(self) -> None:
-        """Stop."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _try_open(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_later(_PERIOD_SECONDS, self._try_open, loop)
-        try:
-            os.close(os.open(os.devnull, os.O_RDONLY))
-        except OSError as fault:
-            if fault.errno not in (errno.EMFILE, errno.ENFILE):
-                raise
-            self._report(fault)
-
-    def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        fault = context.get("exception")
-        if context.get("message") == _ACCEPT_FAILED and isinstance(fault, OSError):
-            self._report(fault)
-        else:
-            loop.default_exception_handler(context)
-
-    def _report(self, fault: OSError) -> None:
-        now = time.monotonic()
-        if now < self._quiet_until:
-            return
-        self._quiet_until = now + _QUIET_SECONDS
-        _log.error(
-            "new connections are not accepted: %s. This process may open %d files. Raise the "
-            "limit (ulimit -n, or LimitNOFILE in a systemd unit), or let fewer clients connect.",
-            fault.strerror,
-            limit(),
-        )

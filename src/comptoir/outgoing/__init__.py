@@ -1,6 +1,6 @@
 """Requests of the service to other servers, guarded against addresses inside its network.
 
-`fetch`, `post` and `guard` import aiohttp, which a service without outside issuers and without
+`session` and `guard` import aiohttp, which a service without outside issuers and without
 subscriptions does not need.
 """
 

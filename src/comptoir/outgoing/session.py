@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from io import BytesIO
+from urllib.parse import urlencode
 
 from aiohttp import (
     ClientConnectorError,
@@ -17,13 +18,17 @@ from aiohttp import (
 )
 
 from comptoir.messages import quoted
-from comptoir.outgoing.documents import OutgoingError
+from comptoir.outgoing.documents import Document, OutgoingError, Sent
 from comptoir.outgoing.guard import Guard
 
 PLAIN = "identity"
 """The content coding of a body that is not compressed."""
 
 _PIECE_BYTES = 16 << 10
+_OK = 200
+
+KEPT_BYTES = 4 << 10
+"""The most bytes of an answer's body that are read and kept."""
 
 
 class Outgoing:
@@ -99,3 +104,70 @@ async def start_of_body(response: ClientResponse, most_bytes: int) -> bytes:
 
 def _reason(fault: ClientConnectorError) -> str:
     return fault.os_error.strerror or type(fault.os_error).__name__
+
+
+class Fetcher:
+    """Sends `GET` requests; a body may have `most_bytes`."""
+
+    def __init__(self, guard: Guard, seconds: float = 10.0, most_bytes: int = 256 << 10) -> None:
+        self._outgoing = Outgoing(guard)
+        self._seconds = seconds
+        self._most_bytes = most_bytes
+
+    async def fetch(self, text: str) -> Document:
+        """The document at a URL; raises `OutgoingError`."""
+        headers = {"Accept": "application/json"}
+        async with self._outgoing.response("GET", text, self._seconds, headers) as response:
+            return await self._read(response, text)
+
+    async def _read(self, response: ClientResponse, url: str) -> Document:
+        if response.status != _OK:
+            raise OutgoingError(f"{quoted(url)} responded with status {response.status}")
+        if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
+            raise OutgoingError(f"{quoted(url)} responded with a compressed body")
+        content = await start_of_body(response, self._most_bytes)
+        if len(content) > self._most_bytes:
+            raise OutgoingError(f"{quoted(url)} responded with more than {self._most_bytes} bytes")
+        return Document(content, response.headers.get("Cache-Control", ""))
+
+
+class Poster:
+    """Sends `POST` requests with JSON; whatever the answer's status, it is returned."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._outgoing = Outgoing(guard)
+
+    async def post(self, text: str, body: bytes, seconds: float) -> Sent:
+        """The answer of a URL to a body, within `seconds`; raises `OutgoingError` without one."""
+        headers = {"Content-Type": "application/json"}
+        async with self._outgoing.response("POST", text, seconds, headers, body) as response:
+            content = await start_of_body(response, KEPT_BYTES)
+            return Sent(response.status, content[:KEPT_BYTES])
+
+
+class FormPoster:
+    """Sends `POST` requests with a form; an answer may have `most_bytes`."""
+
+    def __init__(self, guard: Guard, seconds: float = 10.0, most_bytes: int = 64 << 10) -> None:
+        self._outgoing = Outgoing(guard)
+        self._seconds = seconds
+        self._most_bytes = most_bytes
+
+    async def post(self, text: str, fields: Mapping[str, str], authorization: str) -> Sent:
+        """The answer of a URL, with any status; raises `OutgoingError` without one.
+
+        A blank `authorization` is not sent.
+        """
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+            **({"Authorization": authorization} if authorization else {}),
+        }
+        body = urlencode(fields).encode()
+        async with self._outgoing.response("POST", text, self._seconds, headers, body) as response:
+            content = await start_of_body(response, self._most_bytes)
+            if len(content) > self._most_bytes:
+                raise OutgoingError(
+                    f"{quoted(text)} responded with more than {self._most_bytes} bytes"
+                )
+            return Sent(response.status, content)

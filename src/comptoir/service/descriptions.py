@@ -1,12 +1,16 @@
 """The service documents and `$metadata`."""
 
+from collections.abc import Sequence
+
+import msgspec
+
 from comptoir.auth import Scope
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.config import Settings
+from comptoir.edm.model import EntitySet
 from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
-from comptoir.metadata.service_document import service_document
 from comptoir.plan.apply import TRANSFORMATIONS, methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.plan.rights import may_read
@@ -14,6 +18,8 @@ from comptoir.plan.target import COMPANIES
 from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.response import Response
 from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_options
+
+_NONE = "none"
 
 
 def capabilities(settings: Settings) -> Capabilities:
@@ -92,3 +98,21 @@ def _supported(found: str, option: str | None, reads_401: bool | None) -> str:
             target="$format",
         )
     return XML
+
+
+def service_document(root: str, sets: Sequence[EntitySet], level: str) -> bytes:
+    """List the entity sets at the URL of a service root (OData JSON Format 4.01, section 5).
+
+    With the metadata level `none` the URLs are absolute, because there is no context URL to which
+    they could be relative.
+    """
+    listed = [
+        {
+            "name": each.name,
+            "kind": "EntitySet",
+            "url": f"{root}/{each.name}" if level == _NONE else each.name,
+        }
+        for each in sets
+    ]
+    context = {} if level == _NONE else {"@odata.context": f"{root}/$metadata"}
+    return msgspec.json.encode({**context, "value": listed})

@@ -1,9 +1,12 @@
 """The resource `subscriptions`: who is notified of the changes of which records."""
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import msgspec
 
@@ -23,13 +26,11 @@ from comptoir.errors import (
     Refusal,
     Situation,
 )
-from comptoir.events.handshake import shake_hands
 from comptoir.events.notifications import at, in_form
-from comptoir.events.owners import NEEDED
-from comptoir.events.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.events.subscriptions import NEEDED, Subscription, Subscriptions, new_id
 from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import quoted
-from comptoir.outgoing import Post
+from comptoir.outgoing import OutgoingError, Post
 from comptoir.plan.rights import check_readable
 from comptoir.plan.target import COMPANIES, Resource, company_id_of, resolve
 from comptoir.profiles.record import Hooks
@@ -58,6 +59,9 @@ LONGEST_STATE = 2_048
 
 _Verb = Callable[[Request, Sequence[Header]], Awaitable[Response]]
 _RecordVerb = Callable[[Request, Sequence[Header], Subscription], Awaitable[Response]]
+
+
+_log = logging.getLogger(__name__)
 
 
 class SubscriptionResource:
@@ -389,4 +393,36 @@ def _unknown(resource: str) -> Refusal:
         "Use the URL of an entity set of a company that the token reaches: "
         f"{COMPANIES}(<guid>)/contactsExt.",
         target="resource",
+    )
+
+
+async def shake_hands(url: str, post: Post, seconds: float) -> None:
+    """Raise `Refusal` (400) unless a URL responds with the token that it is sent."""
+    if "#" in url:
+        raise Refusal(
+            BAD_REQUEST,
+            f"The notification URL has the fragment {quoted(url[url.index('#') :])}",
+            "Remove it, since no server gets it.",
+            target="notificationUrl",
+        )
+    token = str(uuid4())
+    separator = "&" if "?" in url else "?"
+    try:
+        answer = await post(f"{url}{separator}validationToken={token}", b"", seconds)
+    except OutgoingError as error:
+        _log.warning("a handshake failed: %s", error)
+        raise _failed(error.public, seconds) from None
+    if answer.status != HTTPStatus.OK:
+        raise _failed(f"it responded with status {answer.status}", seconds)
+    if answer.body.strip() != token.encode():
+        raise _failed("it responded with another body", seconds)
+
+
+def _failed(reason: str, seconds: float) -> Refusal:
+    return Refusal(
+        BAD_REQUEST,
+        f"The notification URL did not return the validation token: {reason}",
+        f"Let it respond within {seconds:g} seconds with status 200, and the value of its query "
+        "parameter validationToken as the body.",
+        target="notificationUrl",
     )

@@ -12,23 +12,21 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Index,
-    Integer,
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    cast,
     delete,
     func,
-    or_,
     select,
     tuple_,
     update,
 )
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.type_api import TypeEngine
 
 from comptoir.sql.column_types import text
-from comptoir.sql.prepared import constant, named, prepare, prepare_insert, whole
+from comptoir.sql.prepared import Query, constant, named, prepare, prepare_insert, query_of
 
 ENDED_AT_ONCE = 100
 """The most ended assertions that are deleted when one is added."""
@@ -75,10 +73,7 @@ class ControlTables:
     """The sessions of the console, by the SHA-256 of each one's secret. Times: epoch seconds."""
 
     console_guesses: Table
-    """The failed logins of the last minute by networks, numbered in the order of their times.
-
-    `issuer` is the name of the issuer that the user has come back from, blank for a wrong code.
-    """
+    """Not used: earlier releases stored here the failed logins of the last minute."""
 
     audit: Table
     """The audit log, numbered without gaps under the lock of the row of `control`."""
@@ -204,11 +199,16 @@ def _table(
 
 
 class ControlStatements:
-    """Each statement's docstring ends with the values to bind, in order."""
+    """Frequent statements, prepared; the others are compiled where they are used (`query`).
+
+    Each docstring ends with the values to bind, in order.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
         tables = control_tables()
-        version = tables.control.c.version
+        version, sessions = tables.control.c.version, tables.console_sessions
+        subscribed = tables.subscribed.c
+        self._dialect = dialect
 
         self.version = prepare(select(version), dialect)
         """The version of the control tables."""
@@ -221,160 +221,31 @@ class ControlStatements:
         self.lock_version = prepare(select(version).with_for_update(), dialect)
         """Lock the version until the end of the transaction."""
 
-        self._prepare_clients(tables.clients, dialect)
-        self._prepare_secrets(tables.client_secrets, dialect)
-        self._prepare_roles(tables.roles, dialect)
-        self._prepare_revoked(tables.revoked, dialect)
-        self._prepare_issuers(tables.issuers, dialect)
-        self._prepare_keys(tables.client_keys, dialect)
+        self.subscribed = prepare(
+            select(subscribed.company, subscribed.since).order_by(subscribed.company), dialect
+        )
+        """The companies that may have subscriptions, and since when."""
+
+        self.session = prepare(
+            select(*sessions.columns).where(sessions.c.digest == named("digest")),
+            dialect,
+            ("digest",),
+        )
+        """A session: digest."""
+
+        self.last_audited = prepare(
+            select(func.coalesce(func.max(tables.audit.c.number), constant(0))), dialect
+        )
+        """The number of the last entry of the audit log, 0 without one."""
+
+        self.add_audited = prepare_insert(tables.audit, _names(tables.audit), dialect)
+        """Add an entry: number, time, by, address, request, act, target, detail."""
+
         self._prepare_assertions(tables.assertions, dialect)
-        self._prepare_subscribed(tables.subscribed, dialect)
-        self._prepare_codes(tables.console_codes, dialect)
-        self._prepare_sessions(tables.console_sessions, dialect)
-        self._prepare_guesses(tables.console_guesses, dialect)
-        self._prepare_audit(tables.audit, dialect)
 
-    def _prepare_clients(self, clients: Table, dialect: Dialect) -> None:
-        is_client = clients.c.id == named("is_id")
-
-        self.clients = prepare(select(*clients.columns).order_by(clients.c.name), dialect)
-        """All clients by name."""
-
-        self.add_client = prepare_insert(clients, _names(clients), dialect)
-        """Add a client: id, name, scopes, roles, companies, rate, quota, state, time, first iat."""
-
-        self.client_named = prepare(
-            select(*clients.columns).where(clients.c.name == named("name")), dialect, ("name",)
-        )
-        """A client: name."""
-
-        changing = ("scopes", "roles", "companies", "rate", "quota", "state", "not_before")
-        self.set_client = prepare(
-            update(clients)
-            .where(is_client)
-            .values({each: named(f"set_{each}") for each in changing}),
-            dialect,
-            ("is_id", *(f"set_{each}" for each in changing)),
-        )
-        """Change a client: id, scopes, roles, companies, rate, quota, state, first iat."""
-
-        self.drop_client = prepare(delete(clients).where(is_client), dialect, ("is_id",))
-        """Delete a client: id."""
-
-    def _prepare_secrets(self, secrets: Table, dialect: Dialect) -> None:
-        self.client_secrets = prepare(
-            select(*secrets.columns).order_by(secrets.c.created_at, secrets.c.id), dialect
-        )
-        """The secrets of all clients, in the order of their creation."""
-
-        self.add_client_secret = prepare_insert(secrets, _names(secrets), dialect)
-        """Add a secret: client, id, digest, hint, time, end and last use in epoch seconds."""
-
-        self.note_use = prepare(
-            update(secrets)
-            .where(
-                secrets.c.client == named("is_client"),
-                secrets.c.id == named("is_id"),
-                secrets.c.used_at < named("hour"),
-            )
-            .values(used_at=named("hour")),
-            dialect,
-            ("is_client", "is_id", "hour"),
-        )
-        """Set the last use of a secret, unless it is later: client, id, epoch seconds."""
-
-        self.secret_hints = prepare(
-            select(secrets.c.id, secrets.c.hint).where(secrets.c.client == named("is_client")),
-            dialect,
-            ("is_client",),
-        )
-        """The ids and first characters of a client's secrets: client."""
-
-        self.drop_client_secret = prepare(
-            delete(secrets).where(
-                secrets.c.client == named("is_client"), secrets.c.id == named("is_id")
-            ),
-            dialect,
-            ("is_client", "is_id"),
-        )
-        """Delete a secret: client, id."""
-
-        self.drop_client_secrets = prepare(
-            delete(secrets).where(secrets.c.client == named("is_client")), dialect, ("is_client",)
-        )
-        """Delete the secrets of a client: id."""
-
-    def _prepare_roles(self, roles: Table, dialect: Dialect) -> None:
-        self.roles = prepare(select(*roles.columns).order_by(roles.c.name), dialect)
-        """All roles by name."""
-
-        self.add_role = prepare_insert(roles, _names(roles), dialect)
-        """Add a role: name, document."""
-
-        self.drop_role = prepare(
-            delete(roles).where(roles.c.name == named("name")), dialect, ("name",)
-        )
-        """Delete a role: name."""
-
-    def _prepare_revoked(self, revoked: Table, dialect: Dialect) -> None:
-        self.revoked = prepare(select(revoked.c.jti), dialect)
-        """The ids of the revoked tokens."""
-
-        self.is_revoked = prepare(
-            select(revoked.c.jti).where(revoked.c.jti == named("jti")), dialect, ("jti",)
-        )
-        """The id of a revoked token: id."""
-
-        self.add_revoked = prepare_insert(revoked, _names(revoked), dialect)
-        """Add a revoked token: id, end in epoch seconds."""
-
-        self.drop_revoked = prepare(
-            delete(revoked).where(revoked.c.expires_at < named("now")), dialect, ("now",)
-        )
-        """Delete the revoked tokens that ended before a time: epoch seconds."""
-
-    def _prepare_issuers(self, issuers: Table, dialect: Dialect) -> None:
-        is_named = issuers.c.name == named("is_name")
-
-        self.issuers = prepare(select(*issuers.columns).order_by(issuers.c.name), dialect)
-        """All issuers by name."""
-
-        self.add_issuer = prepare_insert(issuers, _names(issuers), dialect)
-        """Add an issuer: name, URL, document."""
-
-        self.set_issuer_document = prepare(
-            update(issuers).where(is_named).values(document=named("set_document")),
-            dialect,
-            ("is_name", "set_document"),
-        )
-        """Replace the document of an issuer: name, document."""
-
-        self.drop_issuer = prepare(delete(issuers).where(is_named), dialect, ("is_name",))
-        """Delete an issuer: name."""
-
-    def _prepare_keys(self, keys: Table, dialect: Dialect) -> None:
-        is_client = keys.c.client == named("is_client")
-
-        self.client_keys = prepare(
-            select(*keys.columns).order_by(keys.c.expires_at, keys.c.kid), dialect
-        )
-        """The keys of all clients, in the order of their ends."""
-
-        self.add_client_key = prepare_insert(keys, _names(keys), dialect)
-        """Add a key: client, kid, JWK, two thumbprints, end in epoch seconds."""
-
-        self.key_ids = prepare(select(keys.c.kid).where(is_client), dialect, ("is_client",))
-        """The ids of a client's keys: client."""
-
-        self.drop_client_key = prepare(
-            delete(keys).where(is_client, keys.c.kid == named("is_kid")),
-            dialect,
-            ("is_client", "is_kid"),
-        )
-        """Delete a key: client, kid."""
-
-        self.drop_client_keys = prepare(delete(keys).where(is_client), dialect, ("is_client",))
-        """Delete the keys of a client: id."""
+    def query(self, statement: ClauseElement) -> Query:
+        """Compile a statement that is rarely needed, with the values in it."""
+        return query_of(statement, self._dialect)
 
     def _prepare_assertions(self, assertions: Table, dialect: Dialect) -> None:
         self.add_assertion = prepare_insert(assertions, _names(assertions), dialect)
@@ -392,150 +263,6 @@ class ControlStatements:
             delete(assertions).where(tuple_(*key).in_(ended)), dialect, ("now",)
         )
         """Delete some assertions that ended before a time: epoch seconds."""
-
-    def _prepare_subscribed(self, subscribed: Table, dialect: Dialect) -> None:
-        company, since = subscribed.c.company, subscribed.c.since
-
-        self.subscribed = prepare(select(company, since).order_by(company), dialect)
-        """The companies that may have subscriptions, and since when."""
-
-        self.add_subscribed = prepare_insert(subscribed, _names(subscribed), dialect)
-        """Add a company: id, epoch seconds."""
-
-        self.drop_subscribed = prepare(
-            delete(subscribed).where(company == named("company"), since <= named("until")),
-            dialect,
-            ("company", "until"),
-        )
-        """Delete a company that was added up to a time: id, epoch seconds."""
-
-    def _prepare_codes(self, codes: Table, dialect: Dialect) -> None:
-        self.add_code = prepare_insert(codes, _names(codes), dialect)
-        """Add a code: digest, subject, role, companies, end, time of use or 0."""
-
-        self.code = prepare(
-            select(*codes.columns).where(codes.c.digest == named("digest")), dialect, ("digest",)
-        )
-        """A code: digest."""
-
-        self.use_code = prepare(
-            update(codes).where(codes.c.digest == named("is_digest")).values(used_at=named("now")),
-            dialect,
-            ("is_digest", "now"),
-        )
-        """Note the use of a code: digest, epoch seconds."""
-
-        self.drop_codes_of = prepare(
-            delete(codes).where(codes.c.subject == named("subject")), dialect, ("subject",)
-        )
-        """Delete the codes of a subject: its name."""
-
-        self.drop_ended_codes = prepare(
-            delete(codes).where(codes.c.expires_at <= named("now")), dialect, ("now",)
-        )
-        """Delete the codes that have ended: epoch seconds."""
-
-    def _prepare_sessions(self, sessions: Table, dialect: Dialect) -> None:
-        is_digest = sessions.c.digest == named("is_digest")
-
-        self.add_session = prepare_insert(sessions, _names(sessions), dialect)
-        """Add a session: digest, subject, role, companies, time, time of last use, end."""
-
-        self.session = prepare(select(*sessions.columns).where(is_digest), dialect, ("is_digest",))
-        """A session: digest."""
-
-        self.sessions = prepare(
-            select(*sessions.columns)
-            .order_by(sessions.c.seen_at.desc(), sessions.c.digest)
-            .limit(whole("limit"))
-            .offset(constant(0)),
-            dialect,
-            ("limit",),
-        )
-        """The sessions by their last use, the latest first: limit."""
-
-        self.note_seen = prepare(
-            update(sessions).where(is_digest).values(seen_at=named("now")),
-            dialect,
-            ("is_digest", "now"),
-        )
-        """Note the use of a session: digest, epoch seconds."""
-
-        self.drop_session = prepare(delete(sessions).where(is_digest), dialect, ("is_digest",))
-        """Delete a session: digest."""
-
-        self.drop_sessions_of = prepare(
-            delete(sessions).where(sessions.c.subject == named("subject")), dialect, ("subject",)
-        )
-        """Delete the sessions of a subject: its name."""
-
-        self.drop_sessions_from = prepare(
-            delete(sessions).where(
-                func.substr(sessions.c.subject, constant(1), cast(whole("length"), Integer))
-                == named("begin")
-            ),
-            dialect,
-            ("length", "begin"),
-        )
-        """Delete the sessions of the subjects of an issuer: length of their begin, their begin."""
-
-        self.drop_ended_sessions = prepare(
-            delete(sessions).where(
-                or_(sessions.c.expires_at <= named("now"), sessions.c.seen_at <= named("idle"))
-            ),
-            dialect,
-            ("now", "idle"),
-        )
-        """Delete the sessions that have ended: epoch seconds, last use of one that is idle."""
-
-    def _prepare_guesses(self, guesses: Table, dialect: Dialect) -> None:
-        number, at = guesses.c.number, guesses.c.at
-
-        self.guesses = prepare(
-            select(at)
-            .where(
-                guesses.c.network == named("network"),
-                guesses.c.issuer == named("issuer"),
-                at > named("since"),
-            )
-            .order_by(number),
-            dialect,
-            ("network", "issuer", "since"),
-        )
-        """The times of failed logins in order: network, issuer, epoch seconds that they follow."""
-
-        self.last_guess = prepare(select(func.coalesce(func.max(number), constant(0))), dialect)
-        """The number of the last failed login, 0 without one."""
-
-        self.add_guess = prepare_insert(guesses, _names(guesses), dialect)
-        """Add a failed login: number, network, epoch seconds, issuer."""
-
-        self.drop_guesses = prepare(
-            delete(guesses).where(or_(number <= named("last"), at <= named("until"))),
-            dialect,
-            ("last", "until"),
-        )
-        """Delete failed logins up to a number, and those up to a time: number, epoch seconds."""
-
-    def _prepare_audit(self, audit: Table, dialect: Dialect) -> None:
-        number = audit.c.number
-
-        self.last_audited = prepare(select(func.coalesce(func.max(number), constant(0))), dialect)
-        """The number of the last entry of the audit log, 0 without one."""
-
-        self.add_audited = prepare_insert(audit, _names(audit), dialect)
-        """Add an entry: number, time, by, address, request, act, target, detail."""
-
-        self.audited = prepare(
-            select(*audit.columns)
-            .where(number > named("since"))
-            .order_by(number)
-            .limit(whole("limit"))
-            .offset(constant(0)),
-            dialect,
-            ("since", "limit"),
-        )
-        """The entries after a number, in order: number, limit."""
 
 
 @cache

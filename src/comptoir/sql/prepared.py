@@ -215,7 +215,7 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
     """
     compiled = statement.compile(dialect=dialect)
     numbers = {name: number for number, name in enumerate(names)}
-    order: Sequence[str] = compiled.positiontup or ()  # type: ignore[attr-defined]
+    order = _order(compiled)
     text = str(compiled)
     return Prepared(
         text,
@@ -228,6 +228,12 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
     )
 
 
+def query_of(statement: ClauseElement, dialect: Dialect) -> Query:
+    """Compile a statement that is rarely needed, with the values in it."""
+    compiled = statement.compile(dialect=dialect)
+    return Query(str(compiled), [compiled.params[name] for name in _order(compiled)])
+
+
 def prepare_insert(table: Table, names: Sequence[str], dialect: Dialect) -> Prepared:
     """Compile an insert of a row; the values to bind are those of the columns `names`."""
     binds = [f"set_{name}" for name in names]
@@ -235,6 +241,12 @@ def prepare_insert(table: Table, names: Sequence[str], dialect: Dialect) -> Prep
     prepared = prepare(insert(table).values(values), dialect, binds)
     columns = tuple([names[position] for position in prepared.order])
     return msgspec.structs.replace(prepared, bulk=BulkCopy(table.name, columns))
+
+
+def _order(compiled: Compiled) -> Sequence[str]:
+    """The names of the bind parameters in the order in which the driver binds them."""
+    names: Sequence[str] | None = compiled.positiontup  # type: ignore[attr-defined]
+    return names or ()
 
 
 def _conversions(compiled: Compiled, order: Sequence[str]) -> Iterator[tuple[int, Convert]]:

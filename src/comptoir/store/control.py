@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
+from sqlalchemy import Table, delete, func, insert, select, update
 
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
 from comptoir.auth.client_check import MOST_SECRETS
@@ -25,7 +26,6 @@ from comptoir.auth.records import (
     Secret,
 )
 from comptoir.auth.roles import Role, Roles
-from comptoir.auth.secret_uses import SecretKey
 from comptoir.auth.tokens import scope_names
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.times import instant
@@ -33,7 +33,7 @@ from comptoir.edm.types import Stored
 from comptoir.errors import DATABASE_NOT_READY, KEY_EXISTS, OperatorError, Refusal
 from comptoir.messages import quoted, suggestion
 from comptoir.plan.read import Row
-from comptoir.sql.control import ControlStatements
+from comptoir.sql.control import ControlStatements, control_tables
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.logins import Logins
 from comptoir.store.names import names_of, stored_names
@@ -60,6 +60,8 @@ class ControlStore:
     ) -> None:
         """`sets` are the names of the entity sets to which roles give rights."""
         self._statements = statements
+        self._query = statements.query
+        self._tables = control_tables()
         self._fetch = fetch
         self._writer = writer
         self._sets = sets
@@ -87,24 +89,25 @@ class ControlStore:
             ) from fault
 
     async def _load(self) -> Known:
+        secrets_of, keys_of = self._tables.client_secrets, self._tables.client_keys
         version = await self.version()
         secrets: dict[str, list[Secret]] = {}
-        for client_id, secret_id, digest, hint, _, expires_at, used_at in await self._fetch(
-            self._statements.client_secrets.query()
+        for client_id, secret_id, digest, hint, _, expires_at, _ in await self._fetch(
+            self._query(select(secrets_of).order_by(secrets_of.c.created_at, secrets_of.c.id))
         ):
-            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at), int(used_at))
+            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at))
             secrets.setdefault(str(client_id), []).append(secret)
         keys: dict[str, list[ClientKey]] = {}
         for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self._fetch(
-            self._statements.client_keys.query()
+            self._query(select(keys_of).order_by(keys_of.c.expires_at, keys_of.c.kid))
         ):
             key = ClientKey(str(kid), str(jwk), str(x5t), str(x5t_s256), int(expires_at))
             keys.setdefault(str(client_id), []).append(key)
-        rows = await self._fetch(self._statements.clients.query())
+        rows = await self._fetch(self._by_name(self._tables.clients))
         clients = [_client(row, secrets, keys) for row in rows]
         roles = Roles(await self.roles(), self._sets)
         issuers = await self.issuers()
-        revoked = await self._fetch(self._statements.revoked.query())
+        revoked = await self._fetch(self._query(select(self._tables.revoked.c.jti)))
         return Known(
             version,
             {each.id: each for each in clients},
@@ -115,7 +118,7 @@ class ControlStore:
 
     async def roles(self) -> list[Role]:
         """All roles by name."""
-        rows = await self._fetch(self._statements.roles.query())
+        rows = await self._fetch(self._by_name(self._tables.roles))
         return [
             Role(str(name), msgspec.json.decode(str(document), type=dict[str, str]))
             for name, document in rows
@@ -123,37 +126,37 @@ class ControlStore:
 
     async def put_roles(self, roles: Sequence[Role], actor: Actor) -> None:
         """Add roles, or replace those that have the same names."""
-        statements = self._statements
+        table = self._tables.roles
 
         def change() -> Steps[None]:
             for each in roles:
-                yield statements.drop_role.query(each.name)
+                yield self._query(delete(table).where(table.c.name == each.name))
                 document = msgspec.json.encode(each.letters).decode()
-                yield statements.add_role.query(each.name, document)
+                yield self._query(insert(table).values((each.name, document)))
 
         acts = [Act(actor, ActName.ROLE_APPLY, each.name, each.listed) for each in roles]
         await self._change(change, *acts)
 
     async def remove_role(self, name: str, actor: Actor) -> None:
         """Remove a role; raises `OperatorError` if it does not exist, or if it is in use."""
-        statements = self._statements
+        table = self._tables.roles
 
         def change() -> Steps[None]:
             yield from self._check_roles([name])
-            clients = [_client(row, {}, {}) for row in (yield statements.clients.query())]
+            clients = [_client(row, {}, {}) for row in (yield self._by_name(self._tables.clients))]
             owner = next((each.name for each in clients if name in (each.roles or ())), None)
             if owner is not None:
                 raise OperatorError(
                     f"the client {owner} has the role {name}",
                     "Give the client other roles with `comptoir client change`.",
                 )
-            for issuer in _issuers((yield statements.issuers.query())):
+            for issuer in _issuers((yield self._by_name(self._tables.issuers))):
                 if any(name in names for names in issuer.terms.roles.values()):
                     raise OperatorError(
                         f"the issuer {issuer.name} maps a value to the role {name}",
                         "Remove the issuer, and add it with other roles.",
                     )
-            yield statements.drop_role.query(name)
+            yield self._query(delete(table).where(table.c.name == name))
 
         await self._change(change, Act(actor, ActName.ROLE_REMOVE, name))
 
@@ -163,72 +166,62 @@ class ControlStore:
         Raises `OperatorError` if its name is taken, or if one of its roles does not exist.
         """
         now = instant(datetime.now(UTC))
-        statements = self._statements
 
         def change() -> Steps[None]:
-            if (yield statements.client_named.query(client.name)):
+            if (yield self._client_named(client.name)):
                 raise OperatorError(
                     f"the client {quoted(client.name)} already exists", "Choose another name."
                 )
             yield from self._check_roles(client.roles or ())
-            yield statements.add_client.query(
-                client.id, client.name, *_terms(client), client.state, now, client.not_before
-            )
+            terms = _terms(client).values()
+            row = (client.id, client.name, *terms, client.state, now, client.not_before)
+            yield self._query(insert(self._tables.clients).values(row))
             for each in client.secrets:
-                yield statements.add_client_secret.query(
-                    client.id, each.id, each.digest, each.hint, now, each.expires_at, each.used_at
-                )
+                yield self._add_secret(client.id, each, now)
 
         detail = " ".join([client.id, *client.listed])
         await self._change(change, Act(actor, ActName.CLIENT_ADD, client.name, detail))
 
     async def add_secret(self, name: str, secret: Secret, actor: Actor) -> None:
         """Add a secret; raises `OperatorError` if the client does not exist or has two secrets."""
-        now, statements = instant(datetime.now(UTC)), self._statements
+        now = instant(datetime.now(UTC))
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            if len((yield statements.secret_hints.query(client_id))) >= MOST_SECRETS:
+            if len((yield self._secret_hints(client_id))) >= MOST_SECRETS:
                 raise OperatorError(
                     f"the client {name} has {MOST_SECRETS} secrets already",
                     "Remove one with `comptoir client secret remove`.",
                 )
-            yield statements.add_client_secret.query(
-                client_id,
-                secret.id,
-                secret.digest,
-                secret.hint,
-                now,
-                secret.expires_at,
-                secret.used_at,
-            )
+            yield self._add_secret(client_id, secret, now)
 
         await self._change(change, Act(actor, ActName.SECRET_ADD, name, secret.listed))
 
     async def remove_secret(self, name: str, hint: str, actor: Actor) -> None:
         """Remove the secret that begins with `hint`; raises `OperatorError` if there is none."""
-        statements = self._statements
+        table = self._tables.client_secrets
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            hints = yield statements.secret_hints.query(client_id)
+            hints = yield self._secret_hints(client_id)
             found = [secret_id for secret_id, known in hints if known == hint]
             if not found:
                 raise OperatorError(
                     f"the client {name} has no secret that begins with {quoted(hint)}",
                     "List the clients with `comptoir client list`.",
                 )
-            yield statements.drop_client_secret.query(client_id, found[0])
+            yield self._query(
+                delete(table).where(table.c.client == client_id, table.c.id == found[0])
+            )
 
         await self._change(change, Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…"))
 
     async def add_key(self, name: str, key: ClientKey, actor: Actor) -> None:
         """Add a key; raises `OperatorError` if the client does not exist, or cannot have it."""
-        statements = self._statements
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            kids = [kid for (kid,) in (yield statements.key_ids.query(client_id))]
+            kids = [kid for (kid,) in (yield self._key_ids(client_id))]
             if key.kid in kids:
                 raise OperatorError(
                     f"the client {name} has the key {key.kid} already",
@@ -239,40 +232,26 @@ class ControlStore:
                     f"the client {name} has {MOST_KEYS} keys already",
                     "Remove one with `comptoir client key remove`.",
                 )
-            yield statements.add_client_key.query(
-                client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at
-            )
+            row = (client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at)
+            yield self._query(insert(self._tables.client_keys).values(row))
 
         await self._change(change, Act(actor, ActName.KEY_ADD, name, key.listed))
 
     async def remove_key(self, name: str, kid: str, actor: Actor) -> None:
         """Remove a key; raises `OperatorError` if the client does not have it."""
-        statements = self._statements
+        table = self._tables.client_keys
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            kids = yield statements.key_ids.query(client_id)
+            kids = yield self._key_ids(client_id)
             if all(each != kid for (each,) in kids):
                 raise OperatorError(
                     f"the client {name} does not have the key {quoted(kid)}",
                     "List the clients with `comptoir client list`.",
                 )
-            yield statements.drop_client_key.query(client_id, kid)
+            yield self._query(delete(table).where(table.c.client == client_id, table.c.kid == kid))
 
         await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
-
-    async def note_uses(self, uses: Mapping[SecretKey, int]) -> None:
-        """Store when secrets were last used, in epoch seconds.
-
-        It does not raise the version, so services do not read all clients again because of it.
-        """
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            # in one order, so that processes do not wait for each other in a circle
-            for (client_id, secret_id), hour in sorted(uses.items()):
-                yield self._statements.note_use.query(client_id, secret_id, hour)
-
-        await self._writer.submit(NO_COMPANY, work)
 
     async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
         """Add a used assertion, until its end in epoch seconds; False if it was used before.
@@ -301,26 +280,29 @@ class ControlStore:
         `changed` returns the client as it shall be, from one without its secrets and keys. Raises
         `OperatorError` if there is none with this name, or if one of its new roles does not exist.
         """
-        statements = self._statements
+        table = self._tables.clients
 
         def change() -> Steps[None]:
             former = _client((yield from self._row_of(act.target)), {}, {})
             client = changed(former)
             yield from self._check_roles((client.roles or frozenset()) - (former.roles or set()))
-            yield statements.set_client.query(
-                client.id, *_terms(client), client.state, client.not_before
+            yield self._query(
+                update(table)
+                .where(table.c.id == client.id)
+                .values(**_terms(client), state=client.state, not_before=client.not_before)
             )
 
         await self._change(change, act)
 
     async def remove_client(self, name: str, actor: Actor) -> None:
         """Remove a client with its secrets and keys; raises `OperatorError` if there is none."""
+        tables = self._tables
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            yield self._statements.drop_client_secrets.query(client_id)
-            yield self._statements.drop_client_keys.query(client_id)
-            yield self._statements.drop_client.query(client_id)
+            for table in (tables.client_secrets, tables.client_keys):
+                yield self._query(delete(table).where(table.c.client == client_id))
+            yield self._query(delete(tables.clients).where(tables.clients.c.id == client_id))
 
         await self._change(change, Act(actor, ActName.CLIENT_REMOVE, name))
 
@@ -329,12 +311,12 @@ class ControlStore:
 
         `party` is whom it was given to.
         """
-        statements = self._statements
+        table = self._tables.revoked
 
         def change() -> Steps[None]:
-            yield statements.drop_revoked.query(int(time.time()))
-            if not (yield statements.is_revoked.query(jti)):
-                yield statements.add_revoked.query(jti, expires_at)
+            yield self._query(delete(table).where(table.c.expires_at < int(time.time())))
+            if not (yield self._query(select(table.c.jti).where(table.c.jti == jti))):
+                yield self._query(insert(table).values((jti, expires_at)))
 
         await self._change(change, Act(actor, ActName.TOKEN_REVOKE, jti, party))
 
@@ -352,12 +334,12 @@ class ControlStore:
 
     async def add_subscribed(self, company_id: str) -> None:
         """Add a company that is about to have a subscription, from now on."""
-        statements, now = self._statements, int(time.time())
+        now = int(time.time())
 
         def work(_: UnitOfWork) -> Steps[None]:
-            yield statements.lock_version.query()
-            yield statements.drop_subscribed.query(company_id, now)
-            yield statements.add_subscribed.query(company_id, now)
+            yield self._statements.lock_version.query()
+            yield self._drop_subscribed(company_id, now)
+            yield self._query(insert(self._tables.subscribed).values((company_id, now)))
 
         await self._writer.submit(NO_COMPANY, work)
 
@@ -365,9 +347,15 @@ class ControlStore:
         """Remove a company without subscriptions, unless it was added after a time."""
 
         def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.drop_subscribed.query(company_id, until)
+            yield self._drop_subscribed(company_id, until)
 
         await self._writer.submit(NO_COMPANY, work)
+
+    def _drop_subscribed(self, company_id: str, until: int) -> Query:
+        table = self._tables.subscribed
+        return self._query(
+            delete(table).where(table.c.company == company_id, table.c.since <= until)
+        )
 
     async def record(self, acts: Sequence[Act]) -> None:
         """Add acts that change nothing to the audit log."""
@@ -380,7 +368,9 @@ class ControlStore:
 
     async def audit(self, since: int, limit: int) -> list[AuditEntry]:
         """Up to `limit` entries of the audit log after the one with the number `since`."""
-        rows = await self._fetch(self._statements.audited.query(since, limit))
+        number = self._tables.audit.c.number
+        entries = select(self._tables.audit).where(number > since).order_by(number).limit(limit)
+        rows = await self._fetch(self._query(entries))
         return [AuditEntry(int(number), *map(str, rest)) for number, *rest in rows]
 
     async def last_audited(self) -> int:
@@ -389,17 +379,16 @@ class ControlStore:
 
     async def issuers(self) -> list[Issuer]:
         """All outside issuers by name."""
-        return _issuers(await self._fetch(self._statements.issuers.query()))
+        return _issuers(await self._fetch(self._by_name(self._tables.issuers)))
 
     async def add_issuer(self, issuer: Issuer, actor: Actor) -> None:
         """Add an outside issuer.
 
         Raises `OperatorError` if its name or URL is taken, or if one of its roles does not exist.
         """
-        statements = self._statements
 
         def change() -> Steps[None]:
-            for each in _issuers((yield statements.issuers.query())):
+            for each in _issuers((yield self._by_name(self._tables.issuers))):
                 if each.name == issuer.name or each.url == issuer.url:
                     raise OperatorError(
                         f"the issuer {each.name} with the URL {each.url} already exists",
@@ -408,18 +397,22 @@ class ControlStore:
             yield from self._check_roles(
                 [name for names in issuer.terms.roles.values() for name in names]
             )
-            yield statements.add_issuer.query(issuer.name, issuer.url, _document(issuer.terms))
+            row = (issuer.name, issuer.url, _document(issuer.terms))
+            yield self._query(insert(self._tables.issuers).values(row))
 
         detail = " ".join([issuer.url, *issuer.terms.listed])
         await self._change(change, Act(actor, ActName.ISSUER_ADD, issuer.name, detail))
 
     async def refresh_issuer(self, name: str, actor: Actor) -> None:
         """Let each process fetch the keys of an issuer; raises `OperatorError` if there is none."""
+        table = self._tables.issuers
 
         def change() -> Steps[None]:
             terms = (yield from self._issuer_named(name)).terms
             refreshed = msgspec.structs.replace(terms, refreshed=terms.refreshed + 1)
-            yield self._statements.set_issuer_document.query(name, _document(refreshed))
+            yield self._query(
+                update(table).where(table.c.name == name).values(document=_document(refreshed))
+            )
 
         await self._change(change, Act(actor, ActName.ISSUER_REFRESH, name))
 
@@ -428,17 +421,19 @@ class ControlStore:
 
         Raises `OperatorError` if there is none.
         """
+        table, begin = self._tables.issuers, f"{name}:"
+        sessions = self._tables.console_sessions
+        is_of_issuer = func.substr(sessions.c.subject, 1, len(begin)) == begin
 
         def change() -> Steps[None]:
             yield from self._issuer_named(name)
-            yield self._statements.drop_issuer.query(name)
-            begin = f"{name}:"
-            yield self._statements.drop_sessions_from.query(len(begin), begin)
+            yield self._query(delete(table).where(table.c.name == name))
+            yield self._query(delete(sessions).where(is_of_issuer))
 
         await self._change(change, Act(actor, ActName.ISSUER_REMOVE, name))
 
     def _issuer_named(self, name: str) -> Steps[Issuer]:
-        for each in _issuers((yield self._statements.issuers.query())):
+        for each in _issuers((yield self._by_name(self._tables.issuers))):
             if each.name == name:
                 return each
         raise OperatorError(
@@ -447,7 +442,7 @@ class ControlStore:
         )
 
     def _check_roles(self, names: Iterable[str]) -> Steps[None]:
-        known = {str(name) for name, _ in (yield self._statements.roles.query())}
+        known = {str(name) for name, _ in (yield self._by_name(self._tables.roles))}
         for name in sorted(set(names) - known):
             raise OperatorError(
                 f"the role {quoted(name)} does not exist",
@@ -458,13 +453,34 @@ class ControlStore:
         return (yield from self._row_of(name))[0]
 
     def _row_of(self, name: str) -> Steps[Row]:
-        rows = yield self._statements.client_named.query(name)
+        rows = yield self._client_named(name)
         if not rows:
             raise OperatorError(
                 f"the client {quoted(name)} does not exist",
                 "List the clients with `comptoir client list`.",
             )
         return rows[0]
+
+    def _by_name(self, table: Table) -> Query:
+        return self._query(select(table).order_by(table.c.name))
+
+    def _client_named(self, name: str) -> Query:
+        clients = self._tables.clients
+        return self._query(select(clients).where(clients.c.name == name))
+
+    def _secret_hints(self, client_id: Stored) -> Query:
+        secrets = self._tables.client_secrets
+        return self._query(
+            select(secrets.c.id, secrets.c.hint).where(secrets.c.client == client_id)
+        )
+
+    def _add_secret(self, client_id: Stored, secret: Secret, now: str) -> Query:
+        row = (client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at)
+        return self._query(insert(self._tables.client_secrets).values((*row, 0)))
+
+    def _key_ids(self, client_id: Stored) -> Query:
+        keys = self._tables.client_keys
+        return self._query(select(keys.c.kid).where(keys.c.client == client_id))
 
     async def _change(self, change: Callable[[], Steps[None]], *acts: Act) -> None:
         """Make a change in a transaction of its own, which raises the version and has its acts."""
@@ -509,15 +525,15 @@ def _client(
     )
 
 
-def _terms(client: Client) -> Sequence[Stored]:
-    """What a client may do as it is stored: scopes, roles, companies, rate and quota."""
-    return (
-        " ".join(sorted(client.scopes)),
-        stored_names(client.roles),
-        stored_names(client.companies),
-        str(client.rate or _UNLIMITED),
-        client.quota or 0,
-    )
+def _terms(client: Client) -> Mapping[str, Stored]:
+    """What a client may do, in the order of the columns."""
+    return {
+        "scopes": " ".join(sorted(client.scopes)),
+        "roles": stored_names(client.roles),
+        "companies": stored_names(client.companies),
+        "rate": str(client.rate or _UNLIMITED),
+        "quota": client.quota or 0,
+    }
 
 
 def _issuers(rows: Iterable[Row]) -> list[Issuer]:

@@ -6,12 +6,11 @@ No method raises the version of these tables: a process reads a session with eac
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import msgspec
+from sqlalchemy import delete, insert, or_, select, update
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.auth.guesses import FREE_FAILURES, WINDOW_SECONDS, network_of
 from comptoir.auth.logins import (
     CODE_SECONDS,
-    MOST_GUESSES,
     ConsoleRole,
     Login,
     NewSession,
@@ -21,16 +20,12 @@ from comptoir.auth.logins import (
 from comptoir.auth.records import Issuer, IssuerTerms
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.types import Stored
-from comptoir.errors import TOO_MANY_REQUESTS, Refusal
 from comptoir.plan.read import Row
-from comptoir.sql.control import ControlStatements
+from comptoir.sql.control import ControlStatements, control_tables
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.names import names_of, stored_names
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Writer
-
-_WINDOW = int(WINDOW_SECONDS)
-_NO_ISSUER = ""
 
 
 class Logins:
@@ -45,23 +40,20 @@ class Logins:
     ) -> None:
         """`record` adds acts to the audit log, in a transaction that has locked the version."""
         self._statements = statements
+        self._query = statements.query
+        self._tables = control_tables()
         self._fetch = fetch
         self._writer = writer
         self._record = record
 
     async def add_code(self, code: str, login: Login, now: int, actor: Actor) -> None:
         """Add a code with which a login can begin until it ends."""
-        statements = self._statements
+        companies = stored_names(login.companies)
 
         def change() -> Steps[None]:
-            yield statements.drop_ended_codes.query(now)
-            yield statements.add_code.query(
-                digest_of(code),
-                login.subject,
-                login.role,
-                stored_names(login.companies),
-                now + CODE_SECONDS,
-                0,
+            yield self._drop_ended_codes(now)
+            yield self._add_code(
+                digest_of(code), login.subject, login.role, companies, now + CODE_SECONDS, 0
             )
 
         await self._act(change, Act(actor, ActName.CONSOLE_CODE, login.subject, login.listed))
@@ -69,22 +61,17 @@ class Logins:
     async def begin(self, code: str, new: NewSession) -> Session | None:
         """Begin a session; None if the code is wrong, used or has ended.
 
-        The lock of the version lets only one of several requests use a code, and counts the wrong
-        codes of all processes. Raises `Refusal` (429) as `check` does.
+        The lock of the version lets only one of several requests use a code.
         """
-        statements, now, address = self._statements, new.now, new.actor.address
-        # many codes from one address must not keep others from the lock
-        await self.check(address, _NO_ISSUER, now)
+        now, codes = new.now, self._tables.console_codes
 
         def work(_: UnitOfWork) -> Steps[Session | None]:
-            yield statements.lock_version.query()
-            _check((yield self._failed(address, _NO_ISSUER, now)), now)
-            found = yield statements.code.query(digest_of(code))
+            yield self._statements.lock_version.query()
+            found = yield self._code(digest_of(code))
             if not found or _is_over(found[0], now):
-                yield from self._note(address, _NO_ISSUER, now)
                 return None
             digest, *login = found[0][:-2]
-            yield statements.use_code.query(digest, now)
+            yield self._query(update(codes).where(codes.c.digest == digest).values(used_at=now))
             return (yield from self._begun(login, new))
 
         return await self._writer.submit(NO_COMPANY, work, alone=True)
@@ -96,64 +83,37 @@ class Logins:
 
         None if the code of the login was used, or if the issuer was removed or replaced meanwhile.
         """
-        statements, now, digest = self._statements, new.now, digest_of(code)
+        now, digest = new.now, digest_of(code)
         row = (login.subject, str(login.role), stored_names(login.companies))
 
         def work(_: UnitOfWork) -> Steps[Session | None]:
-            yield statements.lock_version.query()
-            yield statements.drop_ended_codes.query(now)
-            if (yield statements.code.query(digest)):
+            yield self._statements.lock_version.query()
+            yield self._drop_ended_codes(now)
+            if (yield self._code(digest)):
                 return None
-            if not _has(issuer, (yield statements.issuers.query())):
+            if not _has(issuer, (yield self._query(select(self._tables.issuers)))):
                 return None
             # the clock of the host that has begun the login may be ahead
             ends_at = now + CODE_SECONDS + CLOCK_SKEW
-            yield statements.add_code.query(digest, *row, ends_at, now)
+            yield self._add_code(digest, *row, ends_at, now)
             return (yield from self._begun(row, new))
 
         return await self._writer.submit(NO_COMPANY, work, alone=True)
 
     def _begun(self, login: Sequence[Stored], new: NewSession) -> Steps[Session]:
         """Begin a session of a user; `login` has the subject, the role and the companies."""
-        statements, now, terms = self._statements, new.now, new.terms
-        yield statements.drop_ended_sessions.query(now, now - terms.idle_seconds)
-        former = [_session(row) for row in (yield statements.session.query(new.former))]
-        yield statements.drop_session.query(new.former)
+        table, now, terms = self._tables.console_sessions, new.now, new.terms
+        has_ended = or_(table.c.expires_at <= now, table.c.seen_at <= now - terms.idle_seconds)
+        yield self._query(delete(table).where(has_ended))
+        former = [_session(row) for row in (yield self._statements.session.query(new.former))]
+        yield self._drop_session(new.former)
         row = (digest_of(new.secret), *login, now, now, now + terms.session_seconds)
-        yield statements.add_session.query(*row)
+        yield self._query(insert(table).values(row))
         session = _session(row)
         ended = [_act_of(each, ActName.CONSOLE_LOGOUT, new.actor) for each in former]
         begun = _act_of(session, ActName.CONSOLE_LOGIN, new.actor, session.login.listed)
         yield from self._record([*ended, begun])
         return session
-
-    async def check(self, address: str, issuer: str, now: int) -> None:
-        """Raise `Refusal` (429) after too many failed logins from an address with an issuer.
-
-        All processes count together. Only logins from this address with this issuer have to wait.
-        """
-        _check(await self._fetch(self._failed(address, issuer, now)), now)
-
-    async def note_failed(self, address: str, issuer: str, now: int) -> None:
-        """Count a login that has failed with an issuer."""
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.lock_version.query()
-            yield from self._note(address, issuer, now)
-
-        await self._writer.submit(NO_COMPANY, work, alone=True)
-
-    def _failed(self, address: str, issuer: str, now: int) -> Query:
-        """The times of the failed logins that count."""
-        return self._statements.guesses.query(network_of(address), issuer, now - _WINDOW)
-
-    def _note(self, address: str, issuer: str, now: int) -> Steps[None]:
-        """Add a failed login, and delete those that no longer count; the version must be locked."""
-        statements = self._statements
-        ((last,),) = yield statements.last_guess.query()
-        number = int(last) + 1
-        yield statements.drop_guesses.query(number - MOST_GUESSES, now - _WINDOW)
-        yield statements.add_guess.query(number, network_of(address), now, issuer)
 
     async def session(self, secret: str) -> Session | None:
         """The session with this secret, whether or not it has ended; None if there is none."""
@@ -162,13 +122,17 @@ class Logins:
 
     async def sessions(self, limit: int) -> list[Session]:
         """The sessions by their last use, the latest first."""
-        return [_session(row) for row in await self._fetch(self._statements.sessions.query(limit))]
+        table = self._tables.console_sessions
+        latest = select(table).order_by(table.c.seen_at.desc(), table.c.digest).limit(limit)
+        return [_session(row) for row in await self._fetch(self._query(latest))]
 
     async def note_seen(self, session: Session, now: int) -> None:
         """Note that a session is in use."""
+        table = self._tables.console_sessions
+        is_session = table.c.digest == session.digest
 
         def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.note_seen.query(session.digest, now)
+            yield self._query(update(table).where(is_session).values(seen_at=now))
 
         await self._writer.submit(NO_COMPANY, work)
 
@@ -176,18 +140,35 @@ class Logins:
         """End a session."""
 
         def change() -> Steps[None]:
-            yield self._statements.drop_session.query(session.digest)
+            yield self._drop_session(session.digest)
 
         await self._act(change, Act(actor, ActName.CONSOLE_LOGOUT, session.login.subject))
 
     async def end_all(self, subject: str, actor: Actor) -> None:
         """End all sessions of a subject, and make its codes invalid."""
+        tables = self._tables
 
         def change() -> Steps[None]:
-            yield self._statements.drop_codes_of.query(subject)
-            yield self._statements.drop_sessions_of.query(subject)
+            for table in (tables.console_codes, tables.console_sessions):
+                yield self._query(delete(table).where(table.c.subject == subject))
 
         await self._act(change, Act(actor, ActName.CONSOLE_END, subject))
+
+    def _code(self, digest: str) -> Query:
+        codes = self._tables.console_codes
+        return self._query(select(codes).where(codes.c.digest == digest))
+
+    def _add_code(self, *row: Stored) -> Query:
+        """Add a code: digest, subject, role, companies, end, time of use or 0."""
+        return self._query(insert(self._tables.console_codes).values(row))
+
+    def _drop_ended_codes(self, now: int) -> Query:
+        codes = self._tables.console_codes
+        return self._query(delete(codes).where(codes.c.expires_at <= now))
+
+    def _drop_session(self, digest: str) -> Query:
+        sessions = self._tables.console_sessions
+        return self._query(delete(sessions).where(sessions.c.digest == digest))
 
     async def _act(self, change: Callable[[], Steps[None]], act: Act) -> None:
         def work(_: UnitOfWork) -> Steps[None]:
@@ -196,19 +177,6 @@ class Logins:
             yield from self._record([act])
 
         await self._writer.submit(NO_COMPANY, work, alone=True)
-
-
-def _check(failed: Sequence[Row], now: int) -> None:
-    """Raise `Refusal` (429) if too many logins failed, given the times of the last."""
-    if len(failed) >= FREE_FAILURES:
-        # several that wait for their issuer at once may all fail
-        (at,) = failed[-FREE_FAILURES]
-        raise Refusal(
-            TOO_MANY_REQUESTS,
-            "Too many logins from this address failed",
-            "Wait for the seconds in Retry-After, and log in again.",
-            headers={"Retry-After": str(int(at) + _WINDOW - now)},
-        )
 
 
 def _is_over(code: Row, now: int) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Set
 
 from msgspec.structs import replace
 
@@ -254,7 +254,8 @@ async def _client(visit: Visit, name: str) -> Client:
 
 
 async def _new_page(visit: Visit, form: Form) -> Page:
-    context = {"form": form, **await _choices(visit)}
+    companies = await company_options(visit)
+    context = {"form": form, **await _choices(visit, set()), "companies": companies}
     return Page("client_new.html", "New client", context, 400 if form.faults else 200)
 
 
@@ -267,7 +268,8 @@ async def _page_of(
 ) -> Page:
     """The page of a client; the given entries have faults."""
     usual = Form(FormData((("secret-days", str(USUAL_DAYS)), ("key-days", str(USUAL_DAYS)))))
-    names = {each.id: each.name for each in visit.companies}
+    companies = await company_options(visit, client.companies or ())
+    names = dict(companies)
     context = {
         "client": client,
         "form": form or Form(_form_data(client)),
@@ -277,23 +279,19 @@ async def _page_of(
         "company_names": [names.get(each, each) for each in sorted(client.companies or ())],
         "now": visit.backend.now,
         "done": DONE.get(visit.query.text("done"), ""),
-        **await _choices(visit, client),
+        **await _choices(visit, client.roles or set()),
+        "companies": companies,
     }
     is_refused = bool(form or secrets or keys)
     return Page("client.html", f"Client {client.name}", context, 400 if is_refused else 200)
 
 
-async def _choices(visit: Visit, client: Client | None = None) -> Context:
-    """What the fields of a client offer, and what the client has besides."""
-    roles = {each.name for each in await visit.backend.control.roles()}
-    companies: Iterable[str] = ()
-    if client is not None:
-        roles |= client.roles or set()
-        companies = client.companies or ()
+async def _choices(visit: Visit, roles: Set[str]) -> Context:
+    """The scopes and roles that the fields of a client offer, with the roles that it has."""
+    known = {each.name for each in await visit.backend.control.roles()}
     return {
         "scopes": [(each, each) for each in Scope],
-        "roles": [(each, each) for each in sorted(roles)],
-        "companies": company_options(visit, companies),
+        "roles": [(each, each) for each in sorted(known | roles)],
     }
 
 

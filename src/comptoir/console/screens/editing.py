@@ -16,7 +16,6 @@ from comptoir.console.draft import Difference, Draft, Side, differences, rebased
 from comptoir.console.frame import Answer, Endpoint, Page, Redirect
 from comptoir.console.record_form import editable, form_fields, secrets, shown_properties, text_of
 from comptoir.console.record_urls import SET, page_url, set_of
-from comptoir.console.resubmission import SECRET
 from comptoir.console.values import Values, decoded, empty, encoded, shown, typed
 from comptoir.console.visit import Visit
 from comptoir.edm.model import EntitySet, Property
@@ -25,6 +24,9 @@ from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND, Refus
 
 FIELD = "field."
 """What the name of a field for a property begins with."""
+
+SECRET = "secret."  # noqa: S105 - the name of a field
+"""What the name of a field for a secret property begins with, whose value no page shows."""
 
 CHOICE = "choice."
 """What the name of a field for the choice between two values begins with."""

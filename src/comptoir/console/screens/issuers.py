@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Answer:
 
 async def show_new(visit: Visit) -> Answer:
     """The form of a new issuer."""
-    return _page(visit, Form(FormData(USUAL)))
+    return await _page(visit, Form(FormData(USUAL)))
 
 
 async def add(visit: Visit) -> Answer:
@@ -66,14 +66,14 @@ async def add(visit: Visit) -> Answer:
             await check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
         except OperatorError as fault:
             form.refuse("url", fault)
-            return _page(visit, form)
+            return await _page(visit, form)
         try:
             await visit.backend.control.add_issuer(issuer, visit.actor)
         except OperatorError as fault:
             form.refuse("name", fault)
-            return _page(visit, form)
+            return await _page(visit, form)
         return Redirect(visit.url(SCREEN.address, done="added"))
-    return _page(visit, form)
+    return await _page(visit, form)
 
 
 async def refresh(visit: Visit) -> Answer:
@@ -84,7 +84,7 @@ async def refresh(visit: Visit) -> Answer:
 
 async def remove(visit: Visit) -> Answer:
     """Remove an issuer, and end the sessions of its users."""
-    await visit.sessions.remove_issuer(visit.form.text("name"), visit.actor)
+    await visit.backend.control.remove_issuer(visit.form.text("name"), visit.actor)
     return Redirect(visit.url(SCREEN.address, done="removed"))
 
 
@@ -148,8 +148,8 @@ def _companies(form: Form) -> tuple[str, ...] | None:
     return () if form.has("access", CLAIM) else chosen_companies(form)
 
 
-def _page(visit: Visit, form: Form) -> Page:
-    context = {"form": form, "companies": company_options(visit)}
+async def _page(visit: Visit, form: Form) -> Page:
+    context = {"form": form, "companies": await company_options(visit)}
     return Page("issuer_new.html", "New issuer", context, 400 if form.faults else 200)
 
 

@@ -114,10 +114,9 @@ def _company_paths(visit: Visit) -> Sequence[str]:
 
 async def _facts(visit: Visit) -> Sequence[Fact]:
     settings = visit.backend.settings
-    state = "The database does not answer." if visit.is_cut_off else await _state(visit.backend)
     facts = [
         Fact("Database", redacted(settings.database)),
-        Fact("State", state),
+        Fact("State", await _state(visit.backend)),
         Fact("Schema revision", revisions().head),
         Fact("Workers", str(settings.workers)),
         Fact("Next change of the signing keys", _change(visit.backend.keys.ring.changes_at)),
@@ -129,7 +128,7 @@ async def _facts(visit: Visit) -> Sequence[Fact]:
 
 async def _ends(visit: Visit) -> Sequence[End] | None:
     """The secrets and keys of clients that end next; None if the user may not see them."""
-    if visit.is_cut_off or not visit.sees_service:
+    if not visit.sees_service:
         return None
     try:
         async with asyncio.timeout(QUICK_SECONDS):
@@ -166,4 +165,4 @@ def _change(at: float) -> str:
     return "none is planned" if math.isinf(at) else time_text(at)
 
 
-SCREEN = Screen("Overview", "", (Endpoint("GET", "", show),))
+SCREEN = Screen("Overview", "", (Endpoint("GET", "", show),), has_companies=True)

@@ -160,4 +160,5 @@ SCREEN = Screen(
         Endpoint("GET", f"/{SET}/json", document),
         *editing.ENDPOINTS,
     ),
+    has_companies=True,
 )

@@ -25,7 +25,7 @@ from comptoir.console.exchanges import (
 from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
 from comptoir.console.problem import Problem
 from comptoir.console.record_urls import page_url
-from comptoir.console.replay import batch_of, headers_of, hindrance, is_writing, omission
+from comptoir.console.replay import headers_of, hindrance, is_writing, omission
 from comptoir.console.request_command import command
 from comptoir.console.requested_record import RequestedRecord, requested_record
 from comptoir.console.visit import FormData, Visit
@@ -211,7 +211,7 @@ async def one(visit: Visit) -> Answer:
 
 async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
     """The client of a request, or the one that its refused credentials name, if it exists."""
-    if visit.is_cut_off or not visit.sees_service:
+    if not visit.sees_service:
         return None
     # the request is shown in any case
     with suppress(Refusal):
@@ -274,12 +274,8 @@ async def _sent(visit: Visit, found: ExchangeRecord) -> ServiceResponse:
     backend, principal = visit.backend, visit.principal
     headers = headers_of(found.request)
     place = await backend.placed(principal, found.path, found.query, headers)
-    if not found.parts:
-        body = (found.request.body.text or "").encode()
-        return await backend.answer_at(principal, found.method, place, body)
-    # pages show JSON
-    place = place._replace(headers={**place.headers, b"accept": b"application/json"})
-    return await backend.answer_batch(principal, visit.exchange, place, batch_of(found))
+    body = (found.request.body.text or "").encode()
+    return await backend.answer_at(principal, found.method, place, body)
 
 
 def _shown(visit: Visit, response: ServiceResponse, noted: NotedBody) -> str:

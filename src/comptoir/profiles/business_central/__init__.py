@@ -1,18 +1,93 @@
 """The profile `business-central`: what Business Central does, where that is known.
 
-`profiles.rows` has the source of each difference from `standard`.
+`tests/profiles/rows.toml` has the source of each difference from `standard`.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from comptoir.profiles.business_central.companies import OF_COMPANIES
+from comptoir.errors import Situation
 from comptoir.profiles.business_central.errors import CODES, ERRORS, TRANSLATIONS
-from comptoir.profiles.business_central.queries import queries_of
-from comptoir.profiles.business_central.routes import ROUTES
 from comptoir.profiles.business_central.values import VALUES
-from comptoir.profiles.record import BatchRules, Envelope, Hooks, Profile, Tokens, Writes
-from comptoir.profiles.values import ValueForms
+from comptoir.profiles.record import (
+    BatchRules,
+    Dialect,
+    Envelope,
+    Hooks,
+    Profile,
+    Queries,
+    Routes,
+    Tokens,
+    Writes,
+)
+from comptoir.profiles.values import ShownProperty, ValueForms
+
+ROUTES = Routes(
+    environments={
+        "/v2.0/{tenant}/{environment}": "",
+        "/v2.0/{environment}": "",
+        "/{instance}": 'Basic realm="Business Central", charset="UTF-8"',
+    },
+    apis={
+        "/api/{publisher}/{group}/{version}": Situation.UNKNOWN_ADDRESS,
+        "/api/{publisher}/{group}/beta": Situation.UNKNOWN_ADDRESS,
+        "/api/v2.0": Situation.UNKNOWN_SEGMENT,
+        "/api/beta": Situation.UNKNOWN_SEGMENT,
+        "/ODataV4": Situation.UNKNOWN_SERVICE,
+    },
+    joins_slashes="/ODataV4",
+    basic=True,
+    sets_at_root=True,
+    definitions=True,
+)
+"""The addresses of the API, online and on a server of one's own."""
+
+_WITHOUT_LISTS = Dialect(
+    alternatives="refused",
+    lists="refused",
+    nested_calls="refused",
+    lambdas="ignored",
+    ignores_case=True,
+    null_is_blank=True,
+    lower_case=True,
+    any_case_names=True,
+)
+_WITH_LISTS = replace(_WITHOUT_LISTS, lists="evaluated", nested_calls="evaluated")
+_IGNORING_LISTS = replace(_WITHOUT_LISTS, lists="ignored", nested_calls="ignored")
+
+
+def queries_of(version: int) -> Queries:
+    """The rules of queries in a version of Business Central."""
+    is_former = version < 24
+    unsupported = {"$apply", "$compute", "$search"} | (set() if is_former else {"$deltatoken"})
+    return Queries(
+        dialect=_WITHOUT_LISTS if version > 22 else _IGNORING_LISTS,
+        version="1.0" if is_former else "2.0",
+        others={"2.1": _WITH_LISTS},
+        # enumerations have captions with 1.0, and names with the later ones
+        renamed=frozenset({"2.0", "2.1"} if is_former else {"1.0"}),
+        unsupported=frozenset(unsupported),
+        tracks_changes=is_former,
+        next_link="last record",
+        count_mark=True,
+    )
+
+
+_EMPTY = "Always empty."
+
+OF_COMPANIES: Mapping[str, ShownProperty] = {
+    "systemVersion": ShownProperty("text", "number", "The number of the last change, as text."),
+    "timestamp": ShownProperty("number", "number", "The number of the last change."),
+    "businessProfileId": ShownProperty("text", "", _EMPTY),
+    "systemCreatedAt": ShownProperty("instant", "", _EMPTY),
+    "systemCreatedBy": ShownProperty("id", "", _EMPTY),
+    "systemModifiedAt": ShownProperty(
+        "instant", "lastModifiedDateTime", "The time of the last change."
+    ),
+    "systemModifiedBy": ShownProperty("id", "", _EMPTY),
+}
+"""The properties of companies that the interface lacks."""
 
 VERSIONS = range(15, 29)
 """The versions of Business Central that are known: those that have API v2.0."""

@@ -1,4 +1,4 @@
-"""The dialect of PostgreSQL, and its bulk statements: they bind an array for each column.
+"""The dialect of PostgreSQL, its text index, and its bulk statements, which bind arrays.
 
 A temporary table would need rights of its own and fill the database's catalog. It would also have
 no company: with tables distributed by company, a statement that joins it would not run on a single
@@ -30,11 +30,35 @@ from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
 
 from comptoir.edm.types import Stored
-from comptoir.sql.dialects import BulkStatements, Dialect
+from comptoir.plan.expressions.nodes import Slot
+from comptoir.sql.dialects import BulkStatements, Dialect, TextIndex
 from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
-from comptoir.sql.dialects.postgresql.text_index import PgTrgmIndex
-from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, prepare
+from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, prepare, slot_of
 from comptoir.sql.tables import COMPANY, of_company
+
+
+class PgTrgmIndex(TextIndex):
+    """Implements `TextIndex` by trigrams (extension pg_trgm), which the database maintains itself.
+
+    The index serves `LIKE`, which compares the texts themselves. Without the extension, searches
+    scan the documents and find the same.
+    """
+
+    # routines fold the texts, and `migrate` drops the documents when it changes the routines
+    folding = "routines"
+    spans_companies = False
+
+    @override
+    def numbered(
+        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
+    ) -> ColumnElement[bool]:
+        # an expression keeps the planner from the estimate that the range selects few documents
+        return (number + constant(0)).between(first, last)
+
+    @override
+    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+        pattern: ColumnElement[str] = func.comptoir_likeness(slot_of(term))
+        return text.like(pattern)
 
 
 class PostgresBulkStatements(BulkStatements):

@@ -1,7 +1,11 @@
-"""The difference of two profiles, part by part."""
+"""The difference of two profiles, part by part, and the rows that explain it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from comptoir.profiles.record import (
     BatchRules,
@@ -44,6 +48,20 @@ Part = (
     | None
 )
 
+ROWS = Path(__file__).parents[1] / "tests" / "profiles" / "rows.toml"
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A situation in which the profiles differ, its source and how certain that is.
+
+    `parts` are those of the profile that differ, as `differences` names them.
+    """
+
+    situation: str
+    source: str
+    confidence: Literal["documented", "recorded", "reported", "ours"]
+    parts: list[str] = []
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -52,6 +70,11 @@ class Difference:
     leaf: str
     one: Part
     other: Part
+
+
+def rows() -> dict[str, Row]:
+    """The rows by their ids, in the order of the reference page."""
+    return msgspec.toml.decode(ROWS.read_bytes(), type=dict[str, Row])
 
 
 def differences(one: Profile, other: Profile) -> Iterator[Difference]:
