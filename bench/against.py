@@ -47,8 +47,8 @@ def main() -> None:
         with TemporaryDirectory(prefix="bench-", dir=build) as folder:
             for line in table(_compared(arguments, Path(folder), cores), {}):
                 print(line)
-    except (SetupFault, LoadFault) as fault:
-        sys.exit(f"bench: {fault}")
+    except (SetupFault, LoadFault) as error:
+        sys.exit(f"bench: {error}")
 
 
 def _compared(arguments: argparse.Namespace, folder: Path, cores: Cores) -> list[Comparison]:

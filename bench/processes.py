@@ -75,8 +75,8 @@ def cpu_seconds_of(pid: int) -> float:
     clock = ~pid << 3 | 2
     try:
         return time.clock_gettime(clock)
-    except OSError as fault:
-        raise ProcessLookupError(f"process {pid} has ended") from fault
+    except OSError as error:
+        raise ProcessLookupError(f"process {pid} has ended") from error
 
 
 def cpu_seconds_of_ended(pid: int) -> float:

@@ -60,8 +60,8 @@ def main() -> None:
             seconds, data, quick = arguments.seconds, arguments.data, arguments.quick
             bench = Workbench(stack, build, folder, cores, seconds, data, quick=quick)
             _measure(arguments, bench)
-    except (SetupFault, LoadFault) as fault:
-        sys.exit(f"bench: {fault}")
+    except (SetupFault, LoadFault) as error:
+        sys.exit(f"bench: {error}")
     except KeyboardInterrupt:
         sys.exit("bench: interrupted.")
 
@@ -74,8 +74,8 @@ def _has_postgres(bench: Workbench) -> bool:
     """Whether PostgreSQL can be measured; prints a line if not."""
     try:
         return bench.postgres is not None
-    except SetupFault as fault:
-        print(f"bench: on SQLite alone, since {fault}", file=sys.stderr)
+    except SetupFault as error:
+        print(f"bench: on SQLite alone, since {error}", file=sys.stderr)
         return False
 
 

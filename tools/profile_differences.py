@@ -9,25 +9,25 @@ import msgspec
 
 from comptoir.profiles.record import (
     BatchRules,
-    Dialect,
     Envelope,
+    FilterRules,
     Hooks,
     Profile,
     Queries,
+    ResponseOverride,
     Routes,
     Tokens,
-    Verdict,
-    Writes,
+    WriteRules,
 )
 from comptoir.profiles.values import ShownProperty, TableRule, ValueForms, Values
 
 Section = (
     Envelope
-    | Writes
+    | WriteRules
     | Values
     | ValueForms
     | Queries
-    | Dialect
+    | FilterRules
     | BatchRules
     | Routes
     | Tokens
@@ -35,7 +35,7 @@ Section = (
 )
 Part = (
     Section
-    | Verdict
+    | ResponseOverride
     | TableRule
     | ShownProperty
     | Mapping[str, str]

@@ -35,14 +35,14 @@ from comptoir.http.api import Api, Application
 from comptoir.http.figures import Figures
 from comptoir.http.link import Link
 from comptoir.http.log import Journal, RequestLog
-from comptoir.http.meeting import Rehearsed, Served
 from comptoir.http.metrics import Metrics
 from comptoir.http.oauth import oauth_routes
 from comptoir.http.pages import Outside, pages
+from comptoir.http.pipeline import RehearsalHooks, RequestPipeline
 from comptoir.http.routes import routes_of
 from comptoir.inspector.inspector import Inspector
 from comptoir.inspector.redaction import Redactor
-from comptoir.outgoing import Document, Fetch, PostForm, Sent
+from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
 from comptoir.service.context import Mounted
@@ -63,7 +63,7 @@ class _ConsoleParts(NamedTuple):
 
     settings: Settings
     model: Model
-    served: Served
+    served: RequestPipeline
     store: Store
     failures: Failures
     keys: KeyFolder
@@ -117,7 +117,7 @@ def application(
     renamed = None
     if behaviour.queries.renamed:
         renamed = overlaid(declared, behaviour.values, behaviour.forms.renamed())
-    rehearsed = _rehearsed(settings, model) if settings.rehearses else Rehearsed()
+    rehearsed = _rehearsed(settings, model) if settings.rehearses else RehearsalHooks()
     keys = KeyFolder(Path(settings.keys))
     algorithms = tuple(each.strip() for each in settings.token_algorithms.split(","))
     verifying = partial(
@@ -138,16 +138,16 @@ def application(
     )
 
 
-def _rehearsed(settings: Settings, model: Model) -> Rehearsed:
+def _rehearsed(settings: Settings, model: Model) -> RehearsalHooks:
     """A rehearsal with the rules of the settings; raises `OperatorError` for wrong ones."""
     from comptoir.http.rehearsing.control import control_routes  # noqa: PLC0415 - only rehearsals need it
     from comptoir.http.rehearsing.rehearsal import Rehearsal  # noqa: PLC0415 - only rehearsals need it
 
     rehearsal = Rehearsal(model, settings)
-    return Rehearsed(
-        meeting=rehearsal,
+    return RehearsalHooks(
+        injector=rehearsal,
         clock=rehearsal.clock,
-        steady=rehearsal.clock,
+        monotonic=rehearsal.clock,
         routes=partial(control_routes, rehearsal),
         conditions=rehearsal.conditions,
         begin=rehearsal.begin,
@@ -164,7 +164,7 @@ async def _opened(
     verifiers: _Verifiers,
     issuer: TokenIssuer,
     keys: KeyFolder,
-    rehearsed: Rehearsed,
+    rehearsed: RehearsalHooks,
 ) -> AsyncIterator[ASGIApp]:
     metrics = Metrics(link)
     log = RequestLog(settings.log_level, Redactor.of(model))
@@ -201,7 +201,7 @@ async def _opened(
             service = Service(model, store, settings, subscriptions, renamed)
             await rehearsed.begin(service, store, limits)
             try:
-                served = Served(service, rehearsed.meeting, inspector)
+                served = RequestPipeline(service, rehearsed.injector, inspector)
                 parts = _ConsoleParts(
                     settings, model, served, store, failures, keys, watch, issuers, log
                 )
@@ -237,14 +237,14 @@ def _issuers(settings: Settings, metrics: Metrics) -> OutsideIssuers:
     )
 
 
-def _limits(settings: Settings, rehearsed: Rehearsed) -> Limits:
+def _limits(settings: Settings, rehearsed: RehearsalHooks) -> Limits:
     return Limits(
         settings.client_requests,
         settings.workers,
         rate=parse_rate(settings.client_rate) if settings.client_rate else None,
         of_all=bool(settings.client_rate or settings.running_requests),
         sliding=settings.behaviour.sliding_rates,
-        clock=rehearsed.steady,
+        clock=rehearsed.monotonic,
         now=rehearsed.clock,
     )
 
@@ -255,7 +255,7 @@ async def _subscriptions(
     model: Model,
     registry: Registry,
     settings: Settings,
-    rehearsed: Rehearsed,
+    rehearsed: RehearsalHooks,
     metrics: Metrics,
 ) -> AsyncIterator[Mounted | None]:
     """The resource of subscriptions while notifications are sent; None in a profile without."""
@@ -274,7 +274,7 @@ async def _subscriptions(
     clock, instants = rehearsed.clock, instant_type(settings.behaviour.forms)
     sender = Sender(store, model, registry, hooks, post, instants, clock)
     sender.note = metrics.count_delivery
-    sender.start(rehearsed.meeting, metrics.note_notification_lag)
+    sender.start(rehearsed.injector, metrics.note_notification_lag)
     try:
         yield SubscriptionResource(store, model, settings, hooks, post, clock)
     finally:
@@ -308,7 +308,7 @@ def _post_form(settings: Settings) -> PostForm:
 
         return FormPoster(Guard(settings.networks)).post
 
-    async def post(url: str, fields: Mapping[str, str], authorization: str) -> Sent:
+    async def post(url: str, fields: Mapping[str, str], authorization: str) -> PostAnswer:
         # imports, and reads the authorities that the machine trusts
         return await (await asyncio.to_thread(poster))(url, fields, authorization)
 

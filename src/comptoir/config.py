@@ -423,7 +423,9 @@ class Settings:
         profile = profile_of(self.profile, self.bc_version)
         if self.relations == "off":
             profile = profile.without_relations()
-        return profile if self.interface_extensions == "on" else profile.without_seed_shapes()
+        return (
+            profile if self.interface_extensions == "on" else profile.without_interface_extensions()
+        )
 
     @property
     def refuses_writes(self) -> bool:
@@ -439,7 +441,7 @@ class Settings:
     def hooks(self) -> Hooks | None:
         """The profile's rules of subscriptions, by `clock_factor`; None without subscriptions."""
         rules = self.behaviour.hooks
-        return None if rules is None else rules.hurried(self.clock_factor)
+        return None if rules is None else rules.scaled(self.clock_factor)
 
     @property
     def tenants(self) -> tuple[str, ...]:
@@ -554,8 +556,8 @@ def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
 def _config_file(path: Path) -> dict[str, SettingValue]:
     try:
         content = tomllib.loads(read_whole(path, "Name another config file.").decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise OperatorError(f"{path} is not TOML: {fault}", "Correct it.") from fault
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OperatorError(f"{path} is not TOML: {error}", "Correct it.") from error
     for name, value in content.items():
         if name not in HELP:
             renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)

@@ -394,7 +394,7 @@ OAUTH_ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstanc
 """All errors of the token endpoint, in their order."""
 
 
-class Limit(StrEnum):
+class ExceededLimit(StrEnum):
     """What a request with 429 has exceeded, for the metrics."""
 
     RATE = "rate"
@@ -404,10 +404,10 @@ class Limit(StrEnum):
     GUESSES = "guesses"
 
 
-class Situation(StrEnum):
+class RefusalCondition(StrEnum):
     """A refusal for which a profile may have another response (`profiles.record`).
 
-    A situation is finer than an error: two of them may have one code here, and two there.
+    A condition is finer than an error: two of them may have one code here, and two there.
     """
 
     NO_TAG = "a write without the ETag that it requires"
@@ -457,54 +457,54 @@ class Situation(StrEnum):
     LONG_WORK = "work that was stopped because it took too long"
 
 
-FACTS: Mapping[Situation, frozenset[str]] = {
-    Situation.NO_TAG: frozenset(),
-    Situation.MALFORMED_TAG: frozenset(),
-    Situation.STALE_TAG: frozenset(),
-    Situation.NO_RECORD: frozenset({"set"}),
-    Situation.UNKNOWN_SEGMENT: frozenset({"segment", "url"}),
-    Situation.UNKNOWN_ADDRESS: frozenset({"segment", "url"}),
-    Situation.UNKNOWN_SERVICE: frozenset({"segment", "url"}),
-    Situation.KEY_AS_SEGMENT: frozenset({"set"}),
-    Situation.BOUND_ACTION: frozenset(),
-    Situation.NO_COMPANY: frozenset(),
-    Situation.UNKNOWN_ENVIRONMENT: frozenset(),
-    Situation.METHOD_ON_SET: frozenset({"method", "set"}),
-    Situation.MERGE: frozenset(),
-    Situation.LOCKED: frozenset({"table"}),
-    Situation.MALFORMED_KEY: frozenset(),
-    Situation.BAD_CREDENTIALS: frozenset(),
-    Situation.REFUSED_BY_GATEWAY: frozenset(),
-    Situation.RIGHT_MISSING: frozenset({"right", "table"}),
-    Situation.UNKNOWN_PROPERTY: frozenset({"name", "type"}),
-    Situation.NO_OBJECT: frozenset({"node"}),
-    Situation.MALFORMED_JSON: frozenset(),
-    Situation.TOO_LONG: frozenset({"length", "limit", "value"}),
-    Situation.NO_OPTION: frozenset({"value", "options"}),
-    Situation.WRONG_TYPE: frozenset({"type"}),
-    Situation.NULL_VALUE: frozenset({"field"}),
-    Situation.NO_VALUE: frozenset({"field", "table", "values"}),
-    Situation.KEY_TAKEN: frozenset({"table", "values"}),
-    Situation.READ_ONLY: frozenset({"field"}),
-    Situation.NO_RELATED: frozenset({"field", "table", "value", "related"}),
-    Situation.NO_EMAIL: frozenset({"value"}),
-    Situation.LETTERS_IN_PHONE: frozenset({"field", "table", "values"}),
-    Situation.BEGINS_LATE: frozenset({"field", "other"}),
-    Situation.ENDS_EARLY: frozenset({"field", "other"}),
-    Situation.IN_USE: frozenset(),
-    Situation.UNKNOWN_FIELD: frozenset({"name", "type"}),
-    Situation.UNKNOWN_SELECTED: frozenset({"name", "type"}),
-    Situation.ALTERNATIVES: frozenset(),
-    Situation.UNSUPPORTED_FILTER: frozenset(),
-    Situation.NO_EXPRESSION: frozenset({"position", "text"}),
-    Situation.SYNTAX: frozenset({"position", "text"}),
-    Situation.LINK_GONE: frozenset(),
-    Situation.TOO_MANY_PARTS: frozenset({"limit"}),
-    Situation.LONG_CHANGE_SET: frozenset(),
-    Situation.TOO_MANY_REQUESTS: frozenset({"actual", "limit"}),
-    Situation.LONG_WORK: frozenset(),
+FACTS: Mapping[RefusalCondition, frozenset[str]] = {
+    RefusalCondition.NO_TAG: frozenset(),
+    RefusalCondition.MALFORMED_TAG: frozenset(),
+    RefusalCondition.STALE_TAG: frozenset(),
+    RefusalCondition.NO_RECORD: frozenset({"set"}),
+    RefusalCondition.UNKNOWN_SEGMENT: frozenset({"segment", "url"}),
+    RefusalCondition.UNKNOWN_ADDRESS: frozenset({"segment", "url"}),
+    RefusalCondition.UNKNOWN_SERVICE: frozenset({"segment", "url"}),
+    RefusalCondition.KEY_AS_SEGMENT: frozenset({"set"}),
+    RefusalCondition.BOUND_ACTION: frozenset(),
+    RefusalCondition.NO_COMPANY: frozenset(),
+    RefusalCondition.UNKNOWN_ENVIRONMENT: frozenset(),
+    RefusalCondition.METHOD_ON_SET: frozenset({"method", "set"}),
+    RefusalCondition.MERGE: frozenset(),
+    RefusalCondition.LOCKED: frozenset({"table"}),
+    RefusalCondition.MALFORMED_KEY: frozenset(),
+    RefusalCondition.BAD_CREDENTIALS: frozenset(),
+    RefusalCondition.REFUSED_BY_GATEWAY: frozenset(),
+    RefusalCondition.RIGHT_MISSING: frozenset({"right", "table"}),
+    RefusalCondition.UNKNOWN_PROPERTY: frozenset({"name", "type"}),
+    RefusalCondition.NO_OBJECT: frozenset({"node"}),
+    RefusalCondition.MALFORMED_JSON: frozenset(),
+    RefusalCondition.TOO_LONG: frozenset({"length", "limit", "value"}),
+    RefusalCondition.NO_OPTION: frozenset({"value", "options"}),
+    RefusalCondition.WRONG_TYPE: frozenset({"type"}),
+    RefusalCondition.NULL_VALUE: frozenset({"field"}),
+    RefusalCondition.NO_VALUE: frozenset({"field", "table", "values"}),
+    RefusalCondition.KEY_TAKEN: frozenset({"table", "values"}),
+    RefusalCondition.READ_ONLY: frozenset({"field"}),
+    RefusalCondition.NO_RELATED: frozenset({"field", "table", "value", "related"}),
+    RefusalCondition.NO_EMAIL: frozenset({"value"}),
+    RefusalCondition.LETTERS_IN_PHONE: frozenset({"field", "table", "values"}),
+    RefusalCondition.BEGINS_LATE: frozenset({"field", "other"}),
+    RefusalCondition.ENDS_EARLY: frozenset({"field", "other"}),
+    RefusalCondition.IN_USE: frozenset(),
+    RefusalCondition.UNKNOWN_FIELD: frozenset({"name", "type"}),
+    RefusalCondition.UNKNOWN_SELECTED: frozenset({"name", "type"}),
+    RefusalCondition.ALTERNATIVES: frozenset(),
+    RefusalCondition.UNSUPPORTED_FILTER: frozenset(),
+    RefusalCondition.NO_EXPRESSION: frozenset({"position", "text"}),
+    RefusalCondition.SYNTAX: frozenset({"position", "text"}),
+    RefusalCondition.LINK_GONE: frozenset(),
+    RefusalCondition.TOO_MANY_PARTS: frozenset({"limit"}),
+    RefusalCondition.LONG_CHANGE_SET: frozenset(),
+    RefusalCondition.TOO_MANY_REQUESTS: frozenset({"actual", "limit"}),
+    RefusalCondition.LONG_WORK: frozenset(),
 }
-"""What each situation knows of its request, by names: `Refusal.facts`."""
+"""The facts of each condition, by names: `Refusal.facts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,7 +536,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         column: int | None = None,
         details: tuple[ErrorDetail, ...] = (),
         headers: Mapping[str, str] | None = None,
-        limit: Limit | None = None,
+        limit: ExceededLimit | None = None,
     ) -> None:
         self.message = message(problem, remedy, column=column, option=target or "")
         super().__init__(self.message)
@@ -548,7 +548,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self.details = details
         self.limit = limit
         self.headers: Mapping[str, str] = headers or {}
-        self.situation: Situation | None = None
+        self.condition: RefusalCondition | None = None
         self.facts: Mapping[str, str] = {}
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None
@@ -559,7 +559,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         """The check that refused the request."""
         if self._check is not None:
             return self._check
-        if self.situation is Situation.MALFORMED_KEY:
+        if self.condition is RefusalCondition.MALFORMED_KEY:
             return Check.RESOURCE
         if self.error is BAD_REQUEST and "-" in (self.target or ""):
             # a header; names of properties have no hyphen
@@ -571,12 +571,12 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self._check = check
         return self
 
-    def in_situation(self, situation: Situation, **facts: str) -> Self:
+    def with_condition(self, condition: RefusalCondition, **facts: str) -> Self:
         """The same refusal, to which a profile may have another response.
 
-        `facts` are those of the situation in `FACTS`.
+        `facts` are those of the condition in `FACTS`.
         """
-        self.situation, self.facts = situation, facts
+        self.condition, self.facts = condition, facts
         return self
 
 

@@ -40,7 +40,7 @@ def test_a_key_signs_from_its_time_on(folder: KeyFolder, directory: Path, clock:
     first = kid_of(folder)
     added = KeyFolder(directory, clock).add_signing_key(at(NOW + 900))
     assert added.name == "signing-key.20270115T081500Z.pem"
-    folder.look()
+    folder.reload()
     assert set(folder.ring.own) == {first, added.kid}
     clock.now = NOW + 899.9
     assert kid_of(folder) == first
@@ -53,7 +53,7 @@ def test_the_former_key_is_trusted_for_a_day_more(
 ) -> None:
     first = kid_of(folder)
     added = folder.add_signing_key(at(NOW + 900))
-    folder.look()
+    folder.reload()
     clock.now = NOW + 900 + TRUSTED_SECONDS - 1
     assert folder.own(first) is not None
     assert folder.trusted(first) is not None
@@ -75,7 +75,7 @@ def test_a_key_of_another_process_is_found_without_a_look(
 
 def test_a_second_key_must_begin_later(folder: KeyFolder) -> None:
     folder.add_signing_key(at(NOW + 900))
-    folder.look()
+    folder.reload()
     with pytest.raises(OperatorError, match="signs from 2027-01-15T08:15:00Z on"):
         folder.add_signing_key(at(NOW + 900))
 
@@ -85,7 +85,7 @@ def test_a_key_that_has_not_begun_signs_if_it_is_the_only_one(
 ) -> None:
     added = folder.add_signing_key(at(NOW + 900))
     (directory / SIGNING_KEY_FILE).unlink()
-    folder.look()
+    folder.reload()
     assert kid_of(folder) == added.kid
 
 
@@ -95,8 +95,8 @@ def test_an_unusable_file_is_logged_once_and_left_out(
     path = directory / "issuer.pub.pem"
     path.write_bytes(b"half of a key")
     with caplog.at_level(logging.WARNING):
-        folder.look()
-        folder.look()
+        folder.reload()
+        folder.reload()
     assert [str(path) in record.getMessage() for record in caplog.records] == [True]
     assert folder.trusted("issuer") is None
     path.write_bytes(ECKey.generate_key("P-256").as_pem(private=False))
@@ -110,7 +110,7 @@ def test_an_unusable_file_is_refused_at_the_start(
 ) -> None:
     kid = kid_of(folder)
     (directory / name).symlink_to("nowhere")
-    folder.look()
+    folder.reload()
     assert kid_of(folder) == kid
     with pytest.raises(OperatorError):
         KeyFolder(directory, clock)
@@ -131,8 +131,8 @@ def test_the_former_keys_remain_without_a_folder_that_can_be_used(
             ECKey.generate_key("P-256").as_pem(private=False)
         )
     with caplog.at_level(logging.WARNING):
-        folder.look()
-        folder.look()
+        folder.reload()
+        folder.reload()
     assert len(caplog.records) == 1
     assert "the former keys remain in use" in caplog.text
     assert kid_of(folder) == kid
@@ -152,7 +152,7 @@ def test_cached_tokens_of_a_forgotten_key_are_verified_again(
 
     old = bearer()
     folder.add_signing_key(at(NOW))
-    folder.look()
+    folder.reload()
     new = bearer()
     for each in (old, new):
         asyncio.run(authenticator.authenticate(each))

@@ -12,7 +12,7 @@ from auth.token_forger import AUDIENCE, ISSUER, NOW, SetClock, TokenForger, new_
 from comptoir.auth import KeyRing, Principal, TokenVerifier
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.issuers import OutsideIssuers
-from comptoir.auth.records import Issuer, IssuerTerms, Known
+from comptoir.auth.records import Issuer, IssuerPolicy, RegistrySnapshot
 from comptoir.auth.roles import Roles
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.errors import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType, Refusal
@@ -22,7 +22,7 @@ HOUR, DAY = 3_600, 86_400
 LOGIN = Issuer(
     "login",
     ISSUER,
-    IssuerTerms(
+    IssuerPolicy(
         audience=AUDIENCE,
         algorithms=("ES256",),
         scope_claim="scope",
@@ -42,14 +42,14 @@ class Registry:
     """A registry whose state the test sets."""
 
     def __init__(self) -> None:
-        self.known = Known(1, {}, Roles((), ()), frozenset(), {})
+        self.known = RegistrySnapshot(1, {}, Roles((), ()), frozenset(), {})
         self.revoked = self.known.revoked
         self.trust(LOGIN)
 
     def trust(self, *issuers: Issuer) -> None:
         self.known = replace(self.known, issuers={each.url: each for each in issuers})
 
-    async def refresh(self) -> Known:
+    async def refresh(self) -> RegistrySnapshot:
         return self.known
 
 

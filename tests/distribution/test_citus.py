@@ -14,7 +14,7 @@ import pytest
 from comptoir.errors import OperatorError
 from comptoir.store.postgres.migration import (
     SEQUENTIAL,
-    Cluster,
+    ClusterState,
     Placement,
     check_cluster,
     distribution,
@@ -27,7 +27,7 @@ from support.service import Service
 from support.shards import TABLES
 
 DISTRIBUTE = ("migrate", "--distribute", "citus", "--database")
-BARE = Cluster("12.1", {}, ())
+BARE = ClusterState("12.1", {}, ())
 DONE: Mapping[str, Placement] = {table: Placement(by_company=True, group=7) for table in TABLES}
 
 STAND_IN = """

@@ -16,8 +16,8 @@ from comptoir.edm.types import TEXT, Text, ValueFault
 from comptoir.profiles.standard import DECLARED
 from comptoir.profiles.values import (
     Enumeration,
+    EnumMember,
     FieldRule,
-    Member,
     ShownProperty,
     TableRule,
     Values,
@@ -53,7 +53,9 @@ def fields(set_name: str, **rules: FieldRule) -> Values:
     return Values({set_name: TableRule(1, "T", "a test", rules)})
 
 
-KIND = Enumeration("a test", (Member(" ", " "), Member("Bar", "Bar Code"), Member("C", "Customer")))
+KIND = Enumeration(
+    "a test", (EnumMember(" ", " "), EnumMember("Bar", "Bar Code"), EnumMember("C", "Customer"))
+)
 REFERENCES = fields(
     "itemReferencesExt",
     itemNo=FieldRule("Item No.", 20, code=True),

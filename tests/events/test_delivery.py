@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.catalog import MODEL
-from comptoir.events.delivery import LEASE_SECONDS, Lane, Outcome, Retries, due_at
-from comptoir.outgoing import Sent
+from comptoir.events.delivery import LEASE_SECONDS, DeliveryCursor, Outcome, Retries, due_at
+from comptoir.outgoing import PostAnswer
 from comptoir.sql.tables import COMPANY_ID, build_tables
 
 MINUTE = 60
@@ -17,14 +17,16 @@ RETRIES = Retries(
     frozenset([408, 429, *range(500, 600)]),
 )
 START = 1_700_000_000
-NEW = Lane("one", 0, 7)
+NEW = DeliveryCursor("one", 0, 7)
 
 
-def answered(status: int) -> Sent:
-    return Sent(status, b"")
+def answered(status: int) -> PostAnswer:
+    return PostAnswer(status, b"")
 
 
-def attempted(lane: Lane, answer: Sent | None, number: int, now: float) -> Lane | None:
+def attempted(
+    lane: DeliveryCursor, answer: PostAnswer | None, number: int, now: float
+) -> DeliveryCursor | None:
     """The lane after an attempt by one process, which runs as long as its lease."""
     leased = lane.leased("process", now)
     assert leased is not None
@@ -33,7 +35,7 @@ def attempted(lane: Lane, answer: Sent | None, number: int, now: float) -> Lane 
 
 def test_a_lane_is_a_row_of_its_table() -> None:
     columns = [each.name for each in build_tables(MODEL).lanes.columns]
-    assert [COMPANY_ID, *Lane.__struct_fields__] == columns
+    assert [COMPANY_ID, *DeliveryCursor.__struct_fields__] == columns
 
 
 @pytest.mark.parametrize(
@@ -50,9 +52,9 @@ def test_the_outcome_of_a_status(status: int, outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, answered(408), answered(429), answered(503)])
-def test_a_failing_receiver_is_tried_six_times(answer: Sent | None) -> None:
+def test_a_failing_receiver_is_tried_six_times(answer: PostAnswer | None) -> None:
     """After 1, 1, 10, 100 and 1,000 minutes; then the subscription is deleted."""
-    lane: Lane | None = NEW
+    lane: DeliveryCursor | None = NEW
     now, times = float(START), []
     while lane is not None:
         times.append((now - START) / MINUTE)
@@ -73,7 +75,7 @@ def test_a_refusal_ends_it_at_once() -> None:
 def test_a_success_forgets_the_failures() -> None:
     failed = attempted(NEW, None, 9, START)
     assert failed is not None
-    assert attempted(failed, answered(200), 12, failed.due_at) == Lane("one", 0, 12)
+    assert attempted(failed, answered(200), 12, failed.due_at) == DeliveryCursor("one", 0, 12)
 
 
 def test_a_wait_is_not_shortened_by_rounding() -> None:
@@ -101,17 +103,17 @@ class Stored:
     """A stored lane, and the batches that its receiver got: first number before, and last."""
 
     def __init__(self) -> None:
-        self.lane = Lane("one", 0, 0)
+        self.lane = DeliveryCursor("one", 0, 0)
         self.is_deleted = False
         self.got: list[tuple[int, int]] = []
 
-    def lease(self, holder: str, now: float) -> Lane | None:
+    def lease(self, holder: str, now: float) -> DeliveryCursor | None:
         """What a unit of work does before an attempt."""
         leased = None if self.lane.due_at > now else self.lane.leased(holder, now)
         self.lane = leased or self.lane
         return leased
 
-    def settle(self, leased: Lane, outcome: Outcome, number: int, now: float) -> bool:
+    def settle(self, leased: DeliveryCursor, outcome: Outcome, number: int, now: float) -> bool:
         """What a unit of work does after an attempt; returns whether that counts."""
         if self.lane != leased:
             return False
@@ -146,7 +148,10 @@ def test_no_change_is_skipped_and_none_repeated_without_a_loss(
                 stored.got.append((leased.cursor, position))
 
             def settle(
-                at: float, leased: Lane = leased, outcome: Outcome = outcome, to: int = position
+                at: float,
+                leased: DeliveryCursor = leased,
+                outcome: Outcome = outcome,
+                to: int = position,
             ) -> bool:
                 return stored.settle(leased, outcome, to, at)
 

@@ -48,7 +48,7 @@ LATE_IMPORTS: Mapping[str, str] = {
 }
 ANY_TYPES: Mapping[str, str] = {}
 FOLLOWED: Mapping[str, str] = {
-    "comptoir.plan.target:_Resolver._related": "judge_target judges the steps of a path",
+    "comptoir.plan.target:_Resolver._related": "authorize_target judges the steps of a path",
     "comptoir.plan.related:_related": "judged in the next lines",
     "comptoir.plan.fields:ExpandBinder.related": "_names judges what an item expands",
     "comptoir.plan.expressions.paths:PathBinder._followed": "judged in the next line",

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from comptoir.outgoing import OutgoingError, Sent
+from comptoir.outgoing import OutgoingError, PostAnswer
 from comptoir.outgoing.guard import Guard
 from comptoir.outgoing.session import KEPT_BYTES, FormPoster, Poster
 from support.lying_server import OK, LyingServer, Respond, Start, sending, with_body
@@ -21,8 +21,8 @@ def posted(
     guard: Guard = LOOPBACK,
     host: str = "localhost",
     seconds: float = 30.0,
-) -> Sent:
-    async def post() -> Sent:
+) -> PostAnswer:
+    async def post() -> PostAnswer:
         try:
             url = f"https://{host}:{server.port}/hook?validationToken=a%2Bb"
             return await Poster(guard).post(url, body, seconds)
@@ -66,7 +66,7 @@ def test_a_post(length: int, start: Start, monkeypatch: pytest.MonkeyPatch) -> N
         receiving(content, length, OK + b"Content-Length: 5\r\n\r\ntoken")(connection)
 
     server = start(respond)
-    assert posted(server, b"x" * length) == Sent(200, b"token")
+    assert posted(server, b"x" * length) == PostAnswer(200, b"token")
 
     (head,) = [each.partition(b"\r\n\r\n")[0].lower() for each in server.heads]
     assert content == b"x" * length
@@ -89,7 +89,7 @@ def test_any_status_is_an_answer(status: int, start: Start) -> None:
     body = b"" if status == 204 else b"why"
     length = b"" if status == 204 else b"Content-Length: 3\r\n"
     server = start(sending(b"HTTP/1.1 %d X\r\n" % status + location + length + b"\r\n" + body))
-    assert posted(server) == Sent(status, body)
+    assert posted(server) == PostAnswer(status, body)
     assert len(server.heads) == 1
     assert elsewhere.heads == []
 
@@ -103,7 +103,7 @@ def test_an_endless_answer(head: bytes, start: Start) -> None:
         while True:
             connection.sendall(b"x" * 100_000)
 
-    assert posted(start(respond)) == Sent(200, b"x" * KEPT_BYTES)
+    assert posted(start(respond)) == PostAnswer(200, b"x" * KEPT_BYTES)
 
 
 @pytest.mark.parametrize("begun", [b"HTTP/1.1 200 O", OK, OK + b"Content-Length: 100\r\n\r\n"])
@@ -152,7 +152,7 @@ def test_a_url_that_is_refused(start: Start) -> None:
     """It is checked before a connection."""
     server = start(with_body(b"{}"))
 
-    async def post() -> Sent:
+    async def post() -> PostAnswer:
         return await Poster(LOOPBACK).post(f"http://localhost:{server.port}/", BODY, 30.0)
 
     with pytest.raises(OutgoingError, match="does not start with https://"):
@@ -170,8 +170,8 @@ FORM = {"code": "a b&c", "grant_type": "authorization_code"}
 SENT_FORM = b"code=a+b%26c&grant_type=authorization_code"
 
 
-def form_posted(server: LyingServer, poster: FormPoster, authorization: str = "") -> Sent:
-    async def post() -> Sent:
+def form_posted(server: LyingServer, poster: FormPoster, authorization: str = "") -> PostAnswer:
+    async def post() -> PostAnswer:
         try:
             return await poster.post(f"https://localhost:{server.port}/token", FORM, authorization)
         finally:
@@ -191,7 +191,7 @@ def test_a_form(authorization: str, start: Start) -> None:
 
     server = start(respond)
     poster = FormPoster(LOOPBACK, 30.0, 5)
-    assert form_posted(server, poster, authorization) == Sent(200, b"token")
+    assert form_posted(server, poster, authorization) == PostAnswer(200, b"token")
     assert content == SENT_FORM
     head = server.heads[0].lower()
     assert head.startswith(b"post /token http/1.1\r\n")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from comptoir.rehearsal import (
     FAULTS,
     PRESETS,
-    Asked,
+    Candidate,
     Chooser,
     Rule,
     ShiftedClock,
@@ -44,8 +44,8 @@ def asked(
     path: str = "/api/companies(1)/contactsExt",
     entity_set: str = "contactsExt",
     stage: Stage = Stage.REQUEST,
-) -> Asked:
-    return Asked(method, path, entity_set, client, stage, page=2, is_record=True)
+) -> Candidate:
+    return Candidate(method, path, entity_set, client, stage, page=2, is_record=True)
 
 
 def hits(chooser: Chooser, requests: int, client: str = "client:a") -> list[int]:
@@ -138,7 +138,7 @@ def test_a_fault_acts_only_where_it_can(name: str, method: str) -> None:
         ('"path": "/api/companies(1)/contactsExt"', asked(path="/api/companies(1)/contactsEx")),
     ],
 )
-def test_a_rule_matches_what_it_names(match: str, other: Asked) -> None:
+def test_a_rule_matches_what_it_names(match: str, other: Candidate) -> None:
     rule = f'{{"fault": "throttle", "match": {{{match}}}}}'
     assert chooser(rule).choose(asked()) is not None
     assert chooser(rule).choose(other) is None

@@ -24,7 +24,7 @@ def party(service: Service, company: Company, name: str) -> Company:
 
 def met(rehearsal: Rehearsal, name: str, trap: str) -> tuple[int, int, int, str | None]:
     line: Trap = rehearsal.report(name)[trap]
-    return line.met, line.by_fault, line.hasty, line.recovered
+    return line.met, line.by_fault, line.too_early, line.recovered
 
 
 def test_the_requests_of_clients_are_listed(company: Company, rehearsal: Rehearsal) -> None:

@@ -14,7 +14,7 @@ from comptoir.auth.failures import Failures
 from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import UNAVAILABLE, Limit, Refusal
+from comptoir.errors import UNAVAILABLE, ExceededLimit, Refusal
 from comptoir.sql.prepared import Steps
 from comptoir.store import note_saver
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
@@ -183,7 +183,7 @@ def test_a_token_is_revoked_while_the_queue_of_writes_is_full(url: str) -> None:
             first, second = await asyncio.gather(*writing, return_exceptions=True)
             assert first is None
             assert isinstance(second, Refusal)
-            assert second.limit is Limit.QUEUE
+            assert second.limit is ExceededLimit.QUEUE
 
     asyncio.run(run())
 

@@ -8,23 +8,23 @@ from collections.abc import Coroutine
 import pytest
 
 from comptoir.errors import DATABASE_BUSY, Refusal
-from comptoir.store.fair_queue import PARTY, FairQueue, Permit, Turns
+from comptoir.store.fair_queue import CLIENT, FairQueue, FairSemaphore, Permit
 
 
 def as_party(party: str, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
     """Start work in a task of a party."""
-    mark = PARTY.set(party)
+    mark = CLIENT.set(party)
     task = asyncio.ensure_future(work)
-    PARTY.reset(mark)
+    CLIENT.reset(mark)
     return task
 
 
 async def enter_as(queue: FairQueue, party: str) -> Permit:
-    mark = PARTY.set(party)
+    mark = CLIENT.set(party)
     try:
         return await queue.enter()
     finally:
-        PARTY.reset(mark)
+        CLIENT.reset(mark)
 
 
 def test_parties_take_turns() -> None:
@@ -32,7 +32,7 @@ def test_parties_take_turns() -> None:
     order: list[str] = []
 
     async def run() -> None:
-        turns = Turns(1, 1)
+        turns = FairSemaphore(1, 1)
 
         async def use(name: str) -> None:
             party = await turns.acquire()
@@ -54,16 +54,16 @@ def test_parties_take_turns() -> None:
 
 def test_one_party_holds_at_most_its_share() -> None:
     async def run() -> None:
-        turns = Turns(4, 2)
+        turns = FairSemaphore(4, 2)
         held = [await turns.acquire() for _ in range(2)]
         third = asyncio.ensure_future(turns.acquire())
         await asyncio.sleep(0)
         assert not third.done()
 
-        mark = PARTY.set("another")
+        mark = CLIENT.set("another")
         held += [await turns.acquire() for _ in range(2)]
         assert not turns.is_free
-        PARTY.reset(mark)
+        CLIENT.reset(mark)
         # a permit of another party is free, and not for this one
         turns.release(held.pop())
         await asyncio.sleep(0)
@@ -83,7 +83,7 @@ def test_cancelled_callers_return_their_permits(seed: int) -> None:
     held: Counter[str] = Counter()
 
     async def race() -> None:
-        turns = Turns(permits, share)
+        turns = FairSemaphore(permits, share)
 
         async def use() -> None:
             party = await turns.acquire()
@@ -106,7 +106,7 @@ def test_cancelled_callers_return_their_permits(seed: int) -> None:
         ended = await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(each) for each in ended} == {type(None), asyncio.CancelledError}
         for party in "ab":
-            PARTY.set(party)
+            CLIENT.set(party)
             for _ in range(share):
                 assert turns.is_free
                 await turns.acquire()

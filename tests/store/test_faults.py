@@ -44,8 +44,8 @@ def refused(url: str, work: Work) -> Refusal:
         connection = await connect(Settings(), url, seconds=PATIENCE_SECONDS)
         try:
             await work(connection)
-        except FAULTS as fault:
-            return refusal_of(fault)
+        except FAULTS as error:
+            return refusal_of(error)
         finally:
             await connection.close()
         raise AssertionError("the work did not fail")

@@ -15,10 +15,10 @@ from comptoir.auth.logins import (
     Login,
     NewSession,
     Session,
-    SessionTerms,
+    SessionPolicy,
     new_secret,
 )
-from comptoir.auth.records import ConsoleTerms, Issuer, IssuerTerms
+from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -44,8 +44,8 @@ async def opened(url: str) -> AsyncIterator[Store]:
 
 
 def issuer_at(url: str, role: ConsoleRole = ConsoleRole.VIEWER) -> Issuer:
-    console = ConsoleTerms("console", "", {"Staff": role})
-    terms = IssuerTerms("api", ("RS256",), "scope", "roles", {}, {}, "", None, {}, console=console)
+    console = ConsoleLogin("console", "", {"Staff": role})
+    terms = IssuerPolicy("api", ("RS256",), "scope", "roles", {}, {}, "", None, {}, console=console)
     return Issuer("keycloak", url, terms)
 
 
@@ -55,7 +55,7 @@ FIRST, SECOND = issuer_at("https://first.example.com"), issuer_at("https://secon
 async def come_back(store: Store, code: str, issuer: Issuer, now: int = NOW) -> Session | None:
     """The session of a user of an issuer who finishes a login."""
     login = Login("keycloak:joe", ConsoleRole.VIEWER, None)
-    new = NewSession(new_secret(), "", SessionTerms(60, 60), now, Actor("", HERE))
+    new = NewSession(new_secret(), "", SessionPolicy(60, 60), now, Actor("", HERE))
     return await store.control.logins.begin_once(code, issuer, login, new)
 
 

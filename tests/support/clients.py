@@ -11,7 +11,7 @@ import httpx
 
 from comptoir.auth import Limits
 from comptoir.auth.issuers import OutsideIssuers
-from comptoir.auth.records import Known
+from comptoir.auth.records import RegistrySnapshot
 from comptoir.auth.roles import Roles
 from comptoir.config import Settings
 from comptoir.outgoing import Document, OutgoingError
@@ -28,10 +28,10 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 class NoClients:
     """A registry without clients."""
 
-    known = Known(0, {}, Roles((), ()), frozenset(), {})
+    known = RegistrySnapshot(0, {}, Roles((), ()), frozenset(), {})
     revoked = known.revoked
 
-    async def refresh(self) -> Known:
+    async def refresh(self) -> RegistrySnapshot:
         return self.known
 
 

@@ -151,8 +151,8 @@ class OnPostgres(Calling):
     def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
         try:
             [[value]] = self.fetch(prepared.text, *prepared.bind(values))
-        except asyncpg.PostgresError as fault:
-            if fault.sqlstate != NOT_COMPUTED:
+        except asyncpg.PostgresError as error:
+            if error.sqlstate != NOT_COMPUTED:
                 raise
-            raise NotComputed(fault.args[0]) from None
+            raise NotComputed(error.args[0]) from None
         return value

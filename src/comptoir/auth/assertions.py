@@ -47,7 +47,7 @@ _registry.max_header_length = LARGEST_HEADER
 _registry.algorithms = {**_registry.algorithms, "EdDSA": _registry.algorithms["Ed25519"]}
 
 
-class _Header(Struct, frozen=True):
+class _AssertionHeader(Struct, frozen=True):
     """The members of a header that are used.
 
     `jwk`, `jku`, `x5c` and `x5u` are not among them: an assertion never brings its own key.
@@ -84,11 +84,11 @@ class _Claims(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """An assertion that was sent, of which nothing is known to be true."""
+    """An unverified client assertion."""
 
     client_id: str
     _signed: jws.CompactSignature
-    _header: _Header
+    _header: _AssertionHeader
     _claims: _Claims
 
     @property
@@ -156,7 +156,7 @@ def parse_assertion(text: str, client_id: str | None) -> Assertion:
     """
     try:
         signed = extracted(text, _registry)
-        header = msgspec.convert(signed.headers(), _Header)
+        header = msgspec.convert(signed.headers(), _AssertionHeader)
         claims = msgspec.json.decode(signed.payload, type=_Claims)
     except JoseError as error:
         raise _malformed(error.description) from error

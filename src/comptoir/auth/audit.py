@@ -6,7 +6,7 @@ import msgspec
 
 
 class ActName(StrEnum):
-    """What was done."""
+    """The act of an entry."""
 
     CLIENT_ADD = "client.add"
     CLIENT_CHANGE = "client.change"
@@ -39,7 +39,7 @@ class ActName(StrEnum):
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who acts.
+    """The one who acts.
 
     `cli:USER` for a command, `client:NAME` for a client, `console:NAME` for a user of the console,
     `service` for itself; blank if nobody was accepted.
@@ -53,7 +53,7 @@ class Actor(msgspec.Struct, frozen=True):
 
 
 class Act(msgspec.Struct, frozen=True):
-    """What an actor does to a client, a role, an issuer, a token or a subscription.
+    """The act of an actor on a client, a role, an issuer, a token or a subscription.
 
     `detail` has no secret.
     """

@@ -11,7 +11,7 @@ from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.limits import Limits
 from comptoir.auth.principal import Principal
-from comptoir.auth.records import ClientState, Issuer, Known, Registry
+from comptoir.auth.records import ClientState, Issuer, Registry, RegistrySnapshot
 from comptoir.auth.tokens import implied
 from comptoir.auth.verification import (
     AS_ISSUED,
@@ -39,7 +39,7 @@ class _Accepted:
 
     verified: VerifiedToken | OutsideToken
     expires_at: float
-    known: Known | None
+    known: RegistrySnapshot | None
     principal: Principal
 
 
@@ -167,7 +167,7 @@ class Authenticator:
         accepted.known = known
 
 
-def judged(verified: VerifiedToken, known: Known) -> Principal:
+def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:
     """The principal of a token by what is known; raises `Refusal` (401) if it is not valid now."""
     _check_revoked(verified, known.revoked)
     return _principal_of(known, verified) if verified.is_of_client else verified.principal
@@ -178,8 +178,8 @@ def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
         raise invalid_token("The bearer token was revoked", "Get a new one.")
 
 
-def _principal_of(known: Known, verified: VerifiedToken) -> Principal:
-    """What a client has of the rights of its token; raises `Refusal` (401) if it has none."""
+def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal:
+    """The rights of a token that its client has; raises `Refusal` (401) if it has none."""
     given, issued_at = verified.principal, verified.claims.iat
     client = known.clients.get(given.subject)
     if client is None or client.state is not ClientState.ACTIVE:
@@ -201,7 +201,7 @@ def _principal_of(known: Known, verified: VerifiedToken) -> Principal:
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    """What two restrictions allow together; None restricts nothing."""
+    """The common part of two restrictions; None restricts nothing."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

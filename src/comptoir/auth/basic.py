@@ -4,10 +4,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from comptoir.auth.client_check import Asked, ClientCheck
+from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.limits import Limits
 from comptoir.auth.principal import Principal
-from comptoir.auth.records import Client, Known
+from comptoir.auth.records import Client, RegistrySnapshot
 from comptoir.auth.verification import BARE_CHALLENGE, unauthenticated
 from comptoir.errors import SLOW_DOWN, TOO_MANY_REQUESTS, OAuthRefusal, Refusal
 
@@ -15,8 +15,8 @@ CACHED_CLIENTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
-    """Where a request comes from: its address, and whether nobody else reads what it sends.
+class RequestOrigin:
+    """The origin of a request: its address, and whether nobody else reads what it sends.
 
     `request` is its id in the log.
     """
@@ -27,10 +27,10 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True)
-class _Accepted:
+class _AcceptedLogin:
     """A principal, by what was `known`. As long as it is cached, the account counts."""
 
-    known: Known
+    known: RegistrySnapshot
     principal: Principal
 
 
@@ -43,9 +43,9 @@ class BasicAuthenticator:
     def __init__(self, check: ClientCheck, limits: Limits) -> None:
         self._check = check
         self._limits = limits
-        self._accepted: OrderedDict[str, _Accepted] = OrderedDict()
+        self._accepted: OrderedDict[str, _AcceptedLogin] = OrderedDict()
 
-    async def authenticate(self, authorization: bytes, sender: Sender) -> Principal:
+    async def authenticate(self, authorization: bytes, sender: RequestOrigin) -> Principal:
         """Return the principal of the value of an `Authorization` header.
 
         Raises `Refusal`: 401 for wrong credentials, or if others may read them; 429 after too many
@@ -58,20 +58,20 @@ class BasicAuthenticator:
                 BARE_CHALLENGE,
             )
         text = authorization.decode("latin-1")
-        asked = Asked({}, text, "", "", sender.address, sender.request, by_name=True)
+        asked = TokenRequest({}, text, "", "", sender.address, sender.request, by_name=True)
         try:
             client, known = await self._check.client(asked)
         except OAuthRefusal as refusal:
             raise _of_api(refusal) from refusal
         accepted = self._accepted.get(client.id)
         if accepted is None or accepted.known is not known:
-            accepted = _Accepted(known, self._principal(client, known))
+            accepted = _AcceptedLogin(known, self._principal(client, known))
             self._accepted[client.id] = accepted
             if len(self._accepted) > CACHED_CLIENTS:
                 self._accepted.popitem(last=False)
         return accepted.principal
 
-    def _principal(self, client: Client, known: Known) -> Principal:
+    def _principal(self, client: Client, known: RegistrySnapshot) -> Principal:
         return Principal(
             client.party,
             client.scopes,

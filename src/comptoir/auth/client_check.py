@@ -16,7 +16,7 @@ from comptoir.auth.assertions import ASSERTION_TYPE, Assertion, parse_assertion
 from comptoir.auth.failures import Failures, sent_as_id
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.origins import audiences_at
-from comptoir.auth.records import Client, ClientState, Known, Secret, WritableRegistry
+from comptoir.auth.records import Client, ClientState, RegistrySnapshot, Secret, WritableRegistry
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
 from comptoir.errors import INVALID_CLIENT, INVALID_REQUEST, SLOW_DOWN, OAuthRefusal
@@ -28,7 +28,7 @@ _HINT = 4
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="comptoir"'}
 
 
-class Asked(msgspec.Struct, frozen=True):
+class TokenRequest(msgspec.Struct, frozen=True):
     """A request of a client: its form, its `Authorization`, and where it was sent.
 
     `address` is that of the client, `request` the id of the request in the log. `by_name`: the name
@@ -68,9 +68,9 @@ class ClientCheck:
         self._failures = failures
         self._guesses = Guesses()
         self._named: Mapping[str, Client] = {}
-        self._named_by: Known | None = None
+        self._named_by: RegistrySnapshot | None = None
 
-    async def client(self, asked: Asked) -> tuple[Client, Known]:
+    async def client(self, asked: TokenRequest) -> tuple[Client, RegistrySnapshot]:
         """The client of a request, and what is known.
 
         Raises `OAuthRefusal`: 401 `invalid_client` without usable credentials, alike for clients
@@ -116,7 +116,7 @@ class ClientCheck:
                 headers={"Retry-After": str(wait)},
             )
 
-    def _by_name(self, known: Known) -> Mapping[str, Client]:
+    def _by_name(self, known: RegistrySnapshot) -> Mapping[str, Client]:
         """The clients by name, which is unique."""
         if known is not self._named_by:
             self._named = {each.name: each for each in known.clients.values()}
@@ -136,7 +136,9 @@ class ClientCheck:
             )
         return client
 
-    async def _by_assertion(self, client: Client | None, sent: Assertion, asked: Asked) -> Client:
+    async def _by_assertion(
+        self, client: Client | None, sent: Assertion, asked: TokenRequest
+    ) -> Client:
         now = self._clock()
         sent.check(audiences_at(asked.origin, asked.tenant, self._settings), now)
         is_genuine = client is not None and sent.is_signed_by(client, now)
@@ -220,7 +222,7 @@ def _is_active(client: Client | None) -> TypeGuard[Client]:
 
 
 def _name(client: Client | None) -> str:
-    """What the logs call a client; blank for an unknown one."""
+    """The name of a client in the logs; blank for an unknown one."""
     return "" if client is None else client.party
 
 

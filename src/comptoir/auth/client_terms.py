@@ -1,4 +1,4 @@
-"""What an operator decides about clients, by the command or in the console."""
+"""The decisions of an operator about clients, by the command or in the console."""
 
 import re
 import time

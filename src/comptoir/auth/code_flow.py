@@ -17,11 +17,11 @@ from msgspec import Struct
 from comptoir.auth.issuer_keys import FETCH_SECONDS, RETRY_SECONDS, Discovery, discovered
 from comptoir.auth.issuers import OutsideIssuers
 from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
-from comptoir.auth.records import ConsoleTerms, Issuer, Registry
+from comptoir.auth.records import ConsoleLogin, Issuer, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.edm.times import Clock
 from comptoir.messages import quoted
-from comptoir.outgoing import Fetch, OutgoingError, PostForm, Sent
+from comptoir.outgoing import Fetch, OutgoingError, PostAnswer, PostForm
 
 OPENID = "openid"
 """The scope that makes a request one of OpenID Connect."""
@@ -75,17 +75,17 @@ class PendingLogin(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """What the user brings back (RFC 6749, 4.1.1)."""
+        """The state that the user brings back (RFC 6749, 4.1.1)."""
         return self._derived("state")
 
     @property
     def nonce(self) -> str:
-        """What the ID token contains."""
+        """The nonce that the ID token contains."""
         return self._derived("nonce")
 
     @property
     def verifier(self) -> str:
-        """What proves to the issuer that this login has asked for a code (RFC 7636, 4.1)."""
+        """The proof for the issuer that this login has asked for a code (RFC 7636, 4.1)."""
         return self._derived("verifier")
 
     @property
@@ -99,7 +99,7 @@ class PendingLogin(Struct, frozen=True):
 
 
 class IssuerAnswer(Struct, frozen=True):
-    """What a user brings back from an issuer: a code, and the `iss` of RFC 9207, blank without."""
+    """The answer of an issuer: a code, and the `iss` of RFC 9207, blank without."""
 
     code: str
     iss: str
@@ -124,7 +124,7 @@ class _Fault(Struct, frozen=True):
 
 
 class _Kept(Struct, frozen=True):
-    """The document of an issuer, or why there is none, until a time of the steady clock.
+    """The document of an issuer, or why there is none, until a time of the monotonic clock.
 
     `refreshed` is how often the operator had asked for new keys.
     """
@@ -135,7 +135,7 @@ class _Kept(Struct, frozen=True):
 
 
 async def login_discovery(issuer: str, fetch: Fetch) -> LoginDiscovery:
-    """What the console needs of an issuer; raises `OutgoingError` with what is wrong."""
+    """The document that the console needs of an issuer; raises `OutgoingError`."""
     try:
         async with asyncio.timeout(FETCH_SECONDS):
             document = await discovered(issuer, fetch, LoginDiscovery)
@@ -161,13 +161,13 @@ class CodeFlow:
         fetch: Fetch,
         post: PostForm,
         issuers: OutsideIssuers,
-        steady: Clock = time.monotonic,
+        monotonic: Clock = time.monotonic,
     ) -> None:
         self._registry = registry
         self._fetch = fetch
         self._post = post
         self._issuers = issuers
-        self._steady = steady
+        self._monotonic = monotonic
         self._kept: dict[str, _Kept] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -178,7 +178,7 @@ class CodeFlow:
         issuers = () if known is None else known.issuers.values()
         return sorted(each.name for each in issuers if each.terms.console is not None)
 
-    async def issuer(self, name: str) -> tuple[Issuer, ConsoleTerms] | None:
+    async def issuer(self, name: str) -> tuple[Issuer, ConsoleLogin] | None:
         """The issuer with a name, and its login; None without one.
 
         Raises `Refusal` (503) while the database is away.
@@ -190,9 +190,9 @@ class CodeFlow:
         return None
 
     async def address(
-        self, issuer: Issuer, console: ConsoleTerms, pending: PendingLogin, back: str
+        self, issuer: Issuer, console: ConsoleLogin, pending: PendingLogin, back: str
     ) -> str:
-        """Where the user logs in, to return to the address `back`; raises `OutgoingError`."""
+        """The address where the user logs in, to return to `back`; raises `OutgoingError`."""
         endpoint = (await self._discovery(issuer)).authorization_endpoint
         query = urlencode(
             {
@@ -211,7 +211,7 @@ class CodeFlow:
     async def user(
         self,
         issuer: Issuer,
-        console: ConsoleTerms,
+        console: ConsoleLogin,
         pending: PendingLogin,
         answered: IssuerAnswer,
         back: str,
@@ -241,7 +241,7 @@ class CodeFlow:
             kept = self._kept.get(issuer.url)
             if (
                 kept is None
-                or kept.until <= self._steady()
+                or kept.until <= self._monotonic()
                 or kept.refreshed != issuer.terms.refreshed
             ):
                 kept = await self._fetched(issuer)
@@ -254,9 +254,9 @@ class CodeFlow:
         refreshed = issuer.terms.refreshed
         try:
             document = await login_discovery(issuer.url, self._fetch)
-        except OutgoingError as fault:
-            return _Kept(str(fault), self._steady() + RETRY_SECONDS, refreshed)
-        return _Kept(document, self._steady() + _FRESH_SECONDS, refreshed)
+        except OutgoingError as error:
+            return _Kept(str(error), self._monotonic() + RETRY_SECONDS, refreshed)
+        return _Kept(document, self._monotonic() + _FRESH_SECONDS, refreshed)
 
 
 def _is_endpoint(url: str) -> bool:
@@ -271,7 +271,7 @@ def _is_endpoint(url: str) -> bool:
 
 
 async def _authenticated(
-    fields: Mapping[str, str], console: ConsoleTerms, document: LoginDiscovery
+    fields: Mapping[str, str], console: ConsoleLogin, document: LoginDiscovery
 ) -> tuple[Mapping[str, str], str]:
     """The fields of a form of the client, and its `Authorization` (RFC 6749, 2.3.1)."""
     named = {**fields, "client_id": console.client_id}
@@ -288,14 +288,14 @@ def _secret_in(file: str) -> str:
     try:
         with Path(file).open(encoding="utf-8") as opened:
             secret = opened.read(_LONGEST_SECRET).strip()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise OutgoingError(f"the secret of the console in {quoted(file)} is unreadable") from fault
+    except (OSError, UnicodeDecodeError) as error:
+        raise OutgoingError(f"the secret of the console in {quoted(file)} is unreadable") from error
     if not secret:
         raise OutgoingError(f"the secret of the console in {quoted(file)} is blank")
     return secret
 
 
-def _id_token(answer: Sent, endpoint: str) -> str:
+def _id_token(answer: PostAnswer, endpoint: str) -> str:
     """The ID token of an answer; raises `OutgoingError`, which has no part of a token."""
     if answer.status != _OK:
         error = _error_in(answer.body)

@@ -215,8 +215,8 @@ class IssuerKeys:
     async def _fetch_keys(self) -> None:
         try:
             fetched = await fetch_keys(self._issuer, self._fetch)
-        except OutgoingError as fault:
-            _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, fault)
+        except OutgoingError as error:
+            _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, error)
             self._note_fetch(self._issuer, "failed")
             self._retry_at = self._clock() + RETRY_SECONDS
         else:
@@ -262,10 +262,10 @@ def _imported(key: _Key) -> VerificationKey | None:
 def _decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise OutgoingError(
-            f"{quoted(address)} is not the document of an issuer: {fault}"
-        ) from fault
+            f"{quoted(address)} is not the document of an issuer: {error}"
+        ) from error
 
 
 def _fresh_seconds(cache_control: str) -> float:

@@ -1,4 +1,4 @@
-"""What an operator decides about outside issuers, by the command or in the console."""
+"""The decisions of an operator about outside issuers, by the command or in the console."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from comptoir.auth.issuer_keys import fetch_keys
 from comptoir.auth.issuers import RESERVED_NAMES
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
-from comptoir.auth.records import ConsoleTerms, Issuer
+from comptoir.auth.records import ConsoleLogin, Issuer
 from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
@@ -40,7 +40,7 @@ def checked_issuer_url(url: str, settings: Settings) -> str:
 
 
 def targets_of(pairs: Iterable[str]) -> Targets:
-    """What values are mapped to, each written as VALUE=ROLE; raises `OperatorError`."""
+    """The mapping of values, each written as VALUE=ROLE; raises `OperatorError`."""
     scopes: dict[str, tuple[Scope, ...]] = {}
     roles: dict[str, tuple[str, ...]] = {}
     named = {str(each): each for each in Scope}
@@ -66,7 +66,7 @@ def required_claim(text: str) -> tuple[str, str]:
 
 
 def console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
-    """What values make of users, each written as VALUE=ROLE; raises `OperatorError`."""
+    """The roles of users by values, each written as VALUE=ROLE; raises `OperatorError`."""
     roles: dict[str, ConsoleRole] = {}
     for each in pairs:
         value, _, role = each.rpartition("=")
@@ -98,8 +98,8 @@ def console_terms(
     secret_file: Path | None,
     roles: Mapping[str, ConsoleRole],
     scopes: tuple[str, ...],
-) -> ConsoleTerms | None:
-    """How users log in to the console; None if nobody does.
+) -> ConsoleLogin | None:
+    """The login of users to the console; None if nobody logs in.
 
     Raises `OperatorError` for a part without the others that it needs.
     """
@@ -113,7 +113,7 @@ def console_terms(
         raise OperatorError(f"{secret_file} is not a file", "Write the client's secret to it.")
     # not resolved: another secret comes with another target of a symbolic link
     file = str(secret_file.absolute()) if secret_file else ""
-    return ConsoleTerms(client_id, file, roles, scopes)
+    return ConsoleLogin(client_id, file, roles, scopes)
 
 
 async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -> None:
@@ -132,8 +132,8 @@ async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -
             await fetch_keys(issuer.url, fetch)
             if issuer.terms.console is not None:
                 await login_discovery(issuer.url, fetch)
-    except OutgoingError as fault:
+    except OutgoingError as error:
         raise OperatorError(
-            f"the issuer was not added: {fault}",
+            f"the issuer was not added: {error}",
             "Correct the URL or the issuer, or add it unchecked while it is away.",
-        ) from fault
+        ) from error

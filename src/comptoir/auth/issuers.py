@@ -11,7 +11,7 @@ from comptoir.auth.issuer_keys import IssuerKeys, NoteFetch
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.logins import Login
 from comptoir.auth.principal import Principal
-from comptoir.auth.records import ConsoleTerms, Issuer, IssuerTerms
+from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
 from comptoir.auth.tokens import NumericDate, RegisteredClaims, Scope, scope_names
 from comptoir.auth.verification import (
     CLOCK_SKEW,
@@ -27,7 +27,7 @@ from comptoir.messages import quoted
 from comptoir.outgoing import Fetch
 
 RESERVED_NAMES = frozenset({"client", "console", "cli"})
-"""What begins the subjects of other parties than those of an issuer."""
+"""The beginnings of subjects that are not of an issuer."""
 
 _OF_ID_TOKENS = ("nonce", "at_hash", "c_hash", "s_hash")
 """Claims that access tokens do not have (OpenID Connect Core, 2 and 3)."""
@@ -72,15 +72,15 @@ class OutsideIssuers:
         fetch: Fetch,
         stale_seconds: float,
         clock: Clock = time.time,
-        steady: Clock = time.monotonic,
+        monotonic: Clock = time.monotonic,
         note_fetch: NoteFetch = lambda *_: None,
     ) -> None:
-        """`clock` is that of the tokens, and `steady` that of the keys."""
+        """`clock` is that of the tokens, and `monotonic` that of the keys."""
         self._note_fetch = note_fetch
         self._fetch = fetch
         self._stale_seconds = stale_seconds
         self._clock = clock
-        self._steady = steady
+        self._monotonic = monotonic
         self._keys: dict[str, IssuerKeys] = {}
         self.withdrawn: Callable[[Collection[VerificationKey]], None] = lambda _: None
         """Called with keys that an issuer no longer has."""
@@ -111,7 +111,7 @@ class OutsideIssuers:
         return OutsideToken(principal, _roles(values, terms), issuer, key, ends)
 
     async def user(
-        self, id_token: str, issuer: Issuer, console: ConsoleTerms, nonce: str, begun_at: int
+        self, id_token: str, issuer: Issuer, console: ConsoleLogin, nonce: str, begun_at: int
     ) -> Login:
         """The user of the console whom an ID token names; raises `NoRoleError` for other users.
 
@@ -159,7 +159,7 @@ class OutsideIssuers:
                 self._fetch,
                 self._stale_seconds,
                 self.withdrawn,
-                self._steady,
+                self._monotonic,
                 self._note_fetch,
             )
         return keys
@@ -172,7 +172,7 @@ def _check_is_no_id_token(claims: Mapping[str, object]) -> None:
         )
 
 
-def _check_required(claims: Mapping[str, object], terms: IssuerTerms) -> None:
+def _check_required(claims: Mapping[str, object], terms: IssuerPolicy) -> None:
     for name, value in terms.required.items():
         if value not in _values(claims, name):
             raise invalid_token(
@@ -181,14 +181,14 @@ def _check_required(claims: Mapping[str, object], terms: IssuerTerms) -> None:
             )
 
 
-def _roles(values: Collection[str], terms: IssuerTerms) -> frozenset[str] | None:
+def _roles(values: Collection[str], terms: IssuerPolicy) -> frozenset[str] | None:
     """The roles of a token; None if no value gives one, so that the scopes alone decide."""
     if not terms.roles:
         return None
     return frozenset(role for value in values for role in terms.roles.get(value, ()))
 
 
-def _companies(claims: Mapping[str, object], terms: IssuerTerms) -> frozenset[str] | None:
+def _companies(claims: Mapping[str, object], terms: IssuerPolicy) -> frozenset[str] | None:
     if not terms.companies_claim:
         return None if terms.companies is None else frozenset(terms.companies)
     return frozenset(

@@ -35,7 +35,7 @@ _TIME = "%Y%m%dT%H%M%SZ"
 _log = logging.getLogger(__name__)
 
 _Version = tuple[int, ...]
-"""What differs after each change of a file."""
+"""Fingerprint of a file (times, size, inode)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class _File:
 class KeyFolder:
     """The keys of a folder, for use in one event loop only.
 
-    Each look reads the files that have changed. A file that cannot be used is logged once and left
-    out. While none is left that signs, or the folder cannot be read, the former keys remain.
+    Each `reload` reads the files that have changed. A file that cannot be used is logged once and
+    left out. While none is left that signs, or the folder cannot be read, the former keys remain.
     """
 
     def __init__(self, folder: Path, clock: Clock = time.time) -> None:
@@ -78,7 +78,7 @@ class KeyFolder:
 
     @property
     def ring(self) -> KeyRing:
-        """The keys of this moment, from the files at the last look."""
+        """The keys of this moment, from the files at the last `reload`."""
         if self._clock() >= self._ring.changes_at and self.signing_keys:
             self._ring = self._ring_now()
         return self._ring
@@ -110,15 +110,15 @@ class KeyFolder:
         """
         return self.ring.trusted.get(kid) or self._looked().trusted.get(kid)
 
-    def look(self) -> None:
-        """Read the files that have changed since the last look."""
+    def reload(self) -> None:
+        """Read the files that have changed since the last `reload`."""
         try:
             versions = self._versions()
         except OSError as error:
             self._report(_unusable_folder(self._folder, error))
             return
-        except OperatorError as fault:
-            self._report(fault)
+        except OperatorError as error:
+            self._report(error)
             return
         self._fault = ""
         if versions == {name: each.version for name, each in self._files.items()}:
@@ -146,7 +146,7 @@ class KeyFolder:
 
     def _looked(self) -> KeyRing:
         # another process may sign already with a key that this one has not seen
-        self.look()
+        self.reload()
         return self.ring
 
     def _again(self, name: str, version: _Version) -> _File:
@@ -156,8 +156,8 @@ class KeyFolder:
             return former
         try:
             return _File(version, self._read(name))
-        except (OperatorError, OSError) as fault:
-            _log.warning("a file of the key directory is left out: %s", fault)
+        except (OperatorError, OSError) as error:
+            _log.warning("a file of the key directory is left out: %s", error)
             return _File(version, None)
 
     def _report(self, fault: OperatorError) -> None:

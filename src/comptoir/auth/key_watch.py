@@ -15,7 +15,7 @@ async def follow(keys: KeyFolder, forget: Callable[[Collection[VerificationKey]]
     former = keys.ring
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        keys.look()
+        keys.reload()
         ring = keys.ring
         gone = ended(former, ring)
         if gone:

@@ -13,7 +13,13 @@ import msgspec
 
 from comptoir.config import RATE
 from comptoir.edm.times import Clock
-from comptoir.errors import TOO_MANY_REQUESTS, Limit, OperatorError, Refusal, Situation
+from comptoir.errors import (
+    TOO_MANY_REQUESTS,
+    ExceededLimit,
+    OperatorError,
+    Refusal,
+    RefusalCondition,
+)
 from comptoir.messages import quoted
 
 DAY = 86_400
@@ -64,9 +70,9 @@ class _Meter(ABC):
         seconds = self._wait(requests)
         if seconds:
             raise _beyond(
-                Limit.RATE, f"The client has sent more requests than {self._rate}", seconds
-            ).in_situation(
-                Situation.TOO_MANY_REQUESTS,
+                ExceededLimit.RATE, f"The client has sent more requests than {self._rate}", seconds
+            ).with_condition(
+                RefusalCondition.TOO_MANY_REQUESTS,
                 actual=str(self._rate.requests + requests),
                 limit=str(self._rate.requests),
             )
@@ -202,7 +208,7 @@ class _Quota:
         self._begin_day()
         if self._spent >= self._share:
             raise _beyond(
-                Limit.QUOTA,
+                ExceededLimit.QUOTA,
                 f"The client has read the {self._records} records of its day",
                 self._seconds,
             )
@@ -237,7 +243,7 @@ class _Quota:
 
 
 class Account:
-    """What a client has used of its limits in this process; for use in one event loop only.
+    """The part of its limits that a client has used in this process, in one event loop.
 
     `sliding`: a rate is counted in a sliding window, and else replaced evenly.
     """
@@ -282,9 +288,9 @@ class Account:
         self._running += 1
         if self._running > self._at_once:
             raise _beyond(
-                Limit.CONCURRENCY, f"The client has {self._at_once} requests under way", 1
-            ).in_situation(
-                Situation.TOO_MANY_REQUESTS,
+                ExceededLimit.CONCURRENCY, f"The client has {self._at_once} requests under way", 1
+            ).with_condition(
+                RefusalCondition.TOO_MANY_REQUESTS,
                 actual=str(self._running),
                 limit=str(self._at_once),
             )
@@ -398,7 +404,7 @@ def _whole(seconds: float) -> int:
     return max(0, ceil(seconds - _TOLERANCE))
 
 
-def _beyond(limit: Limit, problem: str, seconds: int) -> Refusal:
+def _beyond(limit: ExceededLimit, problem: str, seconds: int) -> Refusal:
     plural = "" if seconds == 1 else "s"
     return Refusal(
         TOO_MANY_REQUESTS,

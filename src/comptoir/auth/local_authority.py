@@ -91,11 +91,11 @@ def local_certificate(folder: Path) -> LocalCertificate:
                 or not _is_issued_by(localhost, authority)
             ):
                 _store(local.localhost, _new_certificate(authority, now))
-    except OSError as fault:
+    except OSError as error:
         raise OperatorError(
-            f"the folder {folder} cannot be used: {fault.strerror}",
+            f"the folder {folder} cannot be used: {error.strerror}",
             "Choose other --keys, which it is beside, or change its permissions.",
-        ) from fault
+        ) from error
     return local
 
 
@@ -116,8 +116,8 @@ def _held(pair: Pair) -> _Held | None:
         return None
     try:
         certificate = x509.load_pem_x509_certificate(read(pair.certificate, 0o022, "go-w"))
-    except ValueError as fault:
-        raise unusable(pair.certificate, "a PEM certificate") from fault
+    except ValueError as error:
+        raise unusable(pair.certificate, "a PEM certificate") from error
     key = read_private_key(pair.key)
     if certificate.public_key() != key.public_key():
         raise unusable(pair.key, f"the key of {pair.certificate}")

@@ -25,7 +25,7 @@ _RANDOM_BYTES = 16
 
 
 class ConsoleRole(StrEnum):
-    """What a user of the console may do: each role includes those before it."""
+    """The roles of users of the console; each role includes those before it."""
 
     VIEWER = "viewer"
     EDITOR = "editor"
@@ -46,7 +46,7 @@ _SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN)
 
 
 class Login(Struct, frozen=True):
-    """Who uses the console, in which role, and in which companies; None for all."""
+    """A user of the console, with a role and its companies; None for all."""
 
     subject: str
     role: ConsoleRole
@@ -74,8 +74,8 @@ class Session(Struct, frozen=True):
     expires_at: int
 
 
-class SessionTerms(Struct, frozen=True):
-    """How long sessions last, in seconds."""
+class SessionPolicy(Struct, frozen=True):
+    """The duration of sessions, in seconds."""
 
     idle_seconds: int
     session_seconds: int
@@ -94,7 +94,7 @@ class NewSession(Struct, frozen=True):
 
     secret: str
     former: str
-    terms: SessionTerms
+    terms: SessionPolicy
     now: int
     actor: Actor
 
@@ -105,7 +105,7 @@ def new_secret() -> str:
 
 
 def digest_of(secret: str) -> str:
-    """What is stored of a code, or of the secret of a session."""
+    """The digest that is stored of a code, or of the secret of a session."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

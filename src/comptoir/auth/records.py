@@ -15,7 +15,7 @@ from comptoir.auth.roles import Roles
 from comptoir.auth.tokens import Scope
 
 EVERY_COMPANY = "*"
-"""What an operator names instead of all companies."""
+"""The word of an operator for all companies."""
 
 
 class ClientState(StrEnum):
@@ -38,7 +38,7 @@ class Secret(msgspec.Struct, frozen=True):
 
     @property
     def listed(self) -> str:
-        """What identifies the secret to the operator, and its end."""
+        """The text that identifies the secret to the operator, and its end."""
         return f"{self.hint}…{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
 
 
@@ -57,7 +57,7 @@ class ClientKey(msgspec.Struct, frozen=True):
 
     @property
     def listed(self) -> str:
-        """What identifies the key to the operator."""
+        """The text that identifies the key to the operator."""
         return f"key={self.kid}:{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
 
 
@@ -96,7 +96,7 @@ class Client(msgspec.Struct, frozen=True):
 
     @property
     def party(self) -> str:
-        """What the logs call the client."""
+        """The name of the client in the logs."""
         return f"client:{self.name}"
 
     @property
@@ -114,8 +114,8 @@ class Client(msgspec.Struct, frozen=True):
         return [*sorted(self.scopes), *roles, *companies, *limits, *secrets, *keys]
 
 
-class ConsoleTerms(msgspec.Struct, frozen=True):
-    """How users log in to the console through an issuer, which knows the console as a client.
+class ConsoleLogin(msgspec.Struct, frozen=True):
+    """The login to the console through an issuer, which knows the console as a client.
 
     `secret_file` contains the secret of this client, blank if it has none. `roles` are what values
     of the issuer's roles claim are mapped to; a user without any cannot log in. `scopes` are those
@@ -138,8 +138,8 @@ class ConsoleTerms(msgspec.Struct, frozen=True):
         ]
 
 
-class IssuerTerms(msgspec.Struct, frozen=True):
-    """Which tokens of an issuer are accepted, and what their claims give.
+class IssuerPolicy(msgspec.Struct, frozen=True):
+    """The tokens of an issuer that are accepted, and the meaning of their claims.
 
     `scopes` and `roles` are what the values of its claims are mapped to. `companies` contains ids
     as lower-case Guids; None means every company, and with a `companies_claim`, that names them.
@@ -157,7 +157,7 @@ class IssuerTerms(msgspec.Struct, frozen=True):
     companies: tuple[str, ...] | None
     required: Mapping[str, str]
     refreshed: int = 0
-    console: ConsoleTerms | None = None
+    console: ConsoleLogin | None = None
 
     @property
     def listed(self) -> list[str]:
@@ -182,11 +182,11 @@ class Issuer(msgspec.Struct, frozen=True):
 
     name: str
     url: str
-    terms: IssuerTerms
+    terms: IssuerPolicy
 
 
-class Known(msgspec.Struct, frozen=True, eq=False):
-    """What a process knows of the control tables, in one of their versions."""
+class RegistrySnapshot(msgspec.Struct, frozen=True, eq=False):
+    """The control tables as a process knows them, in one of their versions."""
 
     version: int
     clients: Mapping[str, Client]
@@ -199,17 +199,17 @@ class Known(msgspec.Struct, frozen=True, eq=False):
 
 
 class Registry(Protocol):
-    """What is known of clients in this process."""
+    """The clients, as this process knows them."""
 
     @property
-    def known(self) -> Known | None:
+    def known(self) -> RegistrySnapshot | None:
         """The last known state, up to a second old; None if that is too old to judge by."""
 
     @property
     def revoked(self) -> frozenset[str]:
         """The ids (`jti`) of tokens that were revoked when that was last known."""
 
-    async def refresh(self) -> Known:
+    async def refresh(self) -> RegistrySnapshot:
         """The current state; raises `Refusal` (503) if the database does not answer."""
 
 

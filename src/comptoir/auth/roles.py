@@ -24,7 +24,7 @@ _MOST_COMBINATIONS = 1_000
 
 
 class Right(StrEnum):
-    """What a role allows to do with records; the value is its letter in a roles file."""
+    """A right on records that a role gives; the value is its letter in a roles file."""
 
     READ = "R"
     INSERT = "I"

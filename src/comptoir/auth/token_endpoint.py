@@ -9,9 +9,9 @@ from msgspec import UNSET, UnsetType
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import judged
-from comptoir.auth.client_check import Asked, ClientCheck
+from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.origins import issuer_at
-from comptoir.auth.records import Client, Known, WritableRegistry
+from comptoir.auth.records import Client, RegistrySnapshot, WritableRegistry
 from comptoir.auth.tokens import Scope, TokenIssuer, implied, scope_names
 from comptoir.auth.verification import TokenVerifier, VerifiedToken
 from comptoir.config import Settings
@@ -75,7 +75,7 @@ class TokenEndpoint:
         self._lifetime = timedelta(seconds=settings.behaviour.tokens.seconds)
         self._every = frozenset(f"{each}{_EVERY_SCOPE}" for each in settings.resources)
 
-    async def token(self, asked: Asked) -> TokenAnswer:
+    async def token(self, asked: TokenRequest) -> TokenAnswer:
         """Give a token to a client."""
         grant = asked.form.get("grant_type")
         if grant is None:
@@ -105,7 +105,7 @@ class TokenEndpoint:
         resources = [each for each in wanted if each in self._every]
         return TokenAnswer("Bearer", seconds, seconds, token, " ".join([*resources, *scopes]))
 
-    async def revoke(self, asked: Asked) -> None:
+    async def revoke(self, asked: TokenRequest) -> None:
         """Revoke a token of the client, or any with the scope `admin` (RFC 7009).
 
         A token that is not valid needs no revocation.
@@ -133,8 +133,8 @@ class TokenEndpoint:
             Actor(client.party, asked.address, asked.request),
         )
 
-    async def introspect(self, asked: Asked) -> Introspection:
-        """What a token of the client allows, or any with the scope `admin` (RFC 7662)."""
+    async def introspect(self, asked: TokenRequest) -> Introspection:
+        """The meaning of a token of the client, or of any with the scope `admin` (RFC 7662)."""
         client, known = await self._check.client(asked)
         verified = self._valid(asked, known)
         if verified is None or not _may_see(client, verified):
@@ -152,7 +152,7 @@ class TokenEndpoint:
             jti=claims.jti,
         )
 
-    def _valid(self, asked: Asked, known: Known) -> VerifiedToken | None:
+    def _valid(self, asked: TokenRequest, known: RegistrySnapshot) -> VerifiedToken | None:
         """The token of a request, None if the API would not accept it."""
         token = asked.form.get("token")
         if token is None:

@@ -27,7 +27,7 @@ from comptoir.auth.tokens import (
     scope_names,
 )
 from comptoir.edm.times import Clock
-from comptoir.errors import INVALID_CREDENTIALS, OperatorError, Refusal, Situation
+from comptoir.errors import INVALID_CREDENTIALS, OperatorError, Refusal, RefusalCondition
 from comptoir.messages import description, message, quoted, time_text
 
 AnyClaims = TypeVar("AnyClaims")
@@ -73,7 +73,7 @@ def unauthenticated(problem: str, remedy: str, challenge: str) -> Refusal:
     headers = {"WWW-Authenticate": challenge}
     return Refusal(
         INVALID_CREDENTIALS, problem, remedy, target="Authorization", headers=headers
-    ).in_situation(Situation.BAD_CREDENTIALS)
+    ).with_condition(RefusalCondition.BAD_CREDENTIALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class VerifiedToken:
 
 @dataclass(frozen=True, slots=True)
 class ClientTokens:
-    """What tokens of the token endpoint have: one of the issuers, and a key of this service."""
+    """The checks of tokens of the token endpoint: one of the issuers, a key of this service."""
 
     issuers: Collection[str]
     keys: KeyLookup
@@ -165,7 +165,7 @@ class PresentedToken:
         return header.kid
 
     def payload(self, key: VerificationKey) -> bytes:
-        """What the key has signed; raises `Refusal` (401) if it has not."""
+        """The claims that the key has signed; raises `Refusal` (401) if it has not."""
         try:
             genuine = jws.validate_compact(self._signed, key, registry=_REGISTRY)
         except (

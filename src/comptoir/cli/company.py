@@ -112,8 +112,8 @@ def checked_name(name: str) -> None:
     """Raise `OperatorError` for an invalid company name."""
     try:
         TEXT.from_text(name)
-    except ValueFault as fault:
-        raise OperatorError(f"the company's name {fault.problem}", fault.remedy) from None
+    except ValueFault as error:
+        raise OperatorError(f"the company's name {error.problem}", error.remedy) from None
     if not name.strip() or not name.isprintable():
         raise OperatorError(
             "the company's name is blank or not printable", "Choose a name of printable characters."

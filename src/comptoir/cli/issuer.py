@@ -16,7 +16,7 @@ from comptoir.auth.issuer_terms import (
     targets_of,
 )
 from comptoir.auth.origins import redirect_uris
-from comptoir.auth.records import EVERY_COMPANY, Issuer, IssuerTerms
+from comptoir.auth.records import EVERY_COMPANY, Issuer, IssuerPolicy
 from comptoir.auth.verification import check_algorithms
 from comptoir.cli.options import PATH, guids, settings_options
 from comptoir.cli.runner import (
@@ -142,7 +142,7 @@ def add(  # noqa: PLR0913 - an option each
     check_algorithms(accepted)
     companies = _companies(company, companies_claim)
     scopes, roles = targets_of(mapped)
-    terms = IssuerTerms(
+    terms = IssuerPolicy(
         audience=audience,
         algorithms=accepted,
         scope_claim=scope_claim,

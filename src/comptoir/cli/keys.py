@@ -69,7 +69,7 @@ def list_keys(settings: Settings) -> None:
 
 
 def _use(key: SigningKey, successor: SigningKey | None, now: float) -> str:
-    """What a key is used for, and until when if it has a successor."""
+    """The use of a key, and its end if it has a successor."""
     if key.starts_at > now:
         return f"signs from {time_text(key.starts_at)}"
     if successor is None:

@@ -85,7 +85,7 @@ def _token_command(settings: Settings) -> list[str]:
 
 
 def _program(folder: Path) -> str:
-    """How to run this program within a folder."""
+    """The command that runs this program within a folder."""
     started = Path(sys.argv[0]).absolute()
     if started.name != "comptoir":
         return f"{shlex.quote(sys.executable)} -m comptoir"

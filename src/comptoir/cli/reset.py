@@ -16,8 +16,8 @@ from comptoir.cli.sample import SAMPLE_NAME, fill
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
+from comptoir.store.baselines import CompanyMark, Records, marked, restore
 from comptoir.store.ledger import CREATE
-from comptoir.store.marks import CompanyMark, Records, marked, restore
 from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
 from comptoir.transfer import ShowProgress

@@ -160,14 +160,14 @@ def _make_ready(settings: Settings, *, needed: bool) -> bool:
     """
     try:
         check_replica(settings)
-    except UnreachableError as fault:
-        warn(f"{fault} Until then, all reads go to the primary.")
+    except UnreachableError as error:
+        warn(f"{error} Until then, all reads go to the primary.")
     try:
         make_ready(settings, MODEL, warn)
-    except UnreachableError as fault:
+    except UnreachableError as error:
         if needed:
             raise
-        warn(f"{fault} Serving starts when it can be reached.")
+        warn(f"{error} Serving starts when it can be reached.")
         return False
     return _lacks_companies(settings)
 
@@ -180,8 +180,8 @@ def _lacks_companies(settings: Settings) -> bool:
     watermarks: Mapping[Company, Watermark] = {}
     try:
         watermarks = WatermarkFile(Path(settings.keys)).read()
-    except OperatorError as fault:
-        warn(f"{fault} {_UNKNOWN}")
+    except OperatorError as error:
+        warn(f"{error} {_UNKNOWN}")
     return use_store(settings, lambda store: _check_watermarks(store, watermarks))
 
 

@@ -161,10 +161,10 @@ def _files_at(path: Path) -> list[Path]:
 def _files_in(folder: Path) -> list[Path]:
     try:
         listed = sorted(folder.iterdir())
-    except OSError as fault:
+    except OSError as error:
         raise OperatorError(
-            f"the folder {folder} cannot be read: {fault.strerror}", "Check its permissions."
-        ) from fault
+            f"the folder {folder} cannot be read: {error.strerror}", "Check its permissions."
+        ) from error
     # a name with a leading dot is a draft or a file of the operating system
     found = [
         each
@@ -238,10 +238,10 @@ async def dump(
 def _prepare(folder: Path, form: DumpFormat) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
+    except OSError as error:
         raise OperatorError(
-            f"the folder {folder} cannot be created: {fault.strerror}", "Name another one."
-        ) from fault
+            f"the folder {folder} cannot be created: {error.strerror}", "Name another one."
+        ) from error
     for entity_set in MODEL.stored:
         target = dump_file(folder, entity_set, form)
         if target.exists():

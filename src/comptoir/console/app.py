@@ -14,7 +14,7 @@ from comptoir.auth.logins import ConsoleRole, Session
 from comptoir.config import CONSOLE
 from comptoir.console.backend import Backend
 from comptoir.console.companies import company_choices
-from comptoir.console.frame import Answer, Endpoint, Page, Screen, respond
+from comptoir.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.console.guards import ORIGIN, UNLOGGED, Guards
 from comptoir.console.issuer_login import ISSUER, IssuerLogin
 from comptoir.console.login import (
@@ -50,7 +50,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 
 COMPANY_SECONDS = 365 * 24 * 3600
-"""How long a browser remembers the company that it had last."""
+"""The time that a browser remembers the company that it had last."""
 
 SCREENS = (
     overview.SCREEN,
@@ -71,7 +71,7 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(backend: Backend, log: RequestLog) -> ASGIApp:
     """The application at `/console`."""
-    entrance = Entrance(backend)
+    entrance = ScreenRouter(backend)
     login, outside = LoginPage(backend), IssuerLogin(backend)
     routes = [
         Route(LOGIN, login.show, methods=["GET"]),
@@ -99,8 +99,8 @@ def console(backend: Backend, log: RequestLog) -> ASGIApp:
     return Guards(application, backend.settings, log)
 
 
-class Entrance:
-    """Leads requests to screens: each needs a session and a role."""
+class ScreenRouter:
+    """Routes requests to screens: each needs a session and a role."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -144,11 +144,11 @@ class Entrance:
 
 
 async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
-    """What an endpoint answers, or the page that says why it does not."""
+    """The answer of an endpoint, or the page that says why it has none."""
     try:
         _check(visit, screen, endpoint)
         if visit.lacks_company:
-            return Page("no_company.html", "Unknown company", {}, 404)
+            return TemplatePage("no_company.html", "Unknown company", {}, 404)
         return await endpoint.handler(visit)
     except Problem as problem:
         return _page_of(problem)
@@ -186,9 +186,9 @@ def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
         )
 
 
-def _page_of(problem: Problem) -> Page:
+def _page_of(problem: Problem) -> TemplatePage:
     context = {"problem": problem}
-    return Page("problem.html", "Not possible", context, problem.status, problem.headers)
+    return TemplatePage("problem.html", "Not possible", context, problem.status, problem.headers)
 
 
 async def _not_found(_: Request, fault: Exception) -> Response:

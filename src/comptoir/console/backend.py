@@ -1,4 +1,4 @@
-"""What every screen may use, built once for a process."""
+"""The parts of the service that screens use, built once for a process."""
 
 import asyncio
 import time
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from comptoir.auth import KeyFolder
 from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.failures import Failures
-from comptoir.auth.logins import SessionTerms
+from comptoir.auth.logins import SessionPolicy
 from comptoir.auth.principal import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.http.company_names import Place
+from comptoir.http.company_names import RequestTarget
 from comptoir.http.figures import Figures
-from comptoir.http.meeting import Served
+from comptoir.http.pipeline import RequestPipeline
 from comptoir.http.rehearsing.rehearsal import Rehearsal
 from comptoir.http.routes import Routes
 from comptoir.inspector.capture import NotedBody
@@ -32,7 +32,7 @@ QUICK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What every screen may use.
+    """The parts of the service that screens use.
 
     `routes` are the addresses of the API. `figures` has the figures of the last minutes. `failures`
     leads wrong codes to the audit log. `keys` are those that sign and verify tokens. `code_flow`
@@ -41,7 +41,7 @@ class Backend:
 
     settings: Settings
     model: Model
-    served: Served
+    served: RequestPipeline
     routes: Routes
     store: Store
     figures: Figures
@@ -65,14 +65,14 @@ class Backend:
     @property
     def rehearsal(self) -> Rehearsal | None:
         """The faults that requests meet, None in a service without them."""
-        meeting = self.served.meeting
-        return meeting if isinstance(meeting, Rehearsal) else None
+        injector = self.served.injector
+        return injector if isinstance(injector, Rehearsal) else None
 
     @property
-    def terms(self) -> SessionTerms:
-        """How long sessions last."""
+    def terms(self) -> SessionPolicy:
+        """The duration of sessions."""
         settings = self.settings
-        return SessionTerms(
+        return SessionPolicy(
             int(settings.console_idle_seconds), int(settings.console_session_seconds)
         )
 
@@ -94,21 +94,23 @@ class Backend:
 
         `path` is percent-encoded and begins after the base URL, as in `/companies`.
         """
-        place = Place(Root(self.settings.base_url), path, query, headers or {})
+        place = RequestTarget(Root(self.settings.base_url), path, query, headers or {})
         return await self.answer_at(principal, method, place, body)
 
-    async def placed(self, principal: Principal, path: str, query: str, headers: Headers) -> Place:
-        """Where a request of a client goes, whose whole path is one that `routes` serve.
+    async def with_company_id(
+        self, principal: Principal, path: str, query: str, headers: Headers
+    ) -> RequestTarget:
+        """The target of a client's request, whose whole path is one that `routes` serve.
 
         Raises `Refusal` as the API does.
         """
         root, rest = self.routes.located(path.encode("latin-1", "replace"), headers)
-        place = Place(root, rest, query, headers)
+        place = RequestTarget(root, rest, query, headers)
         names = self.routes.names
-        return place if names is None else await names.placed(place, principal)
+        return place if names is None else await names.with_company_id(place, principal)
 
     async def answer_at(
-        self, principal: Principal, method: str, place: Place, body: bytes
+        self, principal: Principal, method: str, place: RequestTarget, body: bytes
     ) -> Response:
         """The response to a request at any address; raises `Refusal` as the API does."""
         check_versions(place.headers)

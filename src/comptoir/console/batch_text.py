@@ -11,7 +11,7 @@ from comptoir.console.exchanges import lacks_body
 from comptoir.inspector.record import ExchangeRecord, Message, PartRecord
 from comptoir.inspector.redaction import MASK
 from comptoir.request.batch.multipart import MULTIPART, boundary_of
-from comptoir.request.batch.tree import Condition, Constant, Not, Succeeded
+from comptoir.request.batch.tree import Condition, IfConstant, IfNot, Succeeded
 
 _TYPE = "content-type"
 _LENGTH = "content-length"
@@ -58,9 +58,9 @@ def _value(text: str, content_type: str) -> object:
 def _condition(condition: Condition) -> str:
     if isinstance(condition, Succeeded):
         return f"${condition.id}/$succeeded"
-    if isinstance(condition, Constant):
+    if isinstance(condition, IfConstant):
         return str(condition.value).lower()
-    if isinstance(condition, Not):
+    if isinstance(condition, IfNot):
         return f"not ({_condition(condition.operand)})"
     word = " and " if condition.all else " or "
     return word.join(f"({_condition(each)})" for each in condition.operands)

@@ -46,7 +46,7 @@ class CollectionPage(msgspec.Struct, frozen=True):
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Who made a change, when, and its number."""
+    """The author of a change, its time and its number."""
 
     by: str
     at: str
@@ -112,11 +112,11 @@ class CompanyRecords:
         await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
 
     async def author(self, entity_set: EntitySet, key: str, tag: str) -> Author | None:
-        """Who made the version of a record with an ETag; None if the change log does not say."""
+        """The author of the version with an ETag; None if the change log does not say."""
         return await self.author_of(entity_set, key, change_number(entity_set, tag))
 
     async def author_of(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
-        """Who made the change of a record with a number; None if the change log does not say."""
+        """The author of the change with a number; None if the change log does not say."""
         change = await self._change(entity_set, key, number)
         if change is None:
             return None

@@ -11,7 +11,7 @@ from comptoir.jsonvalue import Json
 Side = Literal["yours", "theirs"]
 
 Outcome = Literal["yours", "theirs", "same", "open"]
-"""Who has changed a value: only you, only others, both to the `same`, both to different ones."""
+"""The author of a value's change: only you, only others, both the `same`, both different."""
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class Draft(msgspec.Struct, frozen=True):
         return {**changed, **self.secrets}
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ChangedProperty(msgspec.Struct, frozen=True):
     """A property that was changed by the draft or meanwhile, with its three values."""
 
     name: str
@@ -45,7 +45,7 @@ class Difference(msgspec.Struct, frozen=True):
     outcome: Outcome
 
 
-def differences(draft: Draft, now: Values) -> Iterator[Difference]:
+def differences(draft: Draft, now: Values) -> Iterator[ChangedProperty]:
     """Compare a draft with the values that the record has now."""
     for name, wanted in draft.wanted.items():
         read, current = draft.read.get(name), now.get(name)
@@ -58,7 +58,7 @@ def differences(draft: Draft, now: Values) -> Iterator[Difference]:
             outcome = "yours"
         elif read == wanted:
             outcome = "theirs"
-        yield Difference(name, read, current, wanted, outcome)
+        yield ChangedProperty(name, read, current, wanted, outcome)
 
 
 def rebased(draft: Draft, tag: str, now: Values, chosen: Mapping[str, Side]) -> Draft | None:

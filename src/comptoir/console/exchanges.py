@@ -1,4 +1,4 @@
-"""What the console says of a kept request: its checks, who may see it, what it lacks."""
+"""The view of a kept request: its checks, who may see it, what it lacks."""
 
 import re
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Form:
-    """What was entered into a form, which is shown again until nothing is wrong."""
+    """The entries of a form, which is shown again until nothing is wrong."""
 
     def __init__(self, data: FormData) -> None:
         self.data = data
@@ -29,8 +29,8 @@ class Form:
         """The parsed value of a field; None with a fault if it is not valid."""
         try:
             return parse(self.text(name))
-        except (OperatorError, Refusal) as fault:
-            self.refuse(name, fault)
+        except (OperatorError, Refusal) as error:
+            self.refuse(name, error)
             return None
 
     def refuse(self, name: str, fault: OperatorError | Refusal | str) -> None:

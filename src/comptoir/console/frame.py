@@ -1,4 +1,4 @@
-"""What all screens have in common: their declaration, their pages, and the templates."""
+"""The common parts of screens: their declaration, their pages, and the templates."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from comptoir.console.templates import Context, html_page
 from comptoir.console.visit import Visit
 
 
-class Page(NamedTuple):
+class TemplatePage(NamedTuple):
     """A page by its template, which extends `frame.html`, and what the template shows."""
 
     template: str
@@ -30,7 +30,7 @@ class Redirect(NamedTuple):
     location: str
 
 
-Answer = Page | Redirect | Response
+Answer = TemplatePage | Redirect | Response
 Handler = Callable[[Visit], Awaitable[Answer]]
 
 

@@ -1,4 +1,4 @@
-"""What every request to the console passes: its host, its origin, the headers of its answer.
+"""The guards of the console: the host and origin of requests, the headers of answers.
 
 These requests are logged, except those that pages send by themselves, and they are not counted
 among those of the API.

@@ -13,7 +13,7 @@ from comptoir.auth.guesses import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
-from comptoir.auth.records import ConsoleTerms, Issuer
+from comptoir.auth.records import ConsoleLogin, Issuer
 from comptoir.console.backend import Backend
 from comptoir.console.guards import ORIGIN
 from comptoir.console.login import (
@@ -108,7 +108,7 @@ class IssuerLogin:
         self,
         request: Request,
         issuer: Issuer,
-        console: ConsoleTerms,
+        console: ConsoleLogin,
         pending: PendingLogin,
         query: FormData,
     ) -> str:
@@ -152,7 +152,7 @@ class IssuerLogin:
         self,
         origin: str,
         issuer: Issuer,
-        console: ConsoleTerms,
+        console: ConsoleLogin,
         pending: PendingLogin,
         query: FormData,
     ) -> Login:
@@ -166,12 +166,12 @@ class IssuerLogin:
             login = await self._backend.code_flow.user(issuer, console, pending, answered, back)
         try:
             checked_subject(login.subject)
-        except OperatorError as fault:
+        except OperatorError as error:
             remedy = "Ask the operator to give the issuer a shorter name."
-            raise Problem(403, "The name of the user is too long", remedy) from fault
+            raise Problem(403, "The name of the user is too long", remedy) from error
         return login
 
-    async def _found(self, request: Request) -> tuple[Issuer, ConsoleTerms]:
+    async def _found(self, request: Request) -> tuple[Issuer, ConsoleLogin]:
         """The issuer of an address; raises `Problem` (404) if users do not log in with it.
 
         Raises `Refusal` (503) while the database is away.
@@ -194,13 +194,13 @@ class IssuerLogin:
         self._running[issuer.name] += 1
         try:
             yield
-        except OutgoingError as fault:
-            raise _issuer_failed(issuer) from fault
+        except OutgoingError as error:
+            raise _issuer_failed(issuer) from error
         except Refusal as refusal:
             raise _invalid(issuer, refusal) from refusal
-        except NoRoleError as fault:
+        except NoRoleError as error:
             problem = f"{issuer.name} gives you no role in the console"
-            raise Problem(403, problem, "Ask the operator for a role.") from fault
+            raise Problem(403, problem, "Ask the operator for a role.") from error
         finally:
             self._running[issuer.name] -= 1
 

@@ -22,7 +22,7 @@ from comptoir.http.exchange import Exchange
 LOGIN = f"{CONSOLE}/login"
 
 GUESSED = "console"
-"""What claims to be the console's user, where failed authentications are counted."""
+"""The name of the console's user, where failed authentications are counted."""
 
 _LARGEST_FORM = 1_000
 """The most bytes of a form with a code."""

@@ -15,7 +15,7 @@ from comptoir.inspector.redaction import MASK
 Control = Literal["line", "lines", "choice", "day", "whole", "number", "secret"]
 
 ELSEWHERE = "bytes at an address of their own"
-"""What is shown in place of a stream."""
+"""The text in place of a stream."""
 
 _BOOLEANS = ("false", "true")
 
@@ -39,7 +39,7 @@ class FormField(msgspec.Struct, frozen=True):
     fault: str
 
 
-class ShownProperty(msgspec.Struct, frozen=True):
+class ReadOnlyField(msgspec.Struct, frozen=True):
     """A property that is only shown."""
 
     name: str
@@ -84,11 +84,11 @@ def form_fields(
 
 def shown_properties(
     entity_type: EntityType, values: Values, *, whole: bool
-) -> list[ShownProperty]:
+) -> list[ReadOnlyField]:
     """The properties that are only shown: all if `whole`, else those that no form may change."""
     changed = frozenset[str]() if whole else {each.name for each in editable(entity_type)}
     return [
-        ShownProperty(each.name, each.caption, each.description, text_of(each, values))
+        ReadOnlyField(each.name, each.caption, each.description, text_of(each, values))
         for each in entity_type.properties
         if each.name not in changed
     ]

@@ -11,16 +11,16 @@ from comptoir.request.headers import Headers
 from comptoir.request.methods import READ_METHODS
 
 
-def hindrance(record: ExchangeRecord, routes: Routes) -> str:
+def why_not_replayable(record: ExchangeRecord, routes: Routes) -> str:
     """Why the console cannot send a request again; blank if it can."""
     if not routes.serves(record.path.encode("latin-1", "replace")):
         return "The request is not for the API"
     is_batch = unquote(record.path.rpartition("/")[2]) == BATCH
-    return "The request is a batch" if is_batch else omission(record)
+    return "The request is a batch" if is_batch else missing_part(record)
 
 
-def omission(record: ExchangeRecord) -> str:
-    """What of a request is not kept; blank if it is kept as a whole."""
+def missing_part(record: ExchangeRecord) -> str:
+    """The part of a request that is not kept; blank if it is kept as a whole."""
     if len(record.parts) < record.requests:
         return "Not all requests of the batch are kept"
     sent = [(record.path, record.query, record.request)]

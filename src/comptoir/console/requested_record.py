@@ -31,7 +31,7 @@ class RequestedRecord(NamedTuple):
     key: str
 
 
-class _Named(NamedTuple):
+class _NamedRecord(NamedTuple):
     """A record that a path names, which need not exist."""
 
     path: str
@@ -72,7 +72,7 @@ async def _path(record: ExchangeRecord, visit: Visit) -> str:
         path, query = _internal(location.path, visit.backend.settings), location.query
     if not visit.backend.routes.serves(path.encode("latin-1", "replace")):
         return ""
-    return (await visit.backend.placed(visit.principal, path, query, headers)).path
+    return (await visit.backend.with_company_id(visit.principal, path, query, headers)).path
 
 
 def _internal(path: str, settings: Settings) -> str:
@@ -83,7 +83,7 @@ def _internal(path: str, settings: Settings) -> str:
     return path.removeprefix(public.removesuffix(base))
 
 
-def _named(path: str, model: Model) -> _Named | None:
+def _named(path: str, model: Model) -> _NamedRecord | None:
     """The record with which a path begins, as late in the path as possible."""
     for beginning in reversed(list(islice(_beginnings(path), MOST_SEGMENTS))):
         # what the service does not know may follow a record
@@ -92,7 +92,7 @@ def _named(path: str, model: Model) -> _Named | None:
             company_id = company_id_of(segments)
             target = resolve(model, segments, company_id, at_root=False)
             if target.resource is Resource.RECORD and target.entity_set.per_company and company_id:
-                return _Named(beginning, company_id, target.entity_set)
+                return _NamedRecord(beginning, company_id, target.entity_set)
     return None
 
 

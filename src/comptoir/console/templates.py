@@ -12,7 +12,7 @@ from comptoir.inspector.redaction import MASK
 from comptoir.messages import time_text
 
 Context = Mapping[str, object]
-"""What a template shows, by its names there."""
+"""The values of a template, by their names there."""
 
 LARGEST_FORM = 1 << 20
 """The most bytes of a form."""

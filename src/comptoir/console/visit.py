@@ -100,7 +100,7 @@ class Visit:
 
     @property
     def login(self) -> Login:
-        """Who the user is."""
+        """The user."""
         return self.session.login
 
     @property
@@ -135,7 +135,7 @@ class Visit:
         return self.login.role.rank >= role.rank and not is_limited
 
     def act(self, name: ActName, target: str, detail: str = "") -> Act:
-        """What the user does, for the audit log."""
+        """The act of the user, for the audit log."""
         return Act(self.actor, name, target, detail)
 
     def url(self, path: str, **query: str) -> str:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from comptoir.edm.times import DateTimeOffset
 from comptoir.edm.types import Base64Text, JsonSchema, Stored, Text, ValueFault, Wire
-from comptoir.errors import Situation
+from comptoir.errors import RefusalCondition
 from comptoir.jsonvalue import Json
 from comptoir.messages import quoted
 
@@ -59,7 +59,7 @@ class EmailText(Text):
             if not name or not host or "@" in host or " " in address:
                 raise ValueFault(
                     f"must be an e-mail address, not {quoted(address)}", "Send name@example.com."
-                ).in_situation(Situation.NO_EMAIL, value=address)
+                ).with_condition(RefusalCondition.NO_EMAIL, value=address)
         return stored
 
     @override
@@ -76,7 +76,7 @@ class PhoneText(Text):
         if any(map(str.isalpha, text)):
             raise ValueFault(
                 f"must not contain letters, such as {quoted(text)}", "Send digits."
-            ).in_situation(Situation.LETTERS_IN_PHONE)
+            ).with_condition(RefusalCondition.LETTERS_IN_PHONE)
         return stored
 
     @override
@@ -135,7 +135,9 @@ class EnumText(Text):
         stored = self._stored.get(text)
         if stored is None:
             error = ValueFault(f"must be {self.expected}, not {quoted(text)}", "Send an option.")
-            raise error.in_situation(Situation.NO_OPTION, value=text, options=self._captions)
+            raise error.with_condition(
+                RefusalCondition.NO_OPTION, value=text, options=self._captions
+            )
         return stored
 
     @override

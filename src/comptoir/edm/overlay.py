@@ -53,7 +53,7 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
         if rule is not None:
             required = each.required or rule.mandatory
             derived = replace(derived, caption=rule.caption, required=required)
-        if not forms.seed_shapes:
+        if not forms.interface_extensions:
             derived = replace(derived, kept_on_create=False)
             if isinstance(each.type, Base64Text) and entity_set.tracks_changes:
                 derived = replace(derived, type=STREAM)
@@ -81,7 +81,7 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
             periods=table.periods,
         )
     derived_set = replace(entity_set, type=derived_type, encodes_tags=forms.tags == "base64")
-    if forms.seed_shapes:
+    if forms.interface_extensions:
         return derived_set
     return replace(derived_set, single_inline=False, key_narrows=False)
 

@@ -17,7 +17,7 @@ from typing import Self, cast
 import msgspec
 from typing_extensions import override
 
-from comptoir.errors import ErrorType, Refusal, Situation
+from comptoir.errors import ErrorType, Refusal, RefusalCondition
 from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import message, quoted
 
@@ -41,18 +41,18 @@ class ValueFault(Exception):  # noqa: N818 - an error of a value, not of the pro
         super().__init__(message(problem, remedy))
         self.problem = problem
         self.remedy = remedy
-        self.situation: Situation | None = None
+        self.condition: RefusalCondition | None = None
         self.facts: Mapping[str, str] = {}
 
-    def in_situation(self, situation: Situation, **facts: str) -> Self:
-        """The same error, whose refusal is in a situation (`Refusal.in_situation`)."""
-        self.situation, self.facts = situation, facts
+    def with_condition(self, condition: RefusalCondition, **facts: str) -> Self:
+        """The same error, whose refusal has a condition (`Refusal.with_condition`)."""
+        self.condition, self.facts = condition, facts
         return self
 
     def refusal(self, error: ErrorType, subject: str, target: str) -> Refusal:
         """The refusal of the value; `subject` begins the sentence and ends with the name."""
         refusal = Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
-        refusal.situation, refusal.facts = self.situation, self.facts
+        refusal.condition, refusal.facts = self.condition, self.facts
         return refusal
 
 
@@ -288,8 +288,11 @@ class Text(TextualType):
     @override
     def from_text(self, text: str) -> Stored:
         if self.max_length is not None and len(text) > self.max_length:
-            raise length_fault(len(text), self.max_length).in_situation(
-                Situation.TOO_LONG, length=f"{len(text)}", limit=f"{self.max_length}", value=text
+            raise length_fault(len(text), self.max_length).with_condition(
+                RefusalCondition.TOO_LONG,
+                length=f"{len(text)}",
+                limit=f"{self.max_length}",
+                value=text,
             )
         if "\0" in text:
             raise nul_fault()

@@ -9,7 +9,7 @@ from enum import Enum
 
 import msgspec
 
-from comptoir.outgoing import Sent
+from comptoir.outgoing import PostAnswer
 
 LEASE_SECONDS = 30
 """The time for which a process may attempt a delivery; the post must take less."""
@@ -28,7 +28,7 @@ class Outcome(Enum):
 
 
 class Retries(msgspec.Struct, frozen=True):
-    """When a failed delivery is attempted again."""
+    """The times at which a failed delivery is attempted again."""
 
     waits: tuple[float, ...]
     """The seconds to wait after each failure; one failure more is final."""
@@ -36,14 +36,14 @@ class Retries(msgspec.Struct, frozen=True):
     statuses: frozenset[int]
     """The statuses that are failures; any other than 2xx refuses the notifications."""
 
-    def outcome(self, answer: Sent | None) -> Outcome:
+    def outcome(self, answer: PostAnswer | None) -> Outcome:
         """The outcome by the receiver's answer, None if there was none."""
         if answer is None or answer.status in self.statuses:
             return Outcome.FAILED
         return Outcome.DELIVERED if answer.status in _SUCCESS else Outcome.REFUSED
 
 
-class Lane(msgspec.Struct, frozen=True):
+class DeliveryCursor(msgspec.Struct, frozen=True):
     """A row of the table `lanes`, which documents its columns."""
 
     subscription: str
@@ -54,7 +54,7 @@ class Lane(msgspec.Struct, frozen=True):
     holder: str = ""
     leased_until: int = 0
 
-    def leased(self, holder: str, real_now: float) -> "Lane | None":
+    def leased(self, holder: str, real_now: float) -> "DeliveryCursor | None":
         """This lane leased to a process, None while another lease lasts."""
         if real_now < self.leased_until:
             return None
@@ -66,11 +66,15 @@ class Lane(msgspec.Struct, frozen=True):
         """Whether an earlier attempt to deliver the changes after the cursor has ended."""
         return self.due_at > 0
 
-    def delayed(self, until: float) -> "Lane":
+    def delayed(self, until: float) -> "DeliveryCursor":
         """This leased lane, to be attempted later though nothing has failed."""
-        return Lane(self.subscription, self.lane, self.cursor, self.tries, math.ceil(until))
+        return DeliveryCursor(
+            self.subscription, self.lane, self.cursor, self.tries, math.ceil(until)
+        )
 
-    def settled(self, outcome: Outcome, number: int, now: float, retries: Retries) -> "Lane | None":
+    def settled(
+        self, outcome: Outcome, number: int, now: float, retries: Retries
+    ) -> "DeliveryCursor | None":
         """This leased lane after an attempt to deliver the changes up to `number`.
 
         None if the subscription must be deleted. The attempt counts only if the stored lane still
@@ -78,13 +82,13 @@ class Lane(msgspec.Struct, frozen=True):
         changes.
         """
         if outcome is Outcome.DELIVERED:
-            return Lane(self.subscription, self.lane, number)
+            return DeliveryCursor(self.subscription, self.lane, number)
         if outcome is Outcome.REFUSED or self.tries == len(retries.waits):
             return None
         due_at = math.ceil(now + retries.waits[self.tries])
-        return Lane(self.subscription, self.lane, self.cursor, self.tries + 1, due_at)
+        return DeliveryCursor(self.subscription, self.lane, self.cursor, self.tries + 1, due_at)
 
 
 def due_at(first_change: str, delay: float) -> float:
-    """When changes are due, in epoch seconds, by the time of the first one after the cursor."""
+    """The time when changes are due, by that of the first one after the cursor."""
     return datetime.fromisoformat(first_change).timestamp() + delay

@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 
-class Mode(StrEnum):
-    """What happens to the notifications that a delivery has for a subscription."""
+class DeliveryMode(StrEnum):
+    """The fate of the notifications that a delivery has for a subscription."""
 
     DUPLICATE = "duplicate"
     """They are posted once more after the receiver has accepted them."""
@@ -25,7 +25,7 @@ class Mode(StrEnum):
     """One notification of the set replaces them."""
 
 
-HELD = frozenset({Mode.DELAY, Mode.DROP, Mode.DROP_SUBSCRIPTION})
+HELD = frozenset({DeliveryMode.DELAY, DeliveryMode.DROP, DeliveryMode.DROP_SUBSCRIPTION})
 """The modes whose notifications are not posted now."""
 
 
@@ -35,7 +35,7 @@ class DeliveryFault(msgspec.Struct, frozen=True):
     `seconds` are those of a delay.
     """
 
-    mode: Mode
+    mode: DeliveryMode
     seconds: float
     note: Callable[[], None]
 

@@ -17,7 +17,7 @@ _BEFORE_FIRST = timedelta(milliseconds=50)
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """What happened to a record, or to a set if `change_type` is `COLLECTION`.
+    """The change of a record, or of a set if `change_type` is `COLLECTION`.
 
     `at` is the time of the last change that is folded into it. A collection has no record. Records
     that were changed after `since` contain all of its changes, unless some were deleted: then

@@ -19,12 +19,12 @@ from comptoir.auth.records import Registry
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.times import Clock, DateTimeOffset
 from comptoir.errors import Refusal
-from comptoir.events.delivery import LEASE_SECONDS, Lane, Outcome, Retries, due_at
-from comptoir.events.faults import HELD, DeliveryFault, DeliveryFaults, Mode
+from comptoir.events.delivery import LEASE_SECONDS, DeliveryCursor, Outcome, Retries, due_at
+from comptoir.events.faults import HELD, DeliveryFault, DeliveryFaults, DeliveryMode
 from comptoir.events.fold import Fold
 from comptoir.events.notifications import body, written
 from comptoir.events.subscriptions import Subscription, Subscriptions, lost_right
-from comptoir.outgoing import OutgoingError, Post, Sent
+from comptoir.outgoing import OutgoingError, Post, PostAnswer
 from comptoir.profiles.record import Hooks
 from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
@@ -55,7 +55,7 @@ MOST_PASSED = 10_000
 """Changes of other sets after which a cursor moves though nothing was delivered."""
 
 KEPT_SECONDS = 3_600
-"""How long a company is looked at after its last subscription was added, though it has none."""
+"""The time that a company is scanned after its last subscription was added."""
 
 SERVICE = Actor("service")
 
@@ -69,8 +69,8 @@ def _note_nothing(_: str, _seconds: float | None) -> None:
     """Note no attempt."""
 
 
-class _Look(msgspec.Struct, frozen=True):
-    """What a look at a subscription has found between two numbers: when the first change is due.
+class _Scan(msgspec.Struct, frozen=True):
+    """The result of a scan between two numbers of changes: when the first one is due.
 
     None without a change.
     """
@@ -84,20 +84,20 @@ class _Pending(msgspec.Struct, frozen=True):
     """A subscription with changes after its cursor, the first of which is due at a time."""
 
     subscription: Subscription
-    lane: Lane
+    lane: DeliveryCursor
     due_at: float
     is_due: bool
 
 
-_Attempt = tuple[Subscription, Lane, DeliveryFault | None]
+_Attempt = tuple[Subscription, DeliveryCursor, DeliveryFault | None]
 """A subscription with its leased lane, and the fault that the delivery meets for it."""
 
 
-class _Parcel(msgspec.Struct, frozen=True):
-    """What a delivery has for a subscription: the notifications of its changes up to `number`."""
+class _DeliveryBatch(msgspec.Struct, frozen=True):
+    """The part of a delivery for one subscription: its changes up to `number`."""
 
     subscription: Subscription
-    lane: Lane
+    lane: DeliveryCursor
     number: int
     objects: Sequence[bytes]
     fault: DeliveryFault | None
@@ -107,19 +107,19 @@ class _Parcel(msgspec.Struct, frozen=True):
         """Whether nothing of it is posted."""
         return self.fault is not None and self.fault.mode in HELD
 
-    def settled(self, outcome: Outcome, now: float, retries: Retries) -> Lane | None:
+    def settled(self, outcome: Outcome, now: float, retries: Retries) -> DeliveryCursor | None:
         """The lane after a delivery, None if the subscription must be deleted."""
         if self.fault is not None and self.is_held:
-            if self.fault.mode is Mode.DELAY:
+            if self.fault.mode is DeliveryMode.DELAY:
                 return self.lane.delayed(now + self.fault.seconds)
-            outcome = Outcome.DELIVERED if self.fault.mode is Mode.DROP else Outcome.REFUSED
+            outcome = Outcome.DELIVERED if self.fault.mode is DeliveryMode.DROP else Outcome.REFUSED
         return self.lane.settled(outcome, self.number, now, retries)
 
     def meets(self, fault: DeliveryFault, outcome: Outcome) -> bool:
         """Whether its fault has changed a delivery with this outcome."""
         if self.is_held:
             return True
-        is_alone = fault.mode is Mode.REORDER and len(self.objects) == 1
+        is_alone = fault.mode is DeliveryMode.REORDER and len(self.objects) == 1
         return outcome is Outcome.DELIVERED and not is_alone
 
 
@@ -156,7 +156,7 @@ class Sender:
         self._resets = 0
         self._subscriptions = Subscriptions(store)
         self._holder = secrets.token_hex(16)
-        self._looks: dict[str, _Look] = {}
+        self._looks: dict[str, _Scan] = {}
         self._ahead = 0.0
         """By how much the profile's clock was ahead of the processes' at the last look."""
         self._deliveries: dict[asyncio.Task[None], frozenset[str]] = {}
@@ -218,7 +218,7 @@ class Sender:
         if self._faults is not None and self._faults.resets != self._resets:
             # what the last look has found is by a clock that was moved back since
             self._looks, self._ahead, self._resets = {}, 0.0, self._faults.resets
-        looks: dict[str, _Look] = {}
+        looks: dict[str, _Scan] = {}
         failures: list[Exception] = []
         with _going_on(failures):
             ahead = self._clock() - self._real_clock()
@@ -233,7 +233,7 @@ class Sender:
         if self._deliveries:
             await asyncio.wait(self._deliveries)
 
-    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Look]) -> None:
+    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Scan]) -> None:
         company = await self._store.company(company_id)
         pending = [] if company is None else await self._pending(company, looks)
         if company is not None and pending:
@@ -243,7 +243,7 @@ class Sender:
         if since <= until and not await self._subscriptions.of_company(company_id):
             await self._store.control.drop_subscribed(company_id, until)
 
-    async def _pending(self, company: Company, looks: dict[str, _Look]) -> list[_Pending]:
+    async def _pending(self, company: Company, looks: dict[str, _Scan]) -> list[_Pending]:
         """The subscriptions of a company with changes that nobody delivers now."""
         now = self._clock()
         waiting = await self._subscriptions.waiting(company.id, now, self._real_clock())
@@ -260,13 +260,13 @@ class Sender:
                 is_due = lane.was_attempted or look.due_at <= now
                 pending.append(_Pending(subscription, lane, look.due_at, is_due))
             elif number - lane.cursor > MOST_PASSED:
-                passed = Lane(lane.subscription, lane.lane, number)
+                passed = DeliveryCursor(lane.subscription, lane.lane, number)
                 await self._subscriptions.settle(company.id, [(lane, passed)])
         return pending
 
     async def _looked(
-        self, company: Company, subscription: Subscription, lane: Lane, number: int
-    ) -> _Look:
+        self, company: Company, subscription: Subscription, lane: DeliveryCursor, number: int
+    ) -> _Scan:
         """Look for the first change after the cursor, from where the last look has ended."""
         since, last = lane.cursor, self._looks.get(subscription.id)
         if last is not None and last.cursor == since:
@@ -278,9 +278,9 @@ class Sender:
             company, entity_set, since, number, 1, always_connected
         )
         if not found:
-            return _Look(lane.cursor, number, None)
+            return _Scan(lane.cursor, number, None)
         # the change was made after the last look, and the profile's clock is not moved back
-        return _Look(lane.cursor, number, due_at(found[0].at, self._ahead + self._hooks.delay))
+        return _Scan(lane.cursor, number, due_at(found[0].at, self._ahead + self._hooks.delay))
 
     async def _is_dropped(self, subscription: Subscription, now: float) -> bool:
         """Delete a subscription that has ended, or whose owner may not have it any more."""
@@ -333,7 +333,7 @@ class Sender:
         """Whether a client may have another delivery now."""
         return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
 
-    async def _meeting(self, subscription: Subscription, lane: Lane) -> _Attempt:
+    async def _meeting(self, subscription: Subscription, lane: DeliveryCursor) -> _Attempt:
         """The attempt for a subscription, with the fault that it meets."""
         if self._faults is None or lane.was_attempted:
             return subscription, lane, None
@@ -355,29 +355,31 @@ class Sender:
         """
         # after a failure, the delivery is repeated after the lease
         with _going_on([]):
-            parcels = [await self._packed(company, *each, until) for each in attempt]
-            posted = [each for each in parcels if not each.is_held]
+            batches = [await self._packed(company, *each, until) for each in attempt]
+            posted = [each for each in batches if not each.is_held]
             answer = await self._answer(url, posted)
             outcome, now = self._retries.outcome(answer), self._clock()
             if posted:
                 late = max(now - since, 0.0) if outcome is Outcome.DELIVERED else None
                 self.note(outcome.value, late)
-            settled = [(each.lane, each.settled(outcome, now, self._retries)) for each in parcels]
+            settled = [(each.lane, each.settled(outcome, now, self._retries)) for each in batches]
             dropped = await self._subscriptions.settle(company.id, settled)
             acts = [
                 _act(ActName.SUBSCRIPTION_DROP, each.subscription, _reason(each, answer))
-                for each in parcels
+                for each in batches
                 if each.subscription.id in dropped
             ]
             if acts:
                 await self._store.control.record(acts)
-            await self._end_faults(url, parcels, outcome)
+            await self._end_faults(url, batches, outcome)
 
-    async def _end_faults(self, url: str, parcels: Sequence[_Parcel], outcome: Outcome) -> None:
+    async def _end_faults(
+        self, url: str, batches: Sequence[_DeliveryBatch], outcome: Outcome
+    ) -> None:
         """Note the faults that have changed a delivery, or do so by repeating it."""
-        for each in parcels:
+        for each in batches:
             if each.fault is not None and each.meets(each.fault, outcome):
-                if each.fault.mode is Mode.DUPLICATE:
+                if each.fault.mode is DeliveryMode.DUPLICATE:
                     await self._answer(url, [each])
                 each.fault.note()
 
@@ -385,25 +387,25 @@ class Sender:
         self,
         company: Company,
         subscription: Subscription,
-        lane: Lane,
+        lane: DeliveryCursor,
         fault: DeliveryFault | None,
         until: int,
-    ) -> _Parcel:
+    ) -> _DeliveryBatch:
         entity_set = self._sets[subscription.sets]
         mode = None if fault is None else fault.mode
-        fold = Fold(0 if mode is Mode.COLLECTION else self._hooks.over)
+        fold = Fold(0 if mode is DeliveryMode.COLLECTION else self._hooks.over)
         number = await self._add_changes(fold, company, entity_set, lane.cursor, until)
         notifications = fold.notifications()
-        if mode is Mode.REORDER:
+        if mode is DeliveryMode.REORDER:
             notifications.reverse()
         objects = list(written(subscription, entity_set, notifications, self._instants))
-        return _Parcel(subscription, lane, number, objects, fault)
+        return _DeliveryBatch(subscription, lane, number, objects, fault)
 
-    async def _answer(self, url: str, parcels: Sequence[_Parcel]) -> Sent | None:
+    async def _answer(self, url: str, batches: Sequence[_DeliveryBatch]) -> PostAnswer | None:
         """The receiver's answer to the notifications, None without one."""
-        if not parcels:
+        if not batches:
             return None
-        content = body(each for parcel in parcels for each in parcel.objects)
+        content = body(each for batch in batches for each in batch.objects)
         try:
             return await self._post(url, content, POST_SECONDS)
         except OutgoingError:
@@ -437,8 +439,8 @@ def _going_on(failures: list[Exception]) -> Iterator[None]:
     except Refusal as refusal:
         # it is logged where it happens
         failures.append(refusal)
-    except Exception as fault:  # noqa: BLE001 - deliveries go on, and the cause goes to the log
-        failures.append(fault)
+    except Exception as error:  # noqa: BLE001 - deliveries go on, and the cause goes to the log
+        failures.append(error)
         if not IS_REPEATED.get():
             _log.exception("notifications were not delivered")
 
@@ -448,8 +450,8 @@ def _act(name: ActName, subscription: Subscription, reason: str) -> Act:
     return Act(SERVICE, name, subscription.id, f"{detail} reason={reason}" if reason else detail)
 
 
-def _reason(parcel: _Parcel, answer: Sent | None) -> str:
-    if parcel.is_held:
+def _reason(batch: _DeliveryBatch, answer: PostAnswer | None) -> str:
+    if batch.is_held:
         return "a fault of the rehearsal"
     if answer is None:
         return "the receiver did not answer"

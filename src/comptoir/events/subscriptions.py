@@ -12,10 +12,10 @@ from uuid import UUID
 import msgspec
 
 from comptoir.auth.audit import Act
-from comptoir.auth.records import ClientState, Known
+from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.types import Stored
-from comptoir.events.delivery import Lane
+from comptoir.events.delivery import DeliveryCursor
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps
 from comptoir.sql.subscriptions import SubscriptionStatements
@@ -53,14 +53,14 @@ class Subscription(msgspec.Struct, frozen=True):
 
     @property
     def listed(self) -> str:
-        """What is notified of what, without the path of the URL, which may have a secret."""
+        """The receiver and the set, without the path of the URL, which may have a secret."""
         return f"{self.resource} to {urlsplit(self.url).hostname}"
 
 
 class Leased(msgspec.Struct, frozen=True):
     """The lanes that a process has leased, and the number of the company's last change then."""
 
-    lanes: Sequence[Lane]
+    lanes: Sequence[DeliveryCursor]
     number: int
 
 
@@ -122,7 +122,7 @@ class Subscriptions:
         def work(unit: UnitOfWork) -> Steps[None]:
             unit.ledger.check_exists()
             check((yield from self._everywhere(locks=True)))
-            lane = Lane(subscription.id, _LANE, unit.ledger.number)
+            lane = DeliveryCursor(subscription.id, _LANE, unit.ledger.number)
             yield statements.add_subscription.query(company_id, *_columns(subscription))
             yield statements.add_lane.query(company_id, *_columns(lane))
 
@@ -170,7 +170,7 @@ class Subscriptions:
 
     async def waiting(
         self, company_id: str, now: float, real_now: float
-    ) -> list[tuple[Subscription, Lane]]:
+    ) -> list[tuple[Subscription, DeliveryCursor]]:
         """The subscriptions of a company that have ended, or may have changes to deliver.
 
         `now` is the time of the profile, `real_now` that of the processes, which lease lanes.
@@ -178,7 +178,7 @@ class Subscriptions:
         query = self._statements.waiting.query(company_id, int(now), int(real_now))
         width = len(Subscription.__struct_fields__)
         return [
-            (Subscription(*row[:width]), Lane(*row[width:]))  # type: ignore[arg-type]
+            (Subscription(*row[:width]), DeliveryCursor(*row[width:]))  # type: ignore[arg-type]
             for row in await self._rows(query)
         ]
 
@@ -189,12 +189,12 @@ class Subscriptions:
         ]
 
     async def lease(
-        self, company_id: str, lanes: Sequence[Lane], holder: str, real_now: float
+        self, company_id: str, lanes: Sequence[DeliveryCursor], holder: str, real_now: float
     ) -> Leased:
         """Lease those lanes that no other process has changed or leased since they were read."""
 
         def work(unit: UnitOfWork) -> Steps[Leased]:
-            leased: list[Lane] = []
+            leased: list[DeliveryCursor] = []
             for lane in lanes:
                 taken = lane.leased(holder, real_now)
                 if taken is not None and (yield from self._is_stored(company_id, lane)):
@@ -205,7 +205,7 @@ class Subscriptions:
         return await self._store.transact(company_id, work)
 
     async def settle(
-        self, company_id: str, settled: Sequence[tuple[Lane, Lane | None]]
+        self, company_id: str, settled: Sequence[tuple[DeliveryCursor, DeliveryCursor | None]]
     ) -> list[str]:
         """Store lanes in the place of leased ones, as long as the lease has not passed on.
 
@@ -237,9 +237,9 @@ class Subscriptions:
         rows = yield self._statements.subscription.query(company_id, subscription_id)
         return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
 
-    def _is_stored(self, company_id: str, lane: Lane) -> Steps[bool]:
+    def _is_stored(self, company_id: str, lane: DeliveryCursor) -> Steps[bool]:
         rows = yield self._statements.lane.query(company_id, lane.subscription, lane.lane)
-        return [Lane(*row) for row in rows] == [lane]  # type: ignore[arg-type]
+        return [DeliveryCursor(*row) for row in rows] == [lane]  # type: ignore[arg-type]
 
     def _drop(self, subscription_id: str) -> Steps[None]:
         company_id = _company_in(subscription_id)
@@ -247,11 +247,11 @@ class Subscriptions:
         yield self._statements.drop_lanes.query(company_id, subscription_id)
 
 
-def _columns(row: Subscription | Lane) -> tuple[Stored, ...]:
+def _columns(row: Subscription | DeliveryCursor) -> tuple[Stored, ...]:
     return msgspec.structs.astuple(row)
 
 
-def lost_right(subscription: Subscription, known: Known) -> str:
+def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:
     """Why the owner may not have the notifications by what is known; blank if it may.
 
     Only a client can be judged; the subscription of another token lasts until its end.

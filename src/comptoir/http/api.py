@@ -10,13 +10,14 @@ from functools import partial
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.basic import Sender, is_basic
+from comptoir.auth.basic import RequestOrigin, is_basic
 from comptoir.auth.failures import Failures, sent_by
 from comptoir.config import Settings
 from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal
 from comptoir.http.batch import Batches, batch_root
-from comptoir.http.company_names import COMPANY_HEADERS, Place
+from comptoir.http.company_names import COMPANY_HEADERS, RequestTarget
 from comptoir.http.compression import VARY, encoded, response_coding
+from comptoir.http.concurrency import ConcurrencyLimiters
 from comptoir.http.cors import Cors
 from comptoir.http.exchange import (
     NO_STORE,
@@ -30,10 +31,9 @@ from comptoir.http.exchange import (
     is_private,
     read_body,
 )
-from comptoir.http.gate import Gates
 from comptoir.http.log import Journal
-from comptoir.http.meeting import CUT, Answer, Served
 from comptoir.http.pages import Outside, is_for_admin, is_for_console
+from comptoir.http.pipeline import CUT, Answer, RequestPipeline
 from comptoir.http.refusals import failed
 from comptoir.http.routes import Routes
 from comptoir.plan.read import Row
@@ -43,7 +43,7 @@ from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request
 from comptoir.store.event_loop import cancel_and_wait
-from comptoir.store.fair_queue import PARTY
+from comptoir.store.fair_queue import CLIENT
 
 CLIENT_DISCONNECTED = 499
 """Status in the log and the metrics if the client did not wait for the response."""
@@ -62,7 +62,7 @@ class Api:
 
     def __init__(
         self,
-        served: Served,
+        served: RequestPipeline,
         outside: Outside,
         authenticator: Authenticator,
         failures: Failures,
@@ -73,7 +73,7 @@ class Api:
     ) -> None:
         self._inspector = served.inspector
         self._service = served.service
-        self._meeting = served.meeting
+        self._injector = served.injector
         self._batches = Batches(served, errors, routes, settings)
         self._pages = outside.pages
         self._console = outside.console
@@ -88,9 +88,11 @@ class Api:
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
-        self._gates: Gates | None = None
+        self._limiters: ConcurrencyLimiters | None = None
         if settings.running_requests:
-            self._gates = Gates(settings.running_requests, settings.workers, settings.queue_seconds)
+            self._limiters = ConcurrencyLimiters(
+                settings.running_requests, settings.workers, settings.queue_seconds
+            )
         self._settings = settings
         self._locate = routes.located
         self._names = routes.names
@@ -120,8 +122,8 @@ class Api:
             await answer(scope, receive, send, exchange)
         except ConnectionCutError:
             exchange.status = CLIENT_DISCONNECTED
-            if self._meeting is not None:
-                self._meeting.respond(exchange, None)
+            if self._injector is not None:
+                self._injector.respond(exchange, None)
             await send({"type": CUT})
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
@@ -129,8 +131,8 @@ class Api:
             await self._respond_to_stop(scope, receive, send, exchange)
         finally:
             self._journal.end(exchange)
-            if self._meeting is not None:
-                self._meeting.end_exchange(exchange)
+            if self._injector is not None:
+                self._injector.end_exchange(exchange)
             if inspector is not None and exchange.capture is not None:
                 inspector.add(exchange, exchange.capture)
 
@@ -158,8 +160,8 @@ class Api:
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
             response = self._errors.response(failed(exchange.id), exchange.id)
-        if self._meeting is not None:
-            self._meeting.respond(exchange, response)
+        if self._injector is not None:
+            self._injector.respond(exchange, response)
         try:
             await _send(self._completed(response, scope, exchange), receive, send, exchange)
         except ClientDisconnectedError:
@@ -191,7 +193,7 @@ class Api:
         authorization = headers.get(b"authorization")
         try:
             if self._basic is not None and root.basic and is_basic(authorization):
-                sender = Sender(exchange.client, is_private(scope), exchange.id)
+                sender = RequestOrigin(exchange.client, is_private(scope), exchange.id)
                 principal = await self._basic.authenticate(authorization, sender)
             else:
                 principal = await self._authenticator.authenticate(authorization)
@@ -200,22 +202,22 @@ class Api:
                 refusal.headers = {**refusal.headers, "WWW-Authenticate": root.challenge}
             raise
         exchange.subject = principal.subject
-        PARTY.set(principal.subject)
+        CLIENT.set(principal.subject)
         account = principal.account
         if account is not None:
-            if self._gates is None:
+            if self._limiters is None:
                 exchange.account = account
                 account.enter()
             else:
-                exchange.account = turn = self._gates.turn(account)
-                receive = await turn.enter(receive)
+                exchange.account = slot = self._limiters.slot(account)
+                receive = await slot.enter(receive)
         exchange.coding = response_coding(headers)
         check_versions(headers)
         if self._refuses_isolation:
             check_isolation(headers)
         if self._names is not None:
-            place = Place(root, path, query, headers)
-            root, path, query, headers = await self._names.placed(place, principal)
+            place = RequestTarget(root, path, query, headers)
+            root, path, query, headers = await self._names.with_company_id(place, principal)
         batch = batch_root(path) if raw_path.endswith(_BATCH) else None
         limit = self._body_bytes if batch is None else self._batch_bytes
         request = Request(
@@ -234,8 +236,8 @@ class Api:
         answer: Answer = self._service.handle
         if batch is not None:
             answer = partial(self._batches.response, root=batch, exchange=exchange)
-        if self._meeting is not None:
-            return await self._meeting.meet(request, exchange, answer, headers[b"authorization"])
+        if self._injector is not None:
+            return await self._injector.handle(request, exchange, answer, headers[b"authorization"])
         return await answer(request)
 
     async def _respond_to_stop(

@@ -13,9 +13,9 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, Check, Refusal
-from comptoir.http.batch_run import Mode, Run, Shared
+from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
-from comptoir.http.meeting import Served
+from comptoir.http.pipeline import RequestPipeline
 from comptoir.http.routes import Routes
 from comptoir.plan.target import company_id_of
 from comptoir.refusals import inapplicable, method_not_allowed
@@ -85,7 +85,7 @@ class Batches:
     """Processes batches."""
 
     def __init__(
-        self, served: Served, errors: ErrorWriter, routes: Routes, settings: Settings
+        self, served: RequestPipeline, errors: ErrorWriter, routes: Routes, settings: Settings
     ) -> None:
         self._service = served.service
         self._settings = settings
@@ -128,7 +128,7 @@ class Batches:
             account.take(max(sum(1 for _ in batch.parts) - 1, 0))
         wishes = preferences(request.headers)
         goes_on = request_type == JSON and not self._rules.json_stops
-        mode = Mode.of_json(wishes) if goes_on else Mode.stopping(wishes)
+        mode = BatchMode.of_json(wishes) if goes_on else BatchMode.stopping(wishes)
         run = Run(self._shared, request, exchange, mode)
         headers: list[Header] = [ODATA_VERSION]
         applied = wishes.applied(continue_on_error=True)

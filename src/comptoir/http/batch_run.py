@@ -12,9 +12,9 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, FAILED_DEPENDENCY, Refusal
-from comptoir.http.company_names import COMPANY_NAME, CompanyNames, Place
+from comptoir.http.company_names import COMPANY_NAME, CompanyNames, RequestTarget
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
-from comptoir.http.meeting import AtomicWrites, Served
+from comptoir.http.pipeline import AtomicWrites, RequestPipeline
 from comptoir.http.refusals import body_too_large, failed
 from comptoir.refusals import limit_exceeded, stopping
 from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
@@ -48,8 +48,8 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Mode(msgspec.Struct, frozen=True):
-    """What happens after an error, and whether independent writes may run at the same time.
+class BatchMode(msgspec.Struct, frozen=True):
+    """The way after an error, and whether independent writes may run at the same time.
 
     `answers_rest`: the requests after the error have responses too.
     """
@@ -59,18 +59,18 @@ class Mode(msgspec.Struct, frozen=True):
     in_order: bool
 
     @classmethod
-    def of_json(cls, wishes: Preferences) -> "Mode":
+    def of_json(cls, wishes: Preferences) -> "BatchMode":
         """The mode of a batch in JSON that goes on by default (OData JSON Format 4.01, 19.4)."""
         stops = wishes.continue_on_error is False
         return cls(stops, answers_rest=True, in_order=stops)
 
     @classmethod
-    def stopping(cls, wishes: Preferences) -> "Mode":
+    def stopping(cls, wishes: Preferences) -> "BatchMode":
         """The mode of a batch that stops by default (OData Protocol 4.01, 11.7.7.5)."""
         return cls(not wishes.continue_on_error, answers_rest=False, in_order=True)
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class PartOutcome(msgspec.Struct, frozen=True):
     """Whether a request succeeded; the path of its record below the base path, and its ETag."""
 
     succeeded: bool
@@ -82,16 +82,16 @@ class Outcomes:
     """The outcomes so far: of requests by id, of groups by name."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Outcome] = {}
+        self._by_name: dict[str, PartOutcome] = {}
 
     def add(self, part: Part, path: str | None, response: Response) -> None:
         """Add the response to a request that was sent to a path."""
         # dependencies require a 2xx (OData JSON Format 4.01, 19.1)
         succeeded = 200 <= response.status < 300
         tag = dict(response.headers).get(b"etag")
-        self.set(part.id, Outcome(succeeded, response.path or path, tag))
+        self.set(part.id, PartOutcome(succeeded, response.path or path, tag))
 
-    def set(self, name: str | None, outcome: Outcome) -> None:
+    def set(self, name: str | None, outcome: PartOutcome) -> None:
         """Set the outcome of a request by its id, or of a group by its name."""
         if name is not None:
             self._by_name[name] = outcome
@@ -142,16 +142,20 @@ class Outcomes:
 
 
 class Shared:
-    """What the runs of all batches have in common.
+    """The common parts of the runs of all batches.
 
     `names` finds companies by their names, None in a profile without.
     """
 
     def __init__(
-        self, served: Served, errors: ErrorWriter, settings: Settings, names: CompanyNames | None
+        self,
+        served: RequestPipeline,
+        errors: ErrorWriter,
+        settings: Settings,
+        names: CompanyNames | None,
     ) -> None:
         self.service = served.service
-        self.meeting = served.meeting
+        self.injector = served.injector
         self.errors = errors
         self.settings = settings
         self.names = names
@@ -163,17 +167,17 @@ class Shared:
 class Run:
     """One run of a batch."""
 
-    def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: Mode) -> None:
+    def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: BatchMode) -> None:
         self._shared = shared
         self._service = shared.service
-        self._meeting = shared.meeting
+        self._injector = shared.injector
         self._errors = shared.errors
         self._outer = outer
         self._exchange = exchange
         self._answer: Callable[[Request], Awaitable[Response]] = self._service.handle
-        if self._meeting is not None:
+        if self._injector is not None:
             self._answer = partial(
-                self._meeting.meet, exchange=exchange, answer=self._answer, token=self._token
+                self._injector.handle, exchange=exchange, answer=self._answer, token=self._token
             )
         self._mode = mode
         self._outcomes = Outcomes()
@@ -215,8 +219,8 @@ class Run:
         refusal: Refusal | None = None
         left = self._shared.settings.batch_bytes
         failing = None
-        if self._meeting is not None:
-            failing = await self._meeting.failing(self._outer, self._exchange)
+        if self._injector is not None:
+            failing = await self._injector.failing(self._outer, self._exchange)
         parts = list(batch.parts)
         for number, part in enumerate(parts):
             try:
@@ -231,16 +235,16 @@ class Run:
                     found.append(read)
                 else:
                     path = await self._awaited(partial(atomic.add, request))
-                    self._outcomes.set(part.id, Outcome(succeeded=True, path=path))
+                    self._outcomes.set(part.id, PartOutcome(succeeded=True, path=path))
                     found.append(None)
-            except Refusal as fault:
-                refusal = fault
+            except Refusal as error:
+                refusal = error
                 break
         try:
             responses, refusal = await self._awaited(partial(atomic.attempt, refusal))
-        except Refusal as fault:
+        except Refusal as error:
             # none of the writes was done
-            responses, refusal = [], fault
+            responses, refusal = [], error
         written = iter(responses)
         answered: list[Response] = []
         for response in found:
@@ -319,9 +323,9 @@ class Run:
 
     def _atomic(self) -> AtomicWrites:
         atomic = self._service.atomic()
-        if self._meeting is None:
+        if self._injector is None:
             return atomic
-        return self._meeting.group(atomic, self._exchange, self._token)
+        return self._injector.group(atomic, self._exchange, self._token)
 
     @property
     def _token(self) -> bytes:
@@ -336,19 +340,19 @@ class Run:
                 request = await self._request(part)
                 paths.append(await self._awaited(partial(atomic.add, request)))
                 # later requests of the group may refer to it
-                self._outcomes.set(part.id, Outcome(succeeded=True, path=paths[-1]))
+                self._outcomes.set(part.id, PartOutcome(succeeded=True, path=paths[-1]))
         except Refusal as refusal:
             return self._refused(group, len(paths), refusal)
         try:
             responses = await self._awaited(atomic.commit)
-        except GroupRefusal as fault:
-            return self._refused(group, fault.index, fault.refusal)
+        except GroupRefusal as error:
+            return self._refused(group, error.index, error.refusal)
         except Refusal as refusal:
             # it concerns all requests of the group
             return self._failed(group, [self._error(refusal, part) for part in group.parts], 0)
         for part, path, response in zip(group.parts, paths, responses, strict=True):
             self._outcomes.add(part, path, response)
-        self._outcomes.set(group.name, Outcome(succeeded=True))
+        self._outcomes.set(group.name, PartOutcome(succeeded=True))
         return GroupReply(group.name, _replies(group, responses))
 
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
@@ -363,7 +367,7 @@ class Run:
 
     def _failed(self, group: Group, responses: Sequence[Response], refused_at: int) -> GroupReply:
         for name in (*(part.id for part in group.parts), group.name):
-            self._outcomes.set(name, Outcome(succeeded=False))
+            self._outcomes.set(name, PartOutcome(succeeded=False))
         return GroupReply(group.name, _replies(group, responses), refused_at)
 
     def _omitted(self, item: Part | Group) -> Reply | GroupReply:
@@ -405,8 +409,8 @@ class Run:
             check_isolation(headers)
         root, principal = self._outer.root, self._outer.principal
         if shared.names is not None:
-            place = Place(root, path, query, headers)
-            root, path, query, headers = await shared.names.placed(place, principal)
+            place = RequestTarget(root, path, query, headers)
+            root, path, query, headers = await shared.names.with_company_id(place, principal)
         wish = access(headers)
         if part.method != "GET":
             self._has_written = True

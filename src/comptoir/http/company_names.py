@@ -33,8 +33,8 @@ _NAMED_COMPANIES = "Company"
 _BATCH = "$batch"
 
 
-class Place(NamedTuple):
-    """Where a request goes, and its headers."""
+class RequestTarget(NamedTuple):
+    """The root, path, query and headers of a request."""
 
     root: Root
     path: str
@@ -55,7 +55,7 @@ class CompanyNames:
         self._known: dict[str, tuple[str | None, float]] = {}
         """The ids of companies by name, None for unknown ones, and the times until when."""
 
-    async def placed(self, at: Place, principal: Principal) -> Place:
+    async def with_company_id(self, at: RequestTarget, principal: Principal) -> RequestTarget:
         """The same request with the id of its company in its path.
 
         Its root has the form in which the client named the company. A batch hands its company on to
@@ -92,7 +92,7 @@ class CompanyNames:
             else "&".join(filter(None, (option, at.query)))
         )
         root = at.root.naming(inner, query=option)
-        return Place(root, inner + at.path, query, at.headers)
+        return RequestTarget(root, inner + at.path, query, at.headers)
 
     async def _id(self, named: str, principal: Principal) -> str:
         """The id of a company by its id or name; alike for unknown and unreachable ones."""
@@ -142,7 +142,7 @@ def _with_name(segment: Segment, name: str) -> str:
     return f"{COMPANIES}(name='{text}')"
 
 
-def _named(at: Place) -> str | None:
+def _named(at: RequestTarget) -> str | None:
     """The company that an option or a header names, by its name or id, percent-encoded or not."""
     option = _option(at.query)
     if option is not None:

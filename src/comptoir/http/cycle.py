@@ -13,7 +13,7 @@ from uvicorn._types import (
 )
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from comptoir.http.meeting import CUT
+from comptoir.http.pipeline import CUT
 from comptoir.http.transport import GatheringTransport
 from comptoir.response.response import Header
 
@@ -25,7 +25,7 @@ _BODILESS = (204, 304)
 
 
 class Framing(Enum):
-    """What shows a client the end of a response's body (RFC 9112, 6.3)."""
+    """The framing that shows the end of a response's body (RFC 9112, 6.3)."""
 
     NO_BODY = "no body"
     LENGTH = "its declared length"

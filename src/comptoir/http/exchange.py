@@ -10,7 +10,14 @@ from starlette.types import Receive, Scope
 
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
-from comptoir.errors import UNSUPPORTED_MEDIA_TYPE, URI_TOO_LONG, Check, Limit, Refusal, Situation
+from comptoir.errors import (
+    UNSUPPORTED_MEDIA_TYPE,
+    URI_TOO_LONG,
+    Check,
+    ExceededLimit,
+    Refusal,
+    RefusalCondition,
+)
 from comptoir.http.compression import IDENTITY
 from comptoir.http.refusals import body_too_large
 from comptoir.inspector.capture import Capture
@@ -77,13 +84,13 @@ class Refused(NamedTuple):
 
     code: str
     check: Check
-    limit: Limit | None
-    situation: Situation | None
+    limit: ExceededLimit | None
+    condition: RefusalCondition | None
     wait: int
 
 
-class Counted(Protocol):
-    """What counts a request of a client until its end."""
+class Lease(Protocol):
+    """The share of its limits that a client holds until its request ends."""
 
     def leave(self) -> None:
         """End the request."""
@@ -129,7 +136,7 @@ class Exchange:
         self.status = 0
         self.size = 0
         self.subject = ""
-        self.account: Counted | None = None
+        self.account: Lease | None = None
         self.capture: Capture | None = None
         self.refused: tuple[Refused, ...] = ()
         self.coding = IDENTITY
@@ -152,7 +159,7 @@ class Exchange:
         wait = refusal.headers.get("Retry-After", "")
         seconds = int(wait) if wait.isdigit() else 0
         refused = Refused(
-            refusal.error.code, refusal.check, refusal.limit, refusal.situation, seconds
+            refusal.error.code, refusal.check, refusal.limit, refusal.condition, seconds
         )
         self.refused += (refused,)
 

@@ -1,4 +1,4 @@
-"""What a worker and its supervisor tell each other: frames over a pair of sockets.
+"""The messages of a worker and its supervisor: frames over a pair of sockets.
 
 A worker reports what it has counted, which also shows that its event loop runs. The supervisor
 answers with the sums of all workers.
@@ -15,7 +15,7 @@ from typing import Literal, Self
 import msgspec
 
 Mode = Literal["sum", "max", "livesum", "livemax"]
-"""How the values of all workers make one; `live`: without those of workers that have ended."""
+"""The sum of the values of all workers; `live`: without those of workers that have ended."""
 Key = tuple[str, ...]
 """The names of a metric and of its sample, and the sample's labels, each with its value."""
 Counted = dict[Mode, dict[Key, float]]
@@ -37,7 +37,7 @@ def include(total: Counted, more: Mapping[Mode, Mapping[Key, float]]) -> None:
 
 
 def lasting(counted: Counted) -> Counted:
-    """What remains of it when its worker has ended."""
+    """The part that remains when its worker has ended."""
     return {mode: values for mode, values in counted.items() if not mode.startswith("live")}
 
 

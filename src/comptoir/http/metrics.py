@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from comptoir.errors import SLOW_DOWN, Limit
+from comptoir.errors import SLOW_DOWN, ExceededLimit
 from comptoir.http.descriptors import CONNECTIONS, limit, opened
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode
@@ -38,7 +38,7 @@ _LAG_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400)
 
 
 class Counts(NamedTuple):
-    """What has been counted since the start, by all workers.
+    """The counts of all workers since the start.
 
     `refused` are requests with a status from 400 to 499, and `failed` those from 500 on. `buckets`
     has the number of requests that took up to each number of seconds.
@@ -62,7 +62,7 @@ class Metrics:
         self._link = link
         self._registry = CollectorRegistry()
         self._modes: dict[str, Mode] = {}
-        """How those of all workers make one, by metric; "sum" if missing."""
+        """The way to combine those of all workers, by metric; "sum" if missing."""
         self._requests = self._total(
             "comptoir_requests", "Requests, by method and status.", "method", "status"
         )
@@ -192,7 +192,7 @@ class Metrics:
         """Count a request to an endpoint of OAuth."""
         self._oauth_requests.labels(endpoint, outcome).inc()
         if outcome == SLOW_DOWN.error:
-            self._limited.labels(Limit.GUESSES).inc()
+            self._limited.labels(ExceededLimit.GUESSES).inc()
 
     def count_issuer_fetch(self, issuer: str, outcome: str) -> None:
         """Count a fetch of the keys of the issuer with this URL."""
@@ -260,7 +260,7 @@ class Metrics:
         return generate_latest(registry) + generate_latest(_Derived(registry))
 
     def counts(self) -> Counts:
-        """What all workers of this service have counted."""
+        """The counts of all workers of this service."""
         by_status: dict[str, float] = {}
         buckets: list[tuple[float, float]] = []
         waiting = lag = 0.0

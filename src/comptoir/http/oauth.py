@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from comptoir.auth.client_check import Asked
+from comptoir.auth.client_check import TokenRequest
 from comptoir.auth.discovery import configuration, key_set
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.origins import issuer_paths, origin_named, token_paths
@@ -77,17 +77,19 @@ def _token_routes(
 ) -> list[Route]:
     """The token endpoint, with each tenant and without one, and what else needs a client."""
 
-    async def token(asked: Asked) -> Response:
+    async def token(asked: TokenRequest) -> Response:
         return _json(msgspec.json.encode(await endpoint.token(asked)), {"Pragma": "no-cache"})
 
-    async def revoke(asked: Asked) -> Response:
+    async def revoke(asked: TokenRequest) -> Response:
         await endpoint.revoke(asked)
         return Response()
 
-    async def introspect(asked: Asked) -> Response:
+    async def introspect(asked: TokenRequest) -> Response:
         return _json(msgspec.json.encode(await endpoint.introspect(asked)))
 
-    def route(path: str, tenant: str, answer: Callable[[Asked], Awaitable[Response]]) -> Route:
+    def route(
+        path: str, tenant: str, answer: Callable[[TokenRequest], Awaitable[Response]]
+    ) -> Route:
         name = path.rpartition("/")[2]
 
         async def response(request: Request) -> Response:
@@ -161,14 +163,14 @@ def _json(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
     return Response(content, media_type="application/json", headers=headers)
 
 
-async def _asked(request: Request, tenant: str, settings: Settings) -> Asked:
-    """What a request asks for; raises `OAuthRefusal` if its transport or form does not allow it."""
+async def _asked(request: Request, tenant: str, settings: Settings) -> TokenRequest:
+    """The form of a request; raises `OAuthRefusal` if its transport or form is not allowed."""
     if not is_private(request.scope):
         raise _invalid("The request was not sent over HTTPS", "Send it to an https address.")
     if any(name in request.query_params for name in _CREDENTIALS):
         raise _invalid("The URL contains credentials", "Send them in the body, or as Basic.")
     exchange: Exchange = request.scope["exchange"]
-    return Asked(
+    return TokenRequest(
         form=await _form(request),
         authorization=request.headers.get("authorization"),
         origin=origin_named(request.headers.get("host", ""), settings),

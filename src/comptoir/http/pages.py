@@ -69,7 +69,7 @@ _ABOUT = "An OData v4 API for business records, in the style of the Business Cen
 
 
 class Outside(NamedTuple):
-    """What is outside the API: the pages, and the console if the settings serve one."""
+    """The routes outside the API: the pages, and the console if the settings serve one."""
 
     pages: ASGIApp
     console: ASGIApp | None

@@ -148,7 +148,7 @@ class Protocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         """Ends the wait for the rest of a request; None if none is incomplete."""
         self._idle_since: float | None = None
-        """When the last response ended; None while a request arrives or is answered."""
+        """The time when the last response ended; None while a request arrives or is answered."""
         self._idle_timer: asyncio.TimerHandle | None = None
         """Closes the connection when it is idle; one timer serves many requests."""
 
@@ -258,14 +258,14 @@ class Protocol(HttpToolsProtocol):
         self._overhead_bytes += len(data)
         try:
             self._feed(data)
-        except httptools.HttpParserCallbackError as fault:
+        except httptools.HttpParserCallbackError as error:
             # the context is the refusal that a callback of this class raised
-            cause = fault.__context__
+            cause = error.__context__
             if not isinstance(cause, Refusal):
                 cause = refusals.malformed("its target is not a URL")
             self._refuse(cause, self.parser.get_method().decode())
-        except httptools.HttpParserError as fault:
-            self._refuse(refusals.malformed(str(fault)))
+        except httptools.HttpParserError as error:
+            self._refuse(refusals.malformed(str(error)))
         limit = self._settings.header_bytes
         if self._overhead_bytes < 0:
             # chunks with less overhead than allowed do not allow more for later data

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from comptoir.auth.origins import own_origins
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import RESOURCE_NOT_FOUND, Refusal, Situation
+from comptoir.errors import RESOURCE_NOT_FOUND, Refusal, RefusalCondition
 from comptoir.http.company_names import CompanyNames
 from comptoir.request.headers import Headers
 from comptoir.response.root import Root
@@ -111,8 +111,8 @@ class ProfileRoutes:
             "Use an address of docs/reference/profiles.md, with names that the settings have.",
         )
         if any(names[: len(each)] == each for each in self._environments):
-            return refusal.in_situation(Situation.UNKNOWN_ADDRESS, url=url)
-        return refusal.in_situation(Situation.UNKNOWN_ENVIRONMENT)
+            return refusal.with_condition(RefusalCondition.UNKNOWN_ADDRESS, url=url)
+        return refusal.with_condition(RefusalCondition.UNKNOWN_ENVIRONMENT)
 
 
 Routes = BaseRoute | ProfileRoutes

@@ -26,15 +26,15 @@ def bind(host: str, port: int, prefix: str = "") -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
-    except OSError as fault:
+    except OSError as error:
         listener.close()
-        if fault.errno == errno.EADDRINUSE:
+        if error.errno == errno.EADDRINUSE:
             raise OperatorError(
                 f"port {port} of {host} is in use",
                 f"Stop the program that listens there, or set {prefix}port to another one.",
             ) from None
         raise OperatorError(
-            f"cannot listen on {host}:{port}: {fault.strerror}",
+            f"cannot listen on {host}:{port}: {error.strerror}",
             f"Set {prefix}host or {prefix}port to another one.",
         ) from None
     return listener

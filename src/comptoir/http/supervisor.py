@@ -93,7 +93,7 @@ class _Worker:
         self.silent: int | None = None
         """The looks since its last report; None before the first."""
         self.counted: Counted = {}
-        """What it has reported."""
+        """The counts that it has reported."""
         self._channel: Channel | None = None
         try:
             with theirs:
@@ -146,9 +146,9 @@ class Supervisor:
         self._count = settings.workers
         self._workers: set[_Worker] = set()
         self._ended: Counted = {}
-        """What workers that have ended have counted."""
+        """The counts of workers that have ended."""
         self._total = b""
-        """What all workers have counted, encoded; nothing before the first look."""
+        """The counts of all workers, encoded; nothing before the first report."""
         self._stopping = asyncio.Event()
         self._served = 0
         """The looks at which all workers served."""

@@ -49,12 +49,12 @@ class _Renewal:
             self._loaded = state
             try:
                 self.context = _load(self._settings)
-            except OperatorError as fault:
-                _log.warning("the former TLS certificate remains in use: %s", fault)
+            except OperatorError as error:
+                _log.warning("the former TLS certificate remains in use: %s", error)
         connection.context = self.context
 
     def _state(self) -> Sequence[tuple[int, ...]]:
-        """What differs after each change of the files."""
+        """The fingerprints of the files."""
         names = self._settings.tls_certificate, self._settings.tls_key
         return [_version(Path(name)) for name in names]
 
@@ -78,25 +78,25 @@ def _load(settings: Settings) -> ssl.SSLContext:
         context.options |= ssl.OP_NO_RENEGOTIATION
         # without a password, OpenSSL would ask for that of an encrypted key
         context.load_cert_chain(certificate, key, password="")
-    except ssl.SSLError as fault:
-        reason = (fault.reason or "unknown format").replace("_", " ").lower()
+    except ssl.SSLError as error:
+        reason = (error.reason or "unknown format").replace("_", " ").lower()
         raise OperatorError(
             f"{certificate} cannot be used with the key {key}: {reason}",
             "Use PEM files: a certificate with its chain, and its unencrypted private key.",
-        ) from fault
-    except OSError as fault:
+        ) from error
+    except OSError as error:
         raise OperatorError(
-            f"{fault.filename} cannot be read: {fault.strerror}",
+            f"{error.filename} cannot be read: {error.strerror}",
             "Check tls_certificate and tls_key, and the files' permissions.",
-        ) from fault
+        ) from error
     return context
 
 
 def _check_period(path: Path) -> None:
     try:
         certificate = load_pem_x509_certificates(path.read_bytes())[0]
-    except ValueError as fault:
-        raise unusable(path, "a PEM certificate") from fault
+    except ValueError as error:
+        raise unusable(path, "a PEM certificate") from error
     now = datetime.now(UTC)
     if now > certificate.not_valid_after_utc:
         ended = certificate.not_valid_after_utc.isoformat(" ", "seconds")

@@ -1,4 +1,4 @@
-"""What is noted of an exchange until it ends: references to what exists anyway."""
+"""Notes of an exchange until it ends: references to what exists anyway."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -15,7 +15,7 @@ from comptoir.response.response import Header, Pieces, Response
 from comptoir.service import Request
 
 _PARTS_TOGETHER = 8
-"""How many times the limit of a body the parts of a batch may have together."""
+"""The limit of the parts of a batch together, in limits of a body."""
 
 
 class NotedBody:
@@ -70,7 +70,7 @@ class CapturedPart:
 
 
 class Capture:
-    """What is noted of an exchange; of each body at most `limit` bytes, and 0 for none.
+    """Notes of an exchange; of each body at most `limit` bytes, and 0 for none.
 
     `denial` is the error of the token endpoint that it got. `unread` reads the body until that was
     begun; None if it must not be read.

@@ -26,7 +26,7 @@ SLICE_SECONDS = 0.002
 """Seconds for which records are written before requests have their turn."""
 
 _PAUSE = 99
-"""How many times as long as a slice the pause after it is, which bounds what records cost."""
+"""The pause after a slice, in its durations, which bounds the cost of records."""
 
 _RECORD_SECONDS = 0.02
 """Seconds from the end of an exchange to its record, which others share."""
@@ -36,7 +36,7 @@ _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 class Level(StrEnum):
-    """What is kept of exchanges."""
+    """The parts of exchanges that are kept."""
 
     OFF = "off"
     HEADS = "heads"
@@ -44,7 +44,7 @@ class Level(StrEnum):
 
 
 class Switch(msgspec.Struct, frozen=True):
-    """What is kept, until when in epoch seconds; None until the service stops."""
+    """The parts that are kept, until a time in epoch seconds; None until the service stops."""
 
     level: Level
     until: float | None = None
@@ -79,9 +79,9 @@ class Inspector:
         self._limit = 0
         self.is_on = False
         self.requests = settings.inspect_requests
-        """How many of its last exchanges each process keeps."""
+        """The number of its last exchanges that each process keeps."""
         self.skipped = 0
-        """How many exchanges of this process were not captured because they came too fast."""
+        """The number of exchanges that were not captured because they came too fast."""
         self._apply()
 
     def start(self) -> None:
@@ -99,7 +99,7 @@ class Inspector:
 
     @property
     def switch(self) -> Switch:
-        """What is kept now, and until when."""
+        """The parts that are kept now, and until when."""
         with suppress(FileNotFoundError):
             switch = msgspec.json.decode(self._switch_file.read_bytes(), type=Switch)
             if switch.until is None or switch.until > self._clock():

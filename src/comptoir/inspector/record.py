@@ -1,4 +1,4 @@
-"""What is kept of an exchange, without secrets: written as a line of JSON, and read again."""
+"""The record of an exchange, without secrets: written as a line of JSON, and read again."""
 
 import hashlib
 from base64 import urlsafe_b64decode
@@ -26,7 +26,7 @@ _CLAIMS = msgspec.json.Decoder(dict[str, object])
 
 
 # the garbage collector need not visit records, which have no cycles
-class Body(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class KeptBody(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A body: its text up to the limit, None if it is not shown, and its length in bytes."""
 
     length: int
@@ -38,7 +38,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A request or a response."""
 
     headers: Sequence[tuple[str, str]]
-    body: Body = Body(0)
+    body: KeptBody = KeptBody(0)
 
 
 class Token(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -76,7 +76,7 @@ class PartRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
-    """What lists show of an exchange. `at` is its end in epoch seconds, `path` is encoded.
+    """The head of an exchange for lists. `at` is its end in epoch seconds, `path` is encoded.
 
     `check` is the one that refused it; of a batch, the one that refused the first of its requests
     that was refused. `denied` is the client whose credentials or wishes were refused.
@@ -96,7 +96,7 @@ class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
 
 
 class ExchangeRecord(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
-    """What is kept of an exchange.
+    """The record of an exchange.
 
     A batch had as many `requests`; those that got a response are its `parts`. `error` is that of
     the token endpoint with its number, `reason` what the client does not learn of a refusal, and
@@ -124,7 +124,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
     sent: Shown
     is_private: bool
 
-    def body(self, length: int, limit: int) -> Body:
+    def body(self, length: int, limit: int) -> KeptBody:
         return _cut(self.sent, length, limit)
 
 
@@ -150,7 +150,7 @@ class Scribe:
         asked = self._asked(capture.path.decode("latin-1"), ended.query, capture.body)
         length = _number(headers.get(b"content-length", b"0"))
         body = asked.body(len(capture.body or b"") or length, capture.limit)
-        answer = _Answer(0, Message((), Body(ended.size)))
+        answer = _Answer(0, Message((), KeptBody(ended.size)))
         if capture.answered is not None:
             # a fault may have changed what the service wrote
             answer = self._answer(capture.answered, asked, is_certain=not ended.fault)
@@ -250,12 +250,12 @@ def _has(text: str, secrets: Iterable[str]) -> bool:
     return False
 
 
-def _cut(shown: Shown, length: int, limit: int) -> Body:
+def _cut(shown: Shown, length: int, limit: int) -> KeptBody:
     if shown.text is None or not limit:
-        return Body(length)
+        return KeptBody(length)
     text = shown.text.encode()
     is_cut = len(text) > limit or length > limit
-    return Body(length, text[:limit].decode("utf-8", "ignore"), is_cut)
+    return KeptBody(length, text[:limit].decode("utf-8", "ignore"), is_cut)
 
 
 def _is_json(answered: Answered) -> bool:
@@ -273,7 +273,7 @@ def _scopes(capture: Capture) -> Sequence[Scope | str]:
 
 
 def _token(authorization: bytes) -> Token | None:
-    """What a bearer token says, whether or not it is valid; None for anything else."""
+    """The claims of a bearer token, whether or not it is valid; None for anything else."""
     if authorization[:7].lower() != _BEARER:
         return None
     token = authorization[7:].strip()

@@ -15,7 +15,7 @@ from comptoir.edm.model import Model
 from comptoir.response.response import Header
 
 MASK = "•••"
-"""What is shown in place of a secret."""
+"""The text in place of a secret."""
 
 _ENDS_OF_WORDS = (
     "assertion",
@@ -57,7 +57,7 @@ _SECRET = re.compile(
     f"|(?<!consistency-)(?<!delta)(?<!delta-)(?<!skip)(?<!skip-){_TOKEN}"
     ")s?(?![a-z])"
 )
-"""Where the words of a name, in lower case, say that its value is a secret in any request."""
+"""The words of names, in lower case, whose values are secrets in any request."""
 
 _PARTS_OF_NAMES = (*_ENDS_OF_WORDS, _TOKEN, *_WORDS, _KEY)
 """Texts of which every name of a secret contains one, which is quick to find."""
@@ -82,7 +82,7 @@ _CLIENT_STATE = "clientState"
 """The member of a subscription that proves a notification to its receiver."""
 
 _DECODINGS = 3
-"""How often a text may be percent-encoded; one that is encoded more often is removed."""
+"""The most levels of percent-encoding; a text with more of them is removed."""
 
 _JSON = msgspec.json.Decoder(float_hook=Decimal)
 _ENCODER = msgspec.json.Encoder(decimal_format="number")

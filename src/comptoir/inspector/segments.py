@@ -117,7 +117,7 @@ class SegmentWriter:
 
 
 class _Segment:
-    """What has been read of a segment: its heads, and where each begins."""
+    """The read part of a segment: its heads, and where each begins."""
 
     def __init__(self) -> None:
         self.end = 0

@@ -86,7 +86,7 @@ class PropertyPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class AnnotatedMember:
     """A member of an enumeration type."""
 
     type: str
@@ -101,7 +101,7 @@ class Record:
     type: str = ""
 
 
-Value = bool | int | str | PropertyPath | Member | Record | tuple["Value", ...]
+Value = bool | int | str | PropertyPath | AnnotatedMember | Record | tuple["Value", ...]
 """The value of an annotation (CSDL 4.01, section 14); a tuple is a collection."""
 
 
@@ -157,7 +157,7 @@ def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annota
     """The capabilities of a set at its address."""
     found: list[Annotation] = []
     if entity_set.read_only:
-        found.append(Annotation("Core.Permissions", Member("Core.Permission", "Read")))
+        found.append(Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "Read")))
     found += [
         _capability(
             "ReadRestrictions", {"Readable": True, **_permissions(capabilities.read_scope)}
@@ -179,7 +179,7 @@ def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> A
 
 def unreadable_set_annotations(where: str) -> Annotations:
     """The annotations of a set that is declared for references only; `where` is its address."""
-    unreachable = Member("Capabilities.NavigationType", "None")
+    unreachable = AnnotatedMember("Capabilities.NavigationType", "None")
     return (
         *description_annotations(where),
         _capability("ReadRestrictions", {"Readable": False}),
@@ -222,7 +222,7 @@ def container_annotations(capabilities: Capabilities) -> Annotations:
         Annotation("Authorization.SecuritySchemes", (Record({"Authorization": _SCHEME}),)),
         Annotation(
             "Capabilities.ConformanceLevel",
-            Member("Capabilities.ConformanceLevelType", "Intermediate"),
+            AnnotatedMember("Capabilities.ConformanceLevelType", "Intermediate"),
         ),
         Annotation("Capabilities.SupportedFormats", _FORMATS),
         Annotation(
@@ -354,7 +354,7 @@ def _aggregation(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[s
     groupable = [each.name for each in declared if not each.is_unlimited]
     return {
         "Transformations": capabilities.transformations,
-        "Rollup": Member("Aggregation.RollupType", "None"),
+        "Rollup": AnnotatedMember("Aggregation.RollupType", "None"),
         "From": False,
         "GroupableProperties": _paths(groupable),
         "AggregatableProperties": tuple(

@@ -8,9 +8,9 @@ import msgspec
 from comptoir.edm.model import Model
 from comptoir.metadata.annotations import (
     VOCABULARIES,
+    AnnotatedMember,
     Annotations,
     Capabilities,
-    Member,
     PropertyPath,
     Record,
     Value,
@@ -140,7 +140,7 @@ def _json_value(value: Value) -> object:
             return members
         url = _JSON_URLS[value.type.partition(".")[0]]
         return {"@type": f"{url}#{full_name(value.type)}", **members}
-    if isinstance(value, PropertyPath | Member):
+    if isinstance(value, PropertyPath | AnnotatedMember):
         return value.name
     return value
 
@@ -236,7 +236,7 @@ def _add_value(parent: Element, value: Value) -> None:
         SubElement(parent, tag).text = text
 
 
-def _scalar(value: bool | int | str | PropertyPath | Member) -> tuple[str, str]:
+def _scalar(value: bool | int | str | PropertyPath | AnnotatedMember) -> tuple[str, str]:
     """The name of the attribute or element of a value, and its text."""
     if isinstance(value, bool):
         return "Bool", "true" if value else "false"
@@ -244,6 +244,6 @@ def _scalar(value: bool | int | str | PropertyPath | Member) -> tuple[str, str]:
         return "Int", str(value)
     if isinstance(value, PropertyPath):
         return "PropertyPath", value.name
-    if isinstance(value, Member):
+    if isinstance(value, AnnotatedMember):
         return "EnumMember", f"{full_name(value.type)}/{value.name}"
     return "String", value

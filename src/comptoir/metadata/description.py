@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty, Property
 from comptoir.edm.types import TEXT
 from comptoir.metadata.annotations import (
+    AnnotatedMember,
     Annotation,
     Annotations,
     Capabilities,
-    Member,
     PropertyPath,
     Record,
     container_annotations,
@@ -177,7 +177,7 @@ def _written_alone(declared: Property) -> Annotations:
     """A stream can be written, also if its record cannot."""
     if not declared.is_stream:
         return ()
-    return (Annotation("Core.Permissions", Member("Core.Permission", "ReadWrite")),)
+    return (Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "ReadWrite")),)
 
 
 def _filter_only(name: str) -> PropertyElement:
@@ -192,7 +192,7 @@ def _filter_only(name: str) -> PropertyElement:
         TEXT.facets,
         (
             *description_annotations(text),
-            Annotation("Core.Permissions", Member("Core.Permission", "None")),
+            Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "None")),
         ),
         nullable=True,
     )

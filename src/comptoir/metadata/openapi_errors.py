@@ -22,10 +22,10 @@ from comptoir.errors import (
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     ErrorType,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.metadata.openapi_schemas import ERROR, reference
-from comptoir.profiles.record import Profile, Verdict
+from comptoir.profiles.record import Profile, ResponseOverride
 
 Kind = Literal["read", "page", "write"]
 """The kind of an operation: it reads, reads a page, or writes."""
@@ -43,14 +43,14 @@ _WRITE_ONLY = {
 _LINK_ONLY = {LINK_EXPIRED.status}
 _UNDOCUMENTED_METHODS = {METHOD_NOT_ALLOWED.status}
 
-_IN_ONE_SITUATION: Mapping[str, Situation] = MappingProxyType(
+_IN_ONE_SITUATION: Mapping[str, RefusalCondition] = MappingProxyType(
     {
-        INVALID_CREDENTIALS.code: Situation.BAD_CREDENTIALS,
-        RECORD_NOT_FOUND.code: Situation.NO_RECORD,
-        PRECONDITION_REQUIRED.code: Situation.NO_TAG,
+        INVALID_CREDENTIALS.code: RefusalCondition.BAD_CREDENTIALS,
+        RECORD_NOT_FOUND.code: RefusalCondition.NO_RECORD,
+        PRECONDITION_REQUIRED.code: RefusalCondition.NO_TAG,
     }
 )
-"""Errors that do not occur under a profile with a verdict on their only situation."""
+"""Errors that do not occur under a profile with an override of their only condition."""
 
 _RETRY = ("Retry-After", "The seconds to wait.", "integer")
 _HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
@@ -106,13 +106,13 @@ def _rows(profile: Profile) -> Iterator[_Row]:
     """The errors of the service that occur under a profile, and then its verdicts in JSON."""
     for each in ERROR_TABLE:
         if _occurs(each, profile):
-            verdict = profile.codes.get(each.code)
-            shown: ErrorType | Verdict = each if verdict is None else verdict
+            override = profile.codes.get(each.code)
+            shown: ErrorType | ResponseOverride = each if override is None else override
             yield _Row(shown.status, shown.code, f"{each.meaning} {each.remedy}")
-    for situation, verdict in profile.errors.items():
-        if verdict.media == "json":
-            text = f"{situation[0].upper()}{situation[1:]}."
-            yield _Row(verdict.status, verdict.code, text)
+    for condition, override in profile.errors.items():
+        if override.media == "json":
+            text = f"{condition[0].upper()}{condition[1:]}."
+            yield _Row(override.status, override.code, text)
 
 
 def _occurs(error: ErrorType, profile: Profile) -> bool:
@@ -121,7 +121,7 @@ def _occurs(error: ErrorType, profile: Profile) -> bool:
     if error is ISOLATION_NOT_SUPPORTED:
         return not profile.batches.snapshot
     if error is ENTITY_CHANGED:
-        return profile.writes.if_none_match or Situation.STALE_TAG not in profile.errors
+        return profile.writes.if_none_match or RefusalCondition.STALE_TAG not in profile.errors
     return _IN_ONE_SITUATION.get(error.code) not in profile.errors
 
 

@@ -4,6 +4,6 @@
 subscriptions does not need.
 """
 
-from comptoir.outgoing.documents import Document, Fetch, OutgoingError, Post, PostForm, Sent
+from comptoir.outgoing.documents import Document, Fetch, OutgoingError, Post, PostAnswer, PostForm
 
-__all__ = ["Document", "Fetch", "OutgoingError", "Post", "PostForm", "Sent"]
+__all__ = ["Document", "Fetch", "OutgoingError", "Post", "PostAnswer", "PostForm"]

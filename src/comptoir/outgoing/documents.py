@@ -1,4 +1,4 @@
-"""What a request returns, and how it fails."""
+"""The documents that requests return, and their errors."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class PostAnswer:
     """The status of an answer, and the start of its body."""
 
     status: int
@@ -31,10 +31,10 @@ class OutgoingError(Exception):
         self.public = public or problem
 
 
-Post = Callable[[str, bytes, float], Awaitable[Sent]]
+Post = Callable[[str, bytes, float], Awaitable[PostAnswer]]
 """Sends a body to a URL and returns the answer within some seconds, or raises `OutgoingError`."""
 
-PostForm = Callable[[str, Mapping[str, str], str], Awaitable[Sent]]
+PostForm = Callable[[str, Mapping[str, str], str], Awaitable[PostAnswer]]
 """Sends a form to a URL with an `Authorization`, blank for none, or raises `OutgoingError`."""
 
 Fetch = Callable[[str], Awaitable[Document]]

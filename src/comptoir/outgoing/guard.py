@@ -47,7 +47,7 @@ _NOT_GLOBAL = tuple(
         ),
     )
 )
-"""What IANA's registries of special addresses list; `is_global` of Python 3.11 lets some pass."""
+"""The special addresses of IANA's registries; `is_global` of Python 3.11 lets some pass."""
 
 AddressInfo = tuple[
     int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]

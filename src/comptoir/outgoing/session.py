@@ -18,7 +18,7 @@ from aiohttp import (
 )
 
 from comptoir.messages import quoted
-from comptoir.outgoing.documents import Document, OutgoingError, Sent
+from comptoir.outgoing.documents import Document, OutgoingError, PostAnswer
 from comptoir.outgoing.guard import Guard
 
 PLAIN = "identity"
@@ -81,15 +81,15 @@ class Outgoing:
         except TimeoutError:
             problem = f"{quoted(text)} did not respond completely within {seconds:g} seconds"
             raise OutgoingError(problem) from None
-        except ClientSSLError as fault:
-            raise OutgoingError(f"{quoted(text)} cannot be trusted: {_reason(fault)}") from fault
-        except ClientConnectorError as fault:
+        except ClientSSLError as error:
+            raise OutgoingError(f"{quoted(text)} cannot be trusted: {_reason(error)}") from error
+        except ClientConnectorError as error:
             problem = f"{quoted(text)} cannot be reached"
             public = f"{problem}, or its address is not a global one"
-            raise OutgoingError(f"{problem}: {_reason(fault)}", public) from fault
-        except (ClientError, OSError) as fault:
+            raise OutgoingError(f"{problem}: {_reason(error)}", public) from error
+        except (ClientError, OSError) as error:
             # without the fault, which quotes what the server has sent
-            raise OutgoingError(f"{quoted(text)} sent a malformed response") from fault
+            raise OutgoingError(f"{quoted(text)} sent a malformed response") from error
 
 
 async def start_of_body(response: ClientResponse, most_bytes: int) -> bytes:
@@ -137,12 +137,12 @@ class Poster:
     def __init__(self, guard: Guard) -> None:
         self._outgoing = Outgoing(guard)
 
-    async def post(self, text: str, body: bytes, seconds: float) -> Sent:
+    async def post(self, text: str, body: bytes, seconds: float) -> PostAnswer:
         """The answer of a URL to a body, within `seconds`; raises `OutgoingError` without one."""
         headers = {"Content-Type": "application/json"}
         async with self._outgoing.response("POST", text, seconds, headers, body) as response:
             content = await start_of_body(response, KEPT_BYTES)
-            return Sent(response.status, content[:KEPT_BYTES])
+            return PostAnswer(response.status, content[:KEPT_BYTES])
 
 
 class FormPoster:
@@ -153,7 +153,7 @@ class FormPoster:
         self._seconds = seconds
         self._most_bytes = most_bytes
 
-    async def post(self, text: str, fields: Mapping[str, str], authorization: str) -> Sent:
+    async def post(self, text: str, fields: Mapping[str, str], authorization: str) -> PostAnswer:
         """The answer of a URL, with any status; raises `OutgoingError` without one.
 
         A blank `authorization` is not sent.
@@ -170,4 +170,4 @@ class FormPoster:
                 raise OutgoingError(
                     f"{quoted(text)} responded with more than {self._most_bytes} bytes"
                 )
-            return Sent(response.status, content)
+            return PostAnswer(response.status, content)

@@ -12,12 +12,12 @@ from comptoir.edm.model import (
     Model,
     NavigationProperty,
 )
-from comptoir.errors import Refusal, Situation
+from comptoir.errors import Refusal, RefusalCondition
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
 from comptoir.plan.rights import Readable, check_readable, may_read
-from comptoir.profiles.record import Dialect
+from comptoir.profiles.record import FilterRules
 from comptoir.refusals import (
     given_twice,
     limit_exceeded,
@@ -72,7 +72,9 @@ def bind_select(
             known = [*entity_type.by_name, *entity_type.related, *contained, *computed]
             raise unknown_name(
                 entity_type.name, "property", name, known, SELECT, item.position
-            ).in_situation(Situation.UNKNOWN_SELECTED, name=name, type=entity_type.qualified_name)
+            ).with_condition(
+                RefusalCondition.UNKNOWN_SELECTED, name=name, type=entity_type.qualified_name
+            )
     return None if selects_all else frozenset(names)
 
 
@@ -148,7 +150,7 @@ class ExpandBinder:
         expand_limits: ExpandLimits,
         page_size: int,
         readable: Readable,
-        dialect: Dialect,
+        dialect: FilterRules,
         *,
         by_record: bool,
     ) -> None:

@@ -9,7 +9,7 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.rights import check_right
-from comptoir.plan.write import CreatePlan, RelatedPlan
+from comptoir.plan.write import CreatePlan, RelatedWrite
 from comptoir.refusals import limit_exceeded, method_not_allowed
 from comptoir.request.payload import without_annotations
 
@@ -22,7 +22,7 @@ Plan = Callable[[EntitySet, dict[str, Json], Set[str]], CreatePlan]
 
 def take_related(
     model: Model, entity_set: EntitySet, sent: dict[str, Json], rights: Rights | None, plan: Plan
-) -> tuple[RelatedPlan, ...]:
+) -> tuple[RelatedWrite, ...]:
     """Take the related records out of the body of a create.
 
     Only the records of collections, on one level. Raises `Refusal`: 403 without the right to create
@@ -48,7 +48,7 @@ def _count(sent: Json) -> int:
 
 def _related(
     model: Model, entity_set: EntitySet, sent: dict[str, Json], rights: Rights | None, plan: Plan
-) -> Iterator[RelatedPlan]:
+) -> Iterator[RelatedWrite]:
     for navigation in entity_set.type.navigation:
         name = navigation.name
         if name not in sent or not navigation.collection:
@@ -64,7 +64,7 @@ def _related(
             values = {key: value for key, value in each.items() if key not in given}
             child = plan(target, values, given)
             body = replace(child.body, values={**child.body.values, **navigation.only})
-            yield RelatedPlan(own, other, replace(child, body=body))
+            yield RelatedWrite(own, other, replace(child, body=body))
 
 
 def _objects(name: str, sent: Json) -> Iterator[dict[str, Json]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from comptoir.auth import Right, Rights
 from comptoir.edm.model import EntitySet
-from comptoir.errors import REQUEST_DENIED, Refusal, Situation
+from comptoir.errors import REQUEST_DENIED, Refusal, RefusalCondition
 from comptoir.plan.target import Target
 from comptoir.request.headers import Headers, entity_tags
 
@@ -39,7 +39,7 @@ def right_for(method: str, headers: Headers, *, upserts: bool) -> Right:
     return Right.INSERT if right is Right.MODIFY and upserts and _creates(headers) else right
 
 
-def judge_target(target: Target, right: Right, rights: Rights) -> None:
+def authorize_target(target: Target, right: Right, rights: Rights) -> None:
     """Raise `Refusal` (403) unless the rights include one on the resource that a path names.
 
     A path along navigation properties needs the right to read each of its sets, whatever the
@@ -93,6 +93,6 @@ def _denied(
         target=option,
         column=None if position is None else position + 1,
         headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'},
-    ).in_situation(
-        Situation.RIGHT_MISSING, right=right.name.capitalize(), table=entity_set.type.table
+    ).with_condition(
+        RefusalCondition.RIGHT_MISSING, right=right.name.capitalize(), table=entity_set.type.table
     )

@@ -16,7 +16,7 @@ from comptoir.errors import (
     RECORD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.messages import quoted, suggestion
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
@@ -94,7 +94,7 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
             "The key of a company must be its id, a Guid",
             f"Use {COMPANIES}(<guid>), without quotes.",
             target=COMPANIES,
-        ).in_situation(Situation.MALFORMED_KEY)
+        ).with_condition(RefusalCondition.MALFORMED_KEY)
     return first.text.lower()
 
 
@@ -121,7 +121,7 @@ def resolve(
         if rest[0].name != COMPANIES:
             refusal = _not_found(segments, rest[0], (COMPANIES,))
             if rest[0].name in model.by_name:
-                refusal.in_situation(Situation.NO_COMPANY)
+                refusal.with_condition(RefusalCondition.NO_COMPANY)
             raise refusal
         return _Resolver(model, segments, companies, None).collection(rest[1:])
     entity_set = model.by_name.get(rest[0].name) if rest else None
@@ -185,7 +185,7 @@ class _Resolver:
             if rest[0].name == "$ref":
                 return self._target(Resource.REFERENCES)
         refusal = _not_found(self._segments, rest[0], ("$count", "$ref"))
-        raise refusal.in_situation(Situation.KEY_AS_SEGMENT, set=self._segment)
+        raise refusal.with_condition(RefusalCondition.KEY_AS_SEGMENT, set=self._segment)
 
     def record(self, rest: Sequence[Segment]) -> Target:
         """Resolve the segments after a record of the current set."""
@@ -211,7 +211,7 @@ class _Resolver:
         known = (*contained, *entity_type.related, *entity_type.by_name)
         refusal = _not_found(self._segments, rest[0], known)
         if "." in name:
-            refusal.in_situation(Situation.BOUND_ACTION)
+            refusal.with_condition(RefusalCondition.BOUND_ACTION)
         raise refusal
 
     def _related(
@@ -266,7 +266,7 @@ def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str])
         remedy = suggestion(at.name, known) or remedy
     path = "/".join(segment.name for segment in segments)
     refusal = Refusal(RESOURCE_NOT_FOUND, f"The resource '{path[:200]}' does not exist", remedy)
-    return refusal.in_situation(Situation.UNKNOWN_SEGMENT, segment=at.name, url="")
+    return refusal.with_condition(RefusalCondition.UNKNOWN_SEGMENT, segment=at.name, url="")
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
@@ -287,7 +287,7 @@ def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None
         INVALID_URL,
         f"({sent[:200]}) is not a key of {entity_set.name}",
         f"Use one of its keys, with all properties of the key: {keys}.",
-    ).in_situation(Situation.MALFORMED_KEY)
+    ).with_condition(RefusalCondition.MALFORMED_KEY)
 
 
 def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
@@ -300,12 +300,12 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
             f"In a key of {entity_set.name}, {name} {rule}",
             f"Write {name}=…, without quotes." if part.quoted else f"Write {name}='…'.",
             target=name,
-        ).in_situation(Situation.MALFORMED_KEY)
+        ).with_condition(RefusalCondition.MALFORMED_KEY)
     try:
         return declared.type.from_key(part.text)
     except ValueFault as error:
         refusal = error.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name)
-        raise refusal.in_situation(Situation.MALFORMED_KEY) from None
+        raise refusal.with_condition(RefusalCondition.MALFORMED_KEY) from None
 
 
 RecordLookup = Generator[PagePlan, list[Row], Row | None]
@@ -344,7 +344,7 @@ class RecordPath(msgspec.Struct, frozen=True):
                 RECORD_NOT_FOUND,
                 f"{name} leads to no record",
                 f"Write to a record of {self.target.entity_set.name} by its key.",
-            ).in_situation(Situation.NO_RECORD, set=self.target.segment)
+            ).with_condition(RefusalCondition.NO_RECORD, set=self.target.segment)
         return row
 
     def within(self) -> Generator[PagePlan, list[Row], Within | None]:
@@ -387,4 +387,4 @@ def record_not_found(entity_set: EntitySet, key: Stored, segment: str) -> Refusa
         RECORD_NOT_FOUND,
         f"{entity_set.name} has no record with the key {quoted(str(key))}",
         f"List {entity_set.name} to find the existing keys.",
-    ).in_situation(Situation.NO_RECORD, set=segment)
+    ).with_condition(RefusalCondition.NO_RECORD, set=segment)

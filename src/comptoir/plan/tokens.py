@@ -18,7 +18,7 @@ import msgspec
 
 from comptoir.edm.model import Company
 from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
-from comptoir.errors import INVALID_URL, LINK_EXPIRED, Refusal, Situation
+from comptoir.errors import INVALID_URL, LINK_EXPIRED, Refusal, RefusalCondition
 from comptoir.plan.read import Keyset, OrderKey
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
@@ -166,7 +166,7 @@ def invalid_skip() -> Refusal:
         "The $skiptoken is damaged or belongs to another query",
         "Follow @odata.nextLink unchanged, or start over without $skiptoken.",
         target="$skiptoken",
-    ).in_situation(Situation.LINK_GONE)
+    ).with_condition(RefusalCondition.LINK_GONE)
 
 
 def _encode(query: Sequence[str], *content: object) -> str:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
 from comptoir.edm.types import Guid, Stored, ValueFault, empty_fault
-from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal, Situation
+from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal, RefusalCondition
 from comptoir.jsonvalue import Json
 from comptoir.messages import quoted
 from comptoir.plan.target import RecordAddress, RecordPath
@@ -71,7 +71,7 @@ class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
     if_match: EntityTags | None = None
     must_not_exist: bool = False
     repeat: Repeat | None = None
-    related: "tuple[RelatedPlan, ...]" = ()
+    related: "tuple[RelatedWrite, ...]" = ()
 
     @property
     def key(self) -> Stored | None:
@@ -79,7 +79,7 @@ class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
         return self.body.values.get(self.entity_set.type.key)
 
 
-class RelatedPlan(msgspec.Struct, frozen=True):
+class RelatedWrite(msgspec.Struct, frozen=True):
     """A record to create with another one, whose value of `own` is its value of `other`."""
 
     own: str
@@ -235,18 +235,20 @@ class BodyBinder:
         if value is None:
             remedy = "Send a value for it." if declared.required else error.remedy
             refusal = Refusal(BAD_REQUEST, f"{name} must not be null", remedy, target=name)
-            return refusal.in_situation(Situation.NULL_VALUE, **facts)
+            return refusal.with_condition(RefusalCondition.NULL_VALUE, **facts)
         refusal = error.refusal(BAD_REQUEST, name, name)
-        if error.situation is None:
+        if error.condition is None:
             edm_type = declared.type.edm_name.removeprefix("Edm.")
-            return refusal.in_situation(Situation.WRONG_TYPE, type=edm_type)
-        return refusal.in_situation(error.situation, **facts, **error.facts)
+            return refusal.with_condition(RefusalCondition.WRONG_TYPE, type=edm_type)
+        return refusal.with_condition(error.condition, **facts, **error.facts)
 
     def _missing(self, declared: Property, problem: str) -> Refusal:
         name = declared.name
         return Refusal(
             PARAM_NOT_PROVIDED, f"{name} {problem}", "Send a value for it.", target=name
-        ).in_situation(Situation.NO_VALUE, field=declared.caption, table=self._type.caption)
+        ).with_condition(
+            RefusalCondition.NO_VALUE, field=declared.caption, table=self._type.caption
+        )
 
     def _unknown(self, name: str) -> Refusal:
         if name in self._type.related:
@@ -257,7 +259,9 @@ class BodyBinder:
             )
         return unknown_name(
             self._type.name, "property", name, self._type.by_name, name[:100], error=BAD_REQUEST
-        ).in_situation(Situation.UNKNOWN_PROPERTY, name=name, type=self._type.qualified_name)
+        ).with_condition(
+            RefusalCondition.UNKNOWN_PROPERTY, name=name, type=self._type.qualified_name
+        )
 
     def _fault(self, problem: str, remedy: str, target: str) -> None:
         self._faults.append(Refusal(BAD_REQUEST, problem, remedy, target=target))
@@ -307,4 +311,4 @@ def _read_only(declared: Property) -> Refusal:
     name = declared.name
     return Refusal(
         BAD_REQUEST, f"{name} is read-only", "Remove it from the body.", target=name
-    ).in_situation(Situation.READ_ONLY, field=name)
+    ).with_condition(RefusalCondition.READ_ONLY, field=name)

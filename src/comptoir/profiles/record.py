@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from comptoir.errors import Situation
+from comptoir.errors import RefusalCondition
 from comptoir.profiles.values import ValueForms, Values
 
 Treatment = Literal["evaluated", "refused", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The response to a situation; `message` may contain the situation's facts, as `{set}`.
+class ResponseOverride:
+    """The response in a condition; `message` may contain the condition's facts, as `{set}`.
 
     `retries`: the response says when to send the request again, in `Retry-After`. The envelope has
     its form in JSON. In XML, which a gateway sends, it has code and message alone; as "asked", a
@@ -42,11 +42,11 @@ class Envelope:
     ids: tuple[str, ...]
     media: str
     spaced: bool
-    translations: Mapping[str, Mapping[Situation, str]]
+    translations: Mapping[str, Mapping[RefusalCondition, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
+class WriteRules:
     """The rules of writes.
 
     `tags` says, by method, whether a write requires an ETag; of creates, only those in the entity
@@ -89,8 +89,8 @@ class BatchRules:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dialect:
-    """What filters may contain, and what their comparisons mean.
+class FilterRules:
+    """The parts that filters may contain, and the meaning of their comparisons.
 
     A filter with a construct that is `refused` gets 501, and one with a construct that is `ignored`
     selects all records. `alternatives` are properties on both sides of an `or` that are not the
@@ -126,9 +126,9 @@ class Queries:
     begins. `count_mark`: the text of a `$count` begins with a byte order mark.
     """
 
-    dialect: Dialect
+    dialect: FilterRules
     version: str
-    others: Mapping[str, Dialect]
+    others: Mapping[str, FilterRules]
     renamed: frozenset[str]
     unsupported: frozenset[str]
     tracks_changes: bool
@@ -136,7 +136,7 @@ class Queries:
     count_mark: bool
 
     @property
-    def dialects(self) -> Mapping[str | None, Dialect]:
+    def dialects(self) -> Mapping[str | None, FilterRules]:
         """The dialects by `$schemaversion`; the one without it by None."""
         same = [(each, self.dialect) for each in (None, self.version, *self.renamed)]
         return dict([*same, *self.others.items()])
@@ -154,7 +154,7 @@ class Routes:
     `environments` are paths, with the names of settings in braces: `tenant` (one of
     `oauth_tenants`), `environment`, `instance`, `publisher`, `group` and `version`. Each has the
     challenge to requests without valid credentials; if it is empty, that for bearer tokens. `apis`
-    are paths too, each with the situation of a path below it that names nothing. `joins_slashes`
+    are paths too, each with the condition of a path below it that names nothing. `joins_slashes`
     is the API in whose paths several slashes in a row are read as one. `basic`: at
     these addresses, a request may have the id or the name and a secret of a client by HTTP Basic,
     in place of a token. `sets_at_root`: service documents and `$metadata` of a service root have
@@ -164,7 +164,7 @@ class Routes:
     """
 
     environments: Mapping[str, str]
-    apis: Mapping[str, Situation]
+    apis: Mapping[str, RefusalCondition]
     joins_slashes: str
     basic: bool
     sets_at_root: bool
@@ -191,7 +191,7 @@ class Hooks:
     retries: tuple[float, ...]
     retried: frozenset[int]
 
-    def hurried(self, factor: float) -> "Hooks":
+    def scaled(self, factor: float) -> "Hooks":
         """The same rules with waits that are shorter by a factor; receivers get no less time."""
         return replace(
             self,
@@ -217,7 +217,7 @@ class Tokens:
 class Profile:
     """A profile.
 
-    The verdict on a refusal is that of its situation in `errors`, or else that of its error's code
+    The override of a refusal is that of its condition in `errors`, or else that of its error's code
     in `codes`; without either, the response is that of the error. `settings` are other defaults of
     settings. `shows_limits`: responses have the client's limits in `RateLimit`.
     `sliding_rates`: rates are counted in a sliding window, and else replaced evenly. Without
@@ -226,12 +226,12 @@ class Profile:
 
     settings: Mapping[str, str | int | float]
     envelope: Envelope
-    errors: Mapping[Situation, Verdict]
-    codes: Mapping[str, Verdict]
+    errors: Mapping[RefusalCondition, ResponseOverride]
+    codes: Mapping[str, ResponseOverride]
     shows_limits: bool
     sliding_rates: bool
     tokens: Tokens
-    writes: Writes
+    writes: WriteRules
     values: Values
     forms: ValueForms
     queries: Queries
@@ -243,7 +243,7 @@ class Profile:
         """The same profile, in which a value may name a record that does not exist."""
         return replace(self, values=self.values.without_relations())
 
-    def without_seed_shapes(self) -> Self:
+    def without_interface_extensions(self) -> Self:
         """The same profile, without the interface's shapes that the other product lacks."""
-        forms = replace(self.forms, captioned=frozenset(), seed_shapes=False)
+        forms = replace(self.forms, captioned=frozenset(), interface_extensions=False)
         return replace(self, writes=replace(self.writes, computed="refused"), forms=forms)

@@ -2,17 +2,17 @@
 
 from comptoir.profiles.record import (
     BatchRules,
-    Dialect,
     Envelope,
+    FilterRules,
     Profile,
     Queries,
     Routes,
     Tokens,
-    Writes,
+    WriteRules,
 )
 from comptoir.profiles.values import CONTAINER, NAMESPACE, ValueForms, Values
 
-ODATA = Dialect(
+ODATA = FilterRules(
     alternatives="evaluated",
     lists="evaluated",
     nested_calls="evaluated",
@@ -29,7 +29,7 @@ DECLARED = ValueForms(
     instants="milliseconds",
     captioned=frozenset(),
     tags="plain",
-    seed_shapes=True,
+    interface_extensions=True,
     of_companies={},
     namespace=NAMESPACE,
     container=CONTAINER,
@@ -54,7 +54,7 @@ STANDARD = Profile(
     shows_limits=True,
     sliding_rates=False,
     tokens=Tokens(seconds=3_600, numbered=False),
-    writes=Writes(
+    writes=WriteRules(
         tags={
             "POST": "required",
             "PATCH": "required",

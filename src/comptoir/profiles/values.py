@@ -12,7 +12,7 @@ Confidence = Literal["code", "ours"]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class EnumMember:
     """A member of an enumeration: the name in its declaration, and the caption for people."""
 
     name: str
@@ -24,7 +24,7 @@ class Enumeration:
     """Members in the order of their numbers; the first one is the empty value."""
 
     source: str
-    members: tuple[Member, ...]
+    members: tuple[EnumMember, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What a property accepts; the caption is the property's name in messages.
+    """The values that a property accepts; the caption is its name in messages.
 
     `length` counts characters. A `code` is stored without blanks around it, in upper case.
     `mandatory`: never blank. `rule` names a check of the value.
@@ -109,24 +109,24 @@ class ShownProperty:
 
 @dataclass(frozen=True, slots=True)
 class ValueForms:
-    """How values of enumerations and instants, and entity tags, are written.
+    """The forms of enumerations, instants and entity tags.
 
     `enumerations`: captions, or encoded names. `instants`: with milliseconds, or without the zeros
     at their end. Properties in `captioned`, such as `customersExt.blocked`, have captions in any
-    case. `seed_shapes`: what the interface has of its own, such as the one price at the top level
-    of its list, the key of filtered item attributes that narrows them, and texts in Base64, which
-    are streams without it. `of_companies` are the properties of companies that are not declared.
-    `namespace` is that of the entity types, and `container` the name of their container.
-    `edit_terms`: `$metadata` also says by the terms `AllowEdit` and `AllowEditOnCreate` of this
-    namespace which properties clients may set. `keeps_own`: a calculated value that was set by
-    hand remains when its source changes.
+    case. `interface_extensions`: what the interface has of its own, such as the one price at the
+    top level of its list, the key of filtered item attributes that narrows them, and texts in
+    Base64, which are streams without it. `of_companies` are the properties of companies that are
+    not declared. `namespace` is that of the entity types, and `container` the name of their
+    container. `edit_terms`: `$metadata` also says by the terms `AllowEdit` and `AllowEditOnCreate`
+    of this namespace which properties clients may set. `keeps_own`: a calculated value that was set
+    by hand remains when its source changes.
     """
 
     enumerations: Literal["captions", "names"]
     instants: Literal["milliseconds", "short"]
     captioned: frozenset[str]
     tags: Literal["plain", "base64"]
-    seed_shapes: bool
+    interface_extensions: bool
     of_companies: Mapping[str, ShownProperty]
     namespace: str
     container: str

@@ -3,7 +3,7 @@
 Everything here is pure: it neither reads nor sends anything, and its time is an argument.
 """
 
-from comptoir.rehearsal.choice import Choice, Chooser, Counts
+from comptoir.rehearsal.choice import Chooser, ChosenRule, RuleCounts
 from comptoir.rehearsal.clock import ShiftedClock
 from comptoir.rehearsal.documents import (
     HEADER,
@@ -15,28 +15,28 @@ from comptoir.rehearsal.documents import (
 )
 from comptoir.rehearsal.faults import FAULTS, Fault, Stage
 from comptoir.rehearsal.presets import PRESETS
-from comptoir.rehearsal.rules import Asked, Match, Rule
-from comptoir.rehearsal.traps import TRAPS, Address, Line, Recovery, Tally, Trap
+from comptoir.rehearsal.rules import Candidate, Match, Rule
+from comptoir.rehearsal.traps import TRAPS, Recovery, Trap, TrapLine, TrapTally, TrapTarget
 
 __all__ = [
     "FAULTS",
     "HEADER",
     "PRESETS",
     "TRAPS",
-    "Address",
-    "Asked",
-    "Choice",
+    "Candidate",
     "Chooser",
-    "Counts",
+    "ChosenRule",
     "Fault",
-    "Line",
     "Match",
     "Recovery",
     "Rule",
+    "RuleCounts",
     "ShiftedClock",
     "Stage",
-    "Tally",
     "Trap",
+    "TrapLine",
+    "TrapTally",
+    "TrapTarget",
     "parse_advance",
     "parse_file",
     "parse_header",

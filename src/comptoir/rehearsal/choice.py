@@ -7,7 +7,7 @@ import msgspec
 
 from comptoir.edm.times import Clock
 from comptoir.rehearsal.faults import Stage
-from comptoir.rehearsal.rules import Asked, Rule
+from comptoir.rehearsal.rules import Candidate, Rule
 
 MOST_COUNTS = 20_000
 """The most pairs of a rule and a client that are counted; the least recent starts again."""
@@ -15,14 +15,14 @@ MOST_COUNTS = 20_000
 _FRACTIONS = 2.0**64
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ChosenRule(msgspec.Struct, frozen=True):
     """The rule that acts on a request, which is the `number`-th that the rule has counted."""
 
     rule: Rule
     number: int
 
 
-class Count(msgspec.Struct):
+class RuleCount(msgspec.Struct):
     """The requests of a client that a rule has matched, and those on which it has acted."""
 
     matched: int = 0
@@ -37,13 +37,13 @@ class Window(msgspec.Struct, frozen=True):
     end: float
 
 
-class Counts(msgspec.Struct):
-    """What rules have counted."""
+class RuleCounts(msgspec.Struct):
+    """The counts of rules."""
 
-    of_rules: dict[str, Count] = {}
+    of_rules: dict[str, RuleCount] = {}
 
-    of_keys: dict[str, Count] = {}
-    """Those of headers, apart because a client may send any number of keys."""
+    of_keys: dict[str, RuleCount] = {}
+    """The counts of headers, apart because a client may send any number of keys."""
 
     window: Window | None = None
 
@@ -54,7 +54,7 @@ def fraction(seed: int, rule_id: str, number: int) -> float:
     return int.from_bytes(digest[:8]) / _FRACTIONS
 
 
-def is_due(rule: Rule, count: Count) -> bool:
+def is_due(rule: Rule, count: RuleCount) -> bool:
     """Whether a rule acts on the last request that it has counted."""
     if rule.times is not None and count.fired >= rule.times:
         return False
@@ -71,13 +71,15 @@ class Chooser:
     it. So a rule does not change which requests the others count.
     """
 
-    def __init__(self, rules: Sequence[Rule], clock: Clock, counts: Counts | None = None) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], clock: Clock, counts: RuleCounts | None = None
+    ) -> None:
         """`counts` are those of the requests so far; by default, there were none."""
         self._rules = rules
         self._clock = clock
-        self._counts = Counts() if counts is None else counts
+        self._counts = RuleCounts() if counts is None else counts
 
-    def choose(self, asked: Asked, of_header: Rule | None = None) -> Choice | None:
+    def choose(self, asked: Candidate, of_header: Rule | None = None) -> ChosenRule | None:
         """The rule that acts on a request; `of_header` is that of its own header."""
         if of_header is not None:
             choice = _of_header(of_header, asked, self._counts.of_keys)
@@ -88,11 +90,11 @@ class Chooser:
             rule = next((each for each in self._rules if each.id == window.rule), None)
             now = self._clock()
             if rule is not None and not rule.is_over(now) and now < window.end:
-                return Choice(rule, window.number)
+                return ChosenRule(rule, window.number)
             self._counts.window = None
         return self._of_rules(asked)
 
-    def _of_rules(self, asked: Asked) -> Choice | None:
+    def _of_rules(self, asked: Candidate) -> ChosenRule | None:
         choice, now = None, self._clock()
         for rule in self._rules:
             if rule.is_over(now) or not rule.matches(asked):
@@ -107,26 +109,26 @@ class Chooser:
         return choice
 
 
-def _of_header(rule: Rule, asked: Asked, keys: dict[str, Count]) -> Choice | None:
+def _of_header(rule: Rule, asked: Candidate, keys: dict[str, RuleCount]) -> ChosenRule | None:
     if not rule.matches(asked):
         return None
     if rule.times is None:
-        return Choice(rule, 1)
+        return ChosenRule(rule, 1)
     count = _counted(keys, rule, asked.client)
     return _acted(rule, count) if is_due(rule, count) else None
 
 
-def _counted(counts: dict[str, Count], rule: Rule, client: str) -> Count:
+def _counted(counts: dict[str, RuleCount], rule: Rule, client: str) -> RuleCount:
     """The count of a rule and a client, with one more request."""
     key = f"{rule.id} {client}"
     # the last one is the most recent
-    counts[key] = count = counts.pop(key, None) or Count()
+    counts[key] = count = counts.pop(key, None) or RuleCount()
     if len(counts) > MOST_COUNTS:
         del counts[next(iter(counts))]
     count.matched += 1
     return count
 
 
-def _acted(rule: Rule, count: Count) -> Choice:
+def _acted(rule: Rule, count: RuleCount) -> ChosenRule:
     count.fired += 1
-    return Choice(rule, count.matched)
+    return ChosenRule(rule, count.matched)

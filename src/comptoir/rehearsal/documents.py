@@ -1,4 +1,4 @@
-"""What starts faults: the header of a request, and JSON from a file or the control endpoint.
+"""The sources of faults: the header of a request, and JSON from a file or the endpoint.
 
 A document is `{"rules": [...]}` or `{"preset": "bad-day"}`, with a `seed` for all rules that have
 none of their own. Every fault of a text is a `Refusal` (400) that names its place, such as
@@ -293,8 +293,8 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
         problem, remedy = f"Invalid JSON value for {where}", f"Send {wanted}."
     except UnicodeDecodeError:
         problem, remedy = f"The JSON of {where} is not UTF-8", "Encode it as UTF-8."
-    except msgspec.DecodeError as fault:
-        problem, remedy = f"{json_fault(fault)} in {where}", "Correct it."
+    except msgspec.DecodeError as error:
+        problem, remedy = f"{json_fault(error)} in {where}", "Correct it."
     except RecursionError:
         problem, remedy = f"The JSON of {where} nests too deeply", "Nest it less."
     raise Refusal(BAD_REQUEST, problem, remedy, target=place or None)

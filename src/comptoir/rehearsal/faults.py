@@ -27,14 +27,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 
 
 class Stage(StrEnum):
-    """Where a fault acts: on a request, on a whole batch, or on the delivery of a notification."""
+    """The place of a fault: a request, a whole batch, or the delivery of a notification."""
 
     REQUEST = "request"
     BATCH = "batch"
     DELIVERY = "delivery"
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class FaultParameter(msgspec.Struct, frozen=True):
     """A parameter of a fault: one of `words`, a number from `low` to `high`, or a name.
 
     Without a `default`, a fault may omit it. `only_with` is an earlier parameter and the value
@@ -65,7 +65,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
     @property
     def values(self) -> str:
-        """What the parameter accepts, in words."""
+        """The values of the parameter, in words."""
         expected = list(self.words)
         if self.low is not None:
             kind = "an integer" if self.is_whole else "a number"
@@ -82,7 +82,7 @@ class FaultType(msgspec.Struct, frozen=True):
     """
 
     meaning: str
-    parameters: Mapping[str, Parameter] = MappingProxyType({})
+    parameters: Mapping[str, FaultParameter] = MappingProxyType({})
     stage: Stage = Stage.REQUEST
     methods: frozenset[str] = frozenset()
     needs_set: bool = False
@@ -116,7 +116,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 _GET = frozenset({"GET"})
 
-_RETRY_AFTER = Parameter(
+_RETRY_AFTER = FaultParameter(
     "The seconds in `Retry-After`; `date` for a date in 30 seconds, `none` for no header. By "
     "default, the profile decides.",
     words=("date", "none"),
@@ -132,13 +132,13 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "away": FaultType(
             "503 or 502: the service is away.",
             {
-                "kind": Parameter(
+                "kind": FaultParameter(
                     "503 with a JSON body, 503 with the gateway's HTML page, or 502.",
                     words=("json", "html", "502"),
                     default="json",
                 ),
                 "retry-after": _RETRY_AFTER,
-                "window": Parameter(
+                "window": FaultParameter(
                     "The seconds for which every request of every client gets this answer.",
                     low=1,
                     high=86_400,
@@ -148,14 +148,14 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "slow": FaultType(
             "The answer comes late, or in small pieces.",
             {
-                "seconds": Parameter(
+                "seconds": FaultParameter(
                     "How much longer the answer takes.",
                     low=0.001,
                     high=600,
                     is_whole=False,
                     default=5,
                 ),
-                "kind": Parameter(
+                "kind": FaultParameter(
                     "The first byte is late, or the body drips.",
                     words=("first-byte", "drip"),
                     default="first-byte",
@@ -165,11 +165,11 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "timeout": FaultType(
             "The request times out, before or after its commit.",
             {
-                "status": Parameter("The status.", words=("408", "504"), default="408"),
-                "phase": Parameter(
+                "status": FaultParameter("The status.", words=("408", "504"), default="408"),
+                "phase": FaultParameter(
                     "Whether a write is committed.", words=("before", "after"), default="before"
                 ),
-                "seconds": Parameter(
+                "seconds": FaultParameter(
                     "The time until the answer.", low=0, high=600, is_whole=False, default=0
                 ),
             },
@@ -177,12 +177,12 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "reset": FaultType(
             "The connection is cut.",
             {
-                "phase": Parameter(
+                "phase": FaultParameter(
                     "Before the request is run, after its commit, or within the body.",
                     words=("before", "after", "body"),
                     default="before",
                 ),
-                "bytes": Parameter(
+                "bytes": FaultParameter(
                     "The bytes of the body that still arrive.",
                     low=0,
                     high=100_000_000,
@@ -194,17 +194,17 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "stale-read": FaultType(
             "Reads show the state before the last writes, as from a replica that lags.",
             {
-                "lag": Parameter(
+                "lag": FaultParameter(
                     "The most changes by which reads lag.",
                     low=1,
                     high=1_000_000,
                     default=1,
                     never_with="seconds",
                 ),
-                "seconds": Parameter(
+                "seconds": FaultParameter(
                     "The longest time by which reads lag.", low=0.001, high=60, is_whole=False
                 ),
-                "reads": Parameter(
+                "reads": FaultParameter(
                     "All reads, or those with `Data-Access-Intent: ReadOnly`.",
                     words=("all", "readonly"),
                     default="all",
@@ -216,7 +216,7 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         ),
         "touch": FaultType(
             "A background job changes the record after it was read, so that its ETag is stale.",
-            {"field": Parameter("The property that changes; by default, the first text.")},
+            {"field": FaultParameter("The property that changes; by default, the first text.")},
             methods=_GET,
             needs_record=True,
         ),
@@ -227,13 +227,13 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         ),
         "link-expired": FaultType(
             "410: the link to a page is not valid any longer.",
-            {"page": Parameter("The number of the page.", low=2, high=1_000_000, default=2)},
+            {"page": FaultParameter("The number of the page.", low=2, high=1_000_000, default=2)},
             methods=_GET,
         ),
         "page-shift": FaultType(
             "Records appear or vanish between two pages.",
             {
-                "n": Parameter(
+                "n": FaultParameter(
                     "The records that the next page repeats, or skips if negative.",
                     low=-100,
                     high=100,
@@ -246,7 +246,7 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "token-expired": FaultType(
             "401 until the client sends another token.",
             {
-                "by": Parameter(
+                "by": FaultParameter(
                     "Who refuses the token: the service, or a gateway in front of it.",
                     words=("service", "gateway"),
                     default="service",
@@ -259,7 +259,7 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "hook": FaultType(
             "Notifications of a subscription come otherwise than expected.",
             {
-                "mode": Parameter(
+                "mode": FaultParameter(
                     "They come twice, in the opposite order, later, or not at all; the "
                     "subscription is deleted; or a single `collection` replaces them.",
                     words=(
@@ -272,7 +272,7 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
                     ),
                     default="duplicate",
                 ),
-                "seconds": Parameter(
+                "seconds": FaultParameter(
                     "The delay, by the clock of the profile.",
                     low=0.001,
                     high=86_400,
@@ -286,7 +286,7 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "batch-rollback": FaultType(
             "A batch with a snapshot fails: its answers say 201, and nothing is stored.",
             {
-                "index": Parameter(
+                "index": FaultParameter(
                     "The number of the request that fails, from 0.", low=0, high=999, default=0
                 )
             },
@@ -295,7 +295,7 @@ FAULTS: Mapping[str, FaultType] = MappingProxyType(
         "body": FaultType(
             "The body of the answer is not the expected JSON.",
             {
-                "kind": Parameter(
+                "kind": FaultParameter(
                     "Truncated JSON, an error in XML, or 500 with an empty message.",
                     words=("truncated", "xml", "empty"),
                     default="truncated",

@@ -10,8 +10,8 @@ from comptoir.jsonvalue import Json
 from comptoir.rehearsal.faults import Fault, Stage
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What a rule is compared with: a request, a batch, or the delivery of a notification.
+class Candidate(msgspec.Struct, frozen=True):
+    """A candidate for a fault: a request, a batch, or the delivery of a notification.
 
     `path` is below the base path, and `address` the path at the address that the client used, if
     it is another one. `client` is the subject of the token, or the owner of the subscription.
@@ -37,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True):
-    """Which requests a rule is about; empty members match every request.
+    """The requests that a rule is about; empty members match every request.
 
     In `path`, `*` is any text. Of the matching requests of a client, every `nth` may meet the
     fault.
@@ -50,7 +50,7 @@ class Match(msgspec.Struct, frozen=True):
     nth: int = 1
     company: str = ""
 
-    def matches(self, asked: Asked) -> bool:
+    def matches(self, asked: Candidate) -> bool:
         """Whether a request has all that is given; without `nth`, which is about their number."""
         return (
             self.method in {"", asked.method}
@@ -80,7 +80,7 @@ class Rule(msgspec.Struct, frozen=True):
         """Whether the rule has ended."""
         return self.until is not None and self.until <= now
 
-    def matches(self, asked: Asked) -> bool:
+    def matches(self, asked: Candidate) -> bool:
         """Whether the rule counts a request."""
         fault_type = self.fault.type
         return (

@@ -40,7 +40,7 @@ class Trap(StrEnum):
 
 
 class TrapType(msgspec.Struct, frozen=True):
-    """What a client meets, and what a sound one does then.
+    """The meaning of a trap, and the answer of a sound client.
 
     `is_visible` is whether a later request to the same address shows that it has recovered.
     """
@@ -88,7 +88,7 @@ TRAPS: Mapping[Trap, TrapType] = MappingProxyType(
             "Read the status before the body, and send the request again later.",
         ),
         Trap.UPDATE_WINDOW: TrapType(
-            "The service is away for minutes.", "Wait longer after each attempt."
+            "The service is unavailable for minutes.", "Wait longer after each attempt."
         ),
         Trap.BATCH_ROLLED_BACK: TrapType(
             "Answers of a batch say 201, and nothing is stored.",
@@ -121,8 +121,8 @@ class Recovery(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Address(msgspec.Struct, frozen=True):
-    """What a client has asked for: a success there shows that it has recovered."""
+class TrapTarget(msgspec.Struct, frozen=True):
+    """The target of a client's request: a success there shows that it has recovered."""
 
     client: str
     method: str
@@ -134,55 +134,55 @@ class Address(msgspec.Struct, frozen=True):
         return sha256(f"{self.method} {self.path}".encode()).digest()
 
 
-class Line(msgspec.Struct, frozen=True):
+class TrapLine(msgspec.Struct, frozen=True):
     """A line of the report about a client: how often it has met a trap, and how that went.
 
-    `by_fault` counts those that a rehearsal has caused, and `hasty` the requests that were sent
+    `by_fault` counts those that a rehearsal has caused, and `too_early` the requests that were sent
     before `Retry-After` had passed. `recovery` is None for a trap that was not met.
     """
 
     trap: Trap
     met: int = 0
     by_fault: int = 0
-    hasty: int = 0
+    too_early: int = 0
     recovery: Recovery | None = None
 
 
 class _Counts(msgspec.Struct):
     met: int = 0
     by_fault: int = 0
-    hasty: int = 0
+    too_early: int = 0
     open: int = 0
 
 
 class _Party:
-    """What one client has met."""
+    """The traps that one client has met."""
 
     def __init__(self) -> None:
         self.counts: dict[Trap, _Counts] = {}
         self.open: OrderedDict[bytes, dict[Trap, float]] = OrderedDict()
 
-    def line(self, trap: Trap) -> Line:
+    def line(self, trap: Trap) -> TrapLine:
         counts = self.counts.get(trap)
         if counts is None:
-            return Line(trap)
-        if counts.hasty:
+            return TrapLine(trap)
+        if counts.too_early:
             recovery = Recovery.NO
         elif not TRAPS[trap].is_visible:
             recovery = Recovery.UNKNOWN
         else:
             recovery = Recovery.NO if counts.open else Recovery.YES
-        return Line(trap, counts.met, counts.by_fault, counts.hasty, recovery)
+        return TrapLine(trap, counts.met, counts.by_fault, counts.too_early, recovery)
 
 
-class Tally:
+class TrapTally:
     """Counts the traps that clients meet; for use in one event loop only. Times are in seconds."""
 
     def __init__(self) -> None:
         self._parties: OrderedDict[str, _Party] = OrderedDict()
 
     def meet(
-        self, trap: Trap, address: Address, now: float, *, by_fault: bool, wait: float = 0.0
+        self, trap: Trap, address: TrapTarget, now: float, *, by_fault: bool, wait: float = 0.0
     ) -> None:
         """Count a trap; `wait` is the seconds in `Retry-After`."""
         party = self._party(address.client)
@@ -197,15 +197,15 @@ class Tally:
         if len(party.open) > MOST_OPEN:
             party.open.popitem(last=False)
 
-    def ask(self, address: Address, now: float) -> None:
+    def ask(self, address: TrapTarget, now: float) -> None:
         """Note that a request has arrived, before anything else is known about it."""
         party = self._parties.get(address.client)
         if party is None:
             return
         for trap, due in party.open.get(address.digest, {}).items():
-            party.counts[trap].hasty += now < due
+            party.counts[trap].too_early += now < due
 
-    def succeed(self, address: Address) -> None:
+    def succeed(self, address: TrapTarget) -> None:
         """Note that a request has got the answer that it asks for."""
         party = self._parties.get(address.client)
         if party is None:
@@ -213,7 +213,7 @@ class Tally:
         for trap in party.open.pop(address.digest, {}):
             party.counts[trap].open -= 1
 
-    def report(self) -> Mapping[str, Sequence[Line]]:
+    def report(self) -> Mapping[str, Sequence[TrapLine]]:
         """A line for each trap, also for those that were not met, by client."""
         return {
             client: [party.line(trap) for trap in Trap] for client, party in self._parties.items()

@@ -137,9 +137,9 @@ def within(refusal: Refusal, position: int) -> Refusal:
         details=refusal.details,
         headers=refusal.headers,
     )
-    if refusal.situation is None:
+    if refusal.condition is None:
         return outer
-    return outer.in_situation(refusal.situation, **refusal.facts)
+    return outer.with_condition(refusal.condition, **refusal.facts)
 
 
 class _ItemOptions(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from comptoir.errors import ISOLATION_NOT_SUPPORTED, NOT_ACCEPTABLE, Refusal, Situation
+from comptoir.errors import ISOLATION_NOT_SUPPORTED, NOT_ACCEPTABLE, Refusal, RefusalCondition
 from comptoir.messages import quoted
 from comptoir.refusals import invalid_value
 
@@ -208,7 +208,7 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
         "received, including the quotes."
     )
     refusal = invalid_value(header, value.decode("latin-1"), remedy)
-    raise refusal.in_situation(Situation.MALFORMED_TAG) if name == b"if-match" else refusal
+    raise refusal.with_condition(RefusalCondition.MALFORMED_TAG) if name == b"if-match" else refusal
 
 
 def entity_tag(text: str) -> EntityTags | None:

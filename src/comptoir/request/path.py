@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal, Situation
+from comptoir.errors import INVALID_URL, Refusal, RefusalCondition
 from comptoir.messages import quoted
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
@@ -74,7 +74,9 @@ def parse_path(path: str) -> tuple[Segment, ...]:
     except Refusal as refusal:
         for before, text in pairwise(texts):
             if _GUID.fullmatch(text) is not None and "(" not in before:
-                raise refusal.in_situation(Situation.KEY_AS_SEGMENT, set=before[:200]) from None
+                raise refusal.with_condition(
+                    RefusalCondition.KEY_AS_SEGMENT, set=before[:200]
+                ) from None
         raise
 
 
@@ -183,7 +185,7 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
 
 
 def _malformed_key(segment: str, remedy: str) -> Refusal:
-    return _malformed(segment, remedy).in_situation(Situation.MALFORMED_KEY)
+    return _malformed(segment, remedy).with_condition(RefusalCondition.MALFORMED_KEY)
 
 
 def _malformed(segment: str, remedy: str, problem: str = "is malformed") -> Refusal:

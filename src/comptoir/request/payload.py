@@ -12,7 +12,7 @@ from comptoir.errors import (
     UNSUPPORTED_MEDIA_TYPE,
     Check,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import quoted
@@ -92,8 +92,9 @@ def _parsed_object(body: bytes) -> dict[str, Json]:
     if not isinstance(value, dict):
         remedy = 'Send an object such as {"displayName": "…"}.'
         problem = f"The body is {json_type(value)}, not a JSON object"
-        raise Refusal(BAD_REQUEST, problem, remedy).in_situation(
-            Situation.NO_OBJECT, node="StartArray" if isinstance(value, list) else "PrimitiveValue"
+        raise Refusal(BAD_REQUEST, problem, remedy).with_condition(
+            RefusalCondition.NO_OBJECT,
+            node="StartArray" if isinstance(value, list) else "PrimitiveValue",
         )
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
         name = repeated(MEMBERS.decode(body))
@@ -194,8 +195,8 @@ def repeated(names: Iterable[MemberName]) -> str | None:
 
 def _decoded(body: bytes) -> Json:
     if not body.strip():
-        raise Refusal(BAD_REQUEST, "The body is empty", "Send a JSON object.").in_situation(
-            Situation.NO_OBJECT, node="EndOfInput"
+        raise Refusal(BAD_REQUEST, "The body is empty", "Send a JSON object.").with_condition(
+            RefusalCondition.NO_OBJECT, node="EndOfInput"
         )
     if len(body) > UNCOUNTED_BYTES:
         check_values(body)
@@ -221,7 +222,7 @@ def json_fault(error: msgspec.DecodeError) -> str:
 
 def _not_json(problem: str, remedy: str) -> Refusal:
     refusal = Refusal(BAD_REQUEST, problem, remedy)
-    return refusal.in_situation(Situation.MALFORMED_JSON)
+    return refusal.with_condition(RefusalCondition.MALFORMED_JSON)
 
 
 def _too_deep() -> Refusal:

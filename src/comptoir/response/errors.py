@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from comptoir.errors import Refusal
-from comptoir.profiles.record import Profile, Verdict
+from comptoir.profiles.record import Profile, ResponseOverride
 from comptoir.request.headers import Headers, asks_for_json, preferred_language
 from comptoir.response.response import ODATA_VERSION, Header, Response
 
@@ -21,7 +21,7 @@ class ErrorWriter:
     """Writes errors as JSON (OData JSON Format 4.01, section 21)."""
 
     def __init__(self, profile: Profile) -> None:
-        self._verdicts = profile.errors
+        self._overrides = profile.errors
         self._codes = profile.codes
         self._envelope = profile.envelope
         self._media = profile.envelope.media.encode()
@@ -34,36 +34,36 @@ class ErrorWriter:
         """
         media = "json"
         status, code, message = refusal.error.status, refusal.error.code, refusal.message
-        verdict = self._codes.get(code)
-        if refusal.situation is not None:
-            verdict = self._verdicts.get(refusal.situation, verdict)
-        if verdict is not None:
-            status, code, media = verdict.status, verdict.code, verdict.media
-            message = verdict.message.format_map(refusal.facts)
+        override = self._codes.get(code)
+        if refusal.condition is not None:
+            override = self._overrides.get(refusal.condition, override)
+        if override is not None:
+            status, code, media = override.status, override.code, override.media
+            message = override.message.format_map(refusal.facts)
             languages = headers.get(b"accept-language")
-            if languages and refusal.situation is not None:
+            if languages and refusal.condition is not None:
                 translated = self._envelope.translations.get(preferred_language(languages), {})
-                message = translated.get(refusal.situation, message)
+                message = translated.get(refusal.condition, message)
         message = message[:_LONGEST_MESSAGE]
         if media != "json":
             if media == "asked":
                 media = "json" if asks_for_json(headers) else "xml"
             head, body = _of_gateway(media, code, message)
-            head += _headers(refusal, verdict)
+            head += _headers(refusal, override)
             return Response(status, head, body, refusal=refusal)
         if self._envelope.suffix:
             message += self._envelope.suffix.format(id=as_guid(request_id))
         error: dict[str, str | list[dict[str, str]]] = {"code": code, "message": message}
         if self._envelope.places:
             error |= _places(refusal)
-        head = [(b"content-type", self._media), ODATA_VERSION, *_headers(refusal, verdict)]
+        head = [(b"content-type", self._media), ODATA_VERSION, *_headers(refusal, override)]
         return Response(status, head, msgspec.json.encode({"error": error}), refusal=refusal)
 
 
-def _headers(refusal: Refusal, verdict: Verdict | None) -> Iterator[Header]:
-    """The headers of a refusal that the verdict leaves."""
+def _headers(refusal: Refusal, override: ResponseOverride | None) -> Iterator[Header]:
+    """The headers of a refusal that the override leaves."""
     for name, value in refusal.headers.items():
-        if name == "Retry-After" and verdict is not None and not verdict.retries:
+        if name == "Retry-After" and override is not None and not override.retries:
             continue
         yield name.lower().encode("latin-1"), value.encode("latin-1", "replace")
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import Situation
+from comptoir.errors import RefusalCondition
 from comptoir.plan.rights import may_read
 from comptoir.refusals import method_not_allowed, unsupported
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
@@ -39,7 +39,9 @@ class Definitions:
         method = request.method
         if method not in READ_METHODS:
             refusal = method_not_allowed(method, NAME, "GET, HEAD")
-            raise refusal.in_situation(Situation.METHOD_ON_SET, method=method[:20], set=NAME)
+            raise refusal.with_condition(
+                RefusalCondition.METHOD_ON_SET, method=method[:20], set=NAME
+            )
         options = self._options.parse(request.query)
         form = response_format(request.headers, options.format)
         allow_options(options, _OPTIONS, NAME)
@@ -62,7 +64,7 @@ class Definitions:
                 return name
         remedy = "Send for example `$filter=entityName eq 'contact'`."
         refusal = unsupported(f"This filter of {NAME}", "$filter", remedy=remedy)
-        raise refusal.in_situation(Situation.UNSUPPORTED_FILTER)
+        raise refusal.with_condition(RefusalCondition.UNSUPPORTED_FILTER)
 
 
 def _definition(entity_set: EntitySet) -> dict[str, object]:

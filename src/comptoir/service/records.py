@@ -18,7 +18,7 @@ from comptoir.service.context import FORMAT_OPTIONS, RECORD_OPTIONS, Context, Ru
 from comptoir.service.views import Views
 
 
-class Records:
+class RecordReads:
     """The verbs that read a record."""
 
     def __init__(self, runtime: Runtime, collections: Collections) -> None:

@@ -7,8 +7,8 @@ import msgspec
 from comptoir.auth import Scope, require
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import COMPANY_NOT_FOUND, Refusal, Situation
-from comptoir.plan.rights import judge_target, right_for
+from comptoir.errors import COMPANY_NOT_FOUND, Refusal, RefusalCondition
+from comptoir.plan.rights import authorize_target, right_for
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
 from comptoir.refusals import method_not_allowed
@@ -29,8 +29,8 @@ from comptoir.service.context import (
 )
 from comptoir.service.definitions import Definitions
 from comptoir.service.descriptions import Descriptions
-from comptoir.service.records import Records
-from comptoir.service.writes import AtomicGroup, Writes
+from comptoir.service.records import RecordReads
+from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store
 
 _WITHOUT_METADATA_LEVEL = frozenset(
@@ -64,8 +64,8 @@ class Service:
         if settings.behaviour.routes.definitions:
             self._mounted.append(Definitions(model, self._options, self._runtime.limits))
         collections = Collections(self._runtime)
-        records = Records(self._runtime, collections)
-        self._writes = Writes(self._runtime)
+        records = RecordReads(self._runtime, collections)
+        self._writes = RecordWrites(self._runtime)
         self._format_of = spaced_format if settings.behaviour.envelope.spaced else response_format
         self._upserts = settings.behaviour.writes.if_none_match
         descriptions = Descriptions(self._runtime)
@@ -158,7 +158,7 @@ class Service:
             require(principal, Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE)
             if principal.rights is not None:
                 right = right_for(request.method, request.headers, upserts=self._upserts)
-                judge_target(target, right, principal.rights)
+                authorize_target(target, right, principal.rights)
         return Context(request, target, company, options, writer, reads), verb
 
     def _without_aliases(
@@ -200,23 +200,23 @@ class Service:
         if verb is None:
             refusal = method_not_allowed(method, _name(target), ", ".join(["HEAD", *verbs]))
             if resource is Resource.COLLECTION:
-                refusal.in_situation(
-                    Situation.METHOD_ON_SET, method=method[:20], set=target.segment
+                refusal.with_condition(
+                    RefusalCondition.METHOD_ON_SET, method=method[:20], set=target.segment
                 )
             elif method == "MERGE":
-                refusal.in_situation(Situation.MERGE)
+                refusal.with_condition(RefusalCondition.MERGE)
             raise refusal
         return verb
 
 
 def _placed(refusal: Refusal, request: Request) -> Refusal:
-    """The refusal of a path, in the situation that the request's service root has for it."""
-    if refusal.situation is not Situation.UNKNOWN_SEGMENT:
+    """The refusal of a path, with the condition that the request's service root has for it."""
+    if refusal.condition is not RefusalCondition.UNKNOWN_SEGMENT:
         return refusal
     url = request.root.address(request.path)
     if request.query:
         url = f"{url}?{request.query}"
-    return refusal.in_situation(request.root.unknown, segment=refusal.facts["segment"], url=url)
+    return refusal.with_condition(request.root.unknown, segment=refusal.facts["segment"], url=url)
 
 
 def _name(target: Target) -> str:

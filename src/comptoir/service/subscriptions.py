@@ -24,7 +24,7 @@ from comptoir.errors import (
     PRECONDITION_REQUIRED,
     RECORD_NOT_FOUND,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.events.notifications import at, in_form
 from comptoir.events.subscriptions import NEEDED, Subscription, Subscriptions, new_id
@@ -244,7 +244,7 @@ class SubscriptionResource:
                 "Changing a subscription requires If-Match",
                 "Read the subscription, and send its @odata.etag. Send * to accept any version.",
                 target="If-Match",
-            ).in_situation(Situation.NO_TAG)
+            ).with_condition(RefusalCondition.NO_TAG)
         if not (decoded(tags) if self._encodes_tags else tags).contain(_opaque_tag(found)):
             raise _changed()
 
@@ -275,7 +275,7 @@ class SubscriptionResource:
         return company_id, entity_set, f"{prefix}/{COMPANIES}({company_id})/{entity_set.name}"
 
     def _parts(self, resource: str) -> tuple[str, str]:
-        """What a resource has in front of the company, and the path from there on."""
+        """The part of a resource before the company, and the path from there on."""
         try:
             parts = urlsplit(resource)
         except ValueError:
@@ -297,7 +297,7 @@ def _key(segment: Segment) -> str | None:
             BAD_REQUEST,
             "The key of a subscription must be its id",
             f"Use {NAME}('…').",
-        ).in_situation(Situation.MALFORMED_KEY)
+        ).with_condition(RefusalCondition.MALFORMED_KEY)
     return segment.key[0].text
 
 
@@ -320,7 +320,9 @@ async def _sent(request: Request) -> Mapping[str, Json]:
             refusal = unknown_name(
                 f"The {_TYPE}", "property", name, _WRITABLE, error=BAD_REQUEST, target=name[:80]
             )
-            raise refusal.in_situation(Situation.UNKNOWN_PROPERTY, name=name[:80], type=_TYPE)
+            raise refusal.with_condition(
+                RefusalCondition.UNKNOWN_PROPERTY, name=name[:80], type=_TYPE
+            )
     return sent
 
 
@@ -365,7 +367,7 @@ def _act(name: ActName, request: Request, subscription: Subscription) -> Act:
 def _not_allowed(method: str, allowed: Sequence[str], *, is_set: bool) -> Refusal:
     refusal = method_not_allowed(method, NAME, ", ".join(allowed))
     if is_set:
-        refusal.in_situation(Situation.METHOD_ON_SET, method=method[:20], set=NAME)
+        refusal.with_condition(RefusalCondition.METHOD_ON_SET, method=method[:20], set=NAME)
     return refusal
 
 
@@ -374,7 +376,7 @@ def _not_found(key: str) -> Refusal:
         RECORD_NOT_FOUND,
         f"The subscription {quoted(key)} does not exist",
         f"List your subscriptions with GET {NAME}.",
-    ).in_situation(Situation.NO_RECORD, set=NAME)
+    ).with_condition(RefusalCondition.NO_RECORD, set=NAME)
 
 
 def _changed() -> Refusal:
@@ -383,7 +385,7 @@ def _changed() -> Refusal:
         "The subscription has changed, or was deleted",
         "Read it, and send its current @odata.etag.",
         target="If-Match",
-    ).in_situation(Situation.STALE_TAG)
+    ).with_condition(RefusalCondition.STALE_TAG)
 
 
 def _unknown(resource: str) -> Refusal:

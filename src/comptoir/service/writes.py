@@ -15,7 +15,7 @@ from comptoir.errors import (
     PRECONDITION_REQUIRED,
     REPEAT_UNTRACKED,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
@@ -27,7 +27,7 @@ from comptoir.plan.write import (
     Body,
     CreatePlan,
     DeletePlan,
-    RelatedPlan,
+    RelatedWrite,
     Repeat,
     UpdatePlan,
     WritePlan,
@@ -77,7 +77,7 @@ _TOKEN = TOKEN.lower().encode()
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
 
 
-class Writes:
+class RecordWrites:
     """The verbs that write a record: they plan a write, and respond with its result."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -191,7 +191,7 @@ class Writes:
                 "Send If-Match with the ETag of the record that has this key, or with * if there "
                 "is none.",
                 target="If-Match",
-            ).in_situation(Situation.NO_TAG)
+            ).with_condition(RefusalCondition.NO_TAG)
         repeat = self._repeat(context, content)
         spare_key = None if repeat is None else _repeatable_key(context, repeat)
         sent = parse_object(content)
@@ -210,7 +210,7 @@ class Writes:
 
     def _related(
         self, context: Context, sent: dict[str, Json], *, ieee754: bool
-    ) -> tuple[RelatedPlan, ...]:
+    ) -> tuple[RelatedWrite, ...]:
         """The creates of the related records, which are removed from the body."""
         company, principal = context.required_company(), context.request.principal
 
@@ -330,7 +330,7 @@ class Writes:
                 f"{action} a record requires If-Match",
                 "Read the record, and send its @odata.etag. Send * to accept any version.",
                 target="If-Match",
-            ).in_situation(Situation.NO_TAG)
+            ).with_condition(RefusalCondition.NO_TAG)
         return ANY_TAG
 
     def _repeat(self, context: Context, content: bytes) -> Repeat | None:
@@ -389,7 +389,7 @@ class AtomicGroup:
     def __init__(
         self,
         store: Store,
-        writes: Writes,
+        writes: RecordWrites,
         planner: Callable[[Request], Awaitable[tuple[Context, WritePlan]]],
     ) -> None:
         self._store = store

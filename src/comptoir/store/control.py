@@ -21,8 +21,8 @@ from comptoir.auth.records import (
     ClientKey,
     ClientState,
     Issuer,
-    IssuerTerms,
-    Known,
+    IssuerPolicy,
+    RegistrySnapshot,
     Secret,
 )
 from comptoir.auth.roles import Role, Roles
@@ -72,23 +72,23 @@ class ControlStore:
         """The version of the control tables."""
         return _number(await self._fetch(self._statements.version.query()))
 
-    async def load(self) -> Known:
+    async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.
 
         Rows that this release cannot read are a fault of the database (503).
         """
         try:
             return await self._load()
-        except (ValueError, OperatorError) as fault:
-            log_database_error(f"the control tables cannot be read: {fault}")
+        except (ValueError, OperatorError) as error:
+            log_database_error(f"the control tables cannot be read: {error}")
             raise database_failed(
                 DATABASE_NOT_READY,
                 "The clients in the database cannot be read by this release",
                 "Ask the operator to fix this.",
                 5,
-            ) from fault
+            ) from error
 
-    async def _load(self) -> Known:
+    async def _load(self) -> RegistrySnapshot:
         secrets_of, keys_of = self._tables.client_secrets, self._tables.client_keys
         version = await self.version()
         secrets: dict[str, list[Secret]] = {}
@@ -108,7 +108,7 @@ class ControlStore:
         roles = Roles(await self.roles(), self._sets)
         issuers = await self.issuers()
         revoked = await self._fetch(self._query(select(self._tables.revoked.c.jti)))
-        return Known(
+        return RegistrySnapshot(
             version,
             {each.id: each for each in clients},
             roles,
@@ -526,7 +526,7 @@ def _client(
 
 
 def _terms(client: Client) -> Mapping[str, Stored]:
-    """What a client may do, in the order of the columns."""
+    """The rights of a client, in the order of the columns."""
     return {
         "scopes": " ".join(sorted(client.scopes)),
         "roles": stored_names(client.roles),
@@ -538,10 +538,10 @@ def _terms(client: Client) -> Mapping[str, Stored]:
 
 def _issuers(rows: Iterable[Row]) -> list[Issuer]:
     return [
-        Issuer(str(name), str(url), msgspec.json.decode(str(document), type=IssuerTerms))
+        Issuer(str(name), str(url), msgspec.json.decode(str(document), type=IssuerPolicy))
         for name, url, document in rows
     ]
 
 
-def _document(terms: IssuerTerms) -> str:
+def _document(terms: IssuerPolicy) -> str:
     return msgspec.json.encode(terms).decode()

@@ -1,11 +1,11 @@
-"""What a process knows of the control tables, at most a second older than the database."""
+"""The control tables as a process knows them, at most a second older than the database."""
 
 import asyncio
 import logging
 from time import monotonic
 
 from comptoir.auth.audit import Actor
-from comptoir.auth.records import Known
+from comptoir.auth.records import RegistrySnapshot
 from comptoir.edm.times import Clock
 from comptoir.errors import DATABASE_UNREACHABLE, Refusal
 from comptoir.store.control import READ_SECONDS, ControlStore
@@ -33,18 +33,18 @@ class ControlWatch:
     def __init__(self, control: ControlStore, clock: Clock = monotonic) -> None:
         self._control = control
         self._clock = clock
-        self._known: Known | None = None
+        self._known: RegistrySnapshot | None = None
         self._revoked: frozenset[str] = frozenset()
         self._read_at = clock()
         self._is_silent = False
-        self._last: asyncio.Task[Known] | None = None
-        self._queued: asyncio.Task[Known] | None = None
-        self._reads: set[asyncio.Task[Known]] = set()
+        self._last: asyncio.Task[RegistrySnapshot] | None = None
+        self._queued: asyncio.Task[RegistrySnapshot] | None = None
+        self._reads: set[asyncio.Task[RegistrySnapshot]] = set()
         self._polling: asyncio.Task[None] | None = None
 
     @property
-    def known(self) -> Known | None:
-        """What the last reads returned; None before the first, or if it is stale."""
+    def known(self) -> RegistrySnapshot | None:
+        """The result of the last reads; None before the first, or if it is stale."""
         return self._known
 
     @property
@@ -57,7 +57,7 @@ class ControlWatch:
         """Seconds since the last read that succeeded, or since the start."""
         return self._clock() - self._read_at
 
-    async def refresh(self) -> Known:
+    async def refresh(self) -> RegistrySnapshot:
         """The current state; raises `Refusal` (503) if the database does not answer in time.
 
         After a read that failed only after a second, it raises at once until a poll succeeds.
@@ -86,7 +86,7 @@ class ControlWatch:
         for task in list(self._reads):
             await cancel_and_wait(task)
 
-    async def _read_in_time(self) -> Known:
+    async def _read_in_time(self) -> RegistrySnapshot:
         began = self._clock()
         try:
             async with asyncio.timeout(READ_SECONDS):
@@ -100,7 +100,7 @@ class ControlWatch:
             self._is_silent = self._clock() - began > QUICK_SECONDS
             raise
 
-    def _next_read(self) -> asyncio.Task[Known]:
+    def _next_read(self) -> asyncio.Task[RegistrySnapshot]:
         """The read that has not begun yet."""
         if self._queued is None:
             self._queued = self._last = asyncio.create_task(self._read_after(self._last))
@@ -108,13 +108,13 @@ class ControlWatch:
             self._queued.add_done_callback(self._ended)
         return self._queued
 
-    def _ended(self, task: asyncio.Task[Known]) -> None:
+    def _ended(self, task: asyncio.Task[RegistrySnapshot]) -> None:
         self._reads.discard(task)
         # asyncio would report an exception that no caller waits for
         if not task.cancelled():
             task.exception()
 
-    async def _read_after(self, last: asyncio.Task[Known] | None) -> Known:
+    async def _read_after(self, last: asyncio.Task[RegistrySnapshot] | None) -> RegistrySnapshot:
         if last is not None:
             await asyncio.wait((last,))
         self._queued = None

@@ -14,7 +14,7 @@ from time import monotonic
 
 from comptoir.errors import DATABASE_BUSY, Refusal
 
-PARTY: ContextVar[str] = ContextVar("PARTY", default="")
+CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The party of the current request; its tasks inherit it."""
 
 RECENT = 20
@@ -26,7 +26,7 @@ def half(number: int) -> int:
     return (number + 1) // 2
 
 
-class Turns:
+class FairSemaphore:
     """Permits, of which one party holds at most `most_of_one`; parties take turns to wait."""
 
     def __init__(self, permits: int, most_of_one: int) -> None:
@@ -44,11 +44,11 @@ class Turns:
     @property
     def is_free(self) -> bool:
         """Whether the current party gets a permit at once."""
-        return self._free > 0 and self._held.get(PARTY.get(), 0) < self._most_of_one
+        return self._free > 0 and self._held.get(CLIENT.get(), 0) < self._most_of_one
 
     async def acquire(self) -> str:
         """Wait for a permit; returns the party that must release it."""
-        party = PARTY.get()
+        party = CLIENT.get()
         if self.is_free:
             self._grant(party)
             return party
@@ -96,7 +96,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many long reads run and wait, and how many may run at once."""
+    """The long reads that run and wait, and the most that may run at once."""
 
     running: int
     waiting: int
@@ -121,7 +121,7 @@ class FairQueue:
         self._permits = permits
         self._most = most
         self._seconds = seconds
-        self._turns = Turns(permits, half(permits))
+        self._turns = FairSemaphore(permits, half(permits))
         self._reads: dict[str, int] = {}
         self._recent: deque[float] = deque(maxlen=RECENT)
 
@@ -141,7 +141,7 @@ class FairQueue:
 
         Raises `Refusal` (503) if too many reads wait or run, of the party or of all.
         """
-        party = PARTY.get()
+        party = CLIENT.get()
         own, total = self._reads.get(party, 0), sum(self._reads.values())
         if total >= self._most:
             raise self._busy(f"{total} long reads", total, self._permits)

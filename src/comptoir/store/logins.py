@@ -17,7 +17,7 @@ from comptoir.auth.logins import (
     Session,
     digest_of,
 )
-from comptoir.auth.records import Issuer, IssuerTerms
+from comptoir.auth.records import Issuer, IssuerPolicy
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
@@ -189,7 +189,7 @@ def _has(issuer: Issuer, rows: Iterable[Row]) -> bool:
     """Whether an issuer is stored as it is known; new keys change nothing for its users."""
     for name, url, document in rows:
         if (name, url) == (issuer.name, issuer.url):
-            terms = msgspec.json.decode(str(document), type=IssuerTerms)
+            terms = msgspec.json.decode(str(document), type=IssuerPolicy)
             return issuer.terms == msgspec.structs.replace(terms, refreshed=issuer.terms.refreshed)
     return False
 

@@ -57,8 +57,8 @@ def check_replica(settings: Settings) -> None:
     check_url(settings.database)
     try:
         check_url(settings.read_database)
-    except OperatorError as fault:
-        raise OperatorError(f"invalid read_database: {fault.problem}", fault.remedy) from fault
+    except OperatorError as error:
+        raise OperatorError(f"invalid read_database: {error.problem}", error.remedy) from error
     asyncio.run(check(settings))
 
 

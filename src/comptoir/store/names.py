@@ -1,4 +1,4 @@
-"""How the control tables store sets of names, such as the companies of a client."""
+"""The form of sets of names in the control tables, such as the companies of a client."""
 
 from collections.abc import Iterable
 

@@ -15,7 +15,7 @@ from comptoir.errors import (
     UNAVAILABLE,
     ErrorType,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.sql.tables import COMPANY_ID
 
@@ -66,7 +66,7 @@ class LockedRefusal(Refusal):
     def on(self, entity_set: EntitySet) -> Refusal:
         """The refusal of a write to this set; its transaction may have had others."""
         refusal = Refusal(self.error, self.problem, self.remedy, headers=self.headers)
-        return refusal.in_situation(Situation.LOCKED, table=entity_set.type.caption)
+        return refusal.with_condition(RefusalCondition.LOCKED, table=entity_set.type.caption)
 
 
 def locked(problem: str, remedy: str) -> LockedRefusal:
@@ -93,7 +93,7 @@ def too_slow(seconds: float) -> Refusal:
         f"The query took longer than {seconds:g} s",
         "Narrow the filter, or sort by the key.",
         headers={"Retry-After": "5"},
-    ).in_situation(Situation.LONG_WORK)
+    ).with_condition(RefusalCondition.LONG_WORK)
 
 
 def not_computable(cause: str) -> Refusal:

@@ -296,7 +296,7 @@ class Store(Reads, ABC):
 
     @property
     def load(self) -> StoreLoad:
-        """What waits, runs and is in use now."""
+        """The load: reads and writes that wait or run, and connections in use."""
         return StoreLoad(self._writer.waiting, self._units.load)
 
     def refuse_writes(self) -> None:
@@ -386,7 +386,7 @@ class Store(Reads, ABC):
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
     async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
-        """How many changes of a company the text index of one of its sets lacks."""
+        """The number of changes of a company that the text index of one of its sets lacks."""
         index = self._statements.index
         indexed = index.sets[entity_set]
         rows = await self._rows(index.lag, company.id, indexed.name, indexed.layout)

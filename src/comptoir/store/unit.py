@@ -22,7 +22,7 @@ from comptoir.edm.model import (
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored, ValueFault
-from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal, Situation
+from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal, RefusalCondition
 from comptoir.messages import quoted
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.sql.prepared import Steps
@@ -278,8 +278,8 @@ def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stor
         f"Another record of {entity_set.name} has the same {listed}, which must be unique",
         "Send other values, or update that record.",
         target=listed,
-    ).in_situation(
-        Situation.KEY_TAKEN,
+    ).with_condition(
+        RefusalCondition.KEY_TAKEN,
         table=entity_type.caption,
         values=entity_type.captioned(names, record, "{}='{}'"),
     )
@@ -298,10 +298,10 @@ def _check_period(
         return
     field, other = (first, last) if first in changed else (last, first)
     relation = "before" if field == first else "after"
-    situation = Situation.BEGINS_LATE if field == first else Situation.ENDS_EARLY
+    condition = RefusalCondition.BEGINS_LATE if field == first else RefusalCondition.ENDS_EARLY
     raise Refusal(
         BAD_REQUEST, f"{field} must be {relation} {other}", "Send other days.", target=field
-    ).in_situation(situation, field=by_name[field].caption, other=by_name[other].caption)
+    ).with_condition(condition, field=by_name[field].caption, other=by_name[other].caption)
 
 
 def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -> Refusal:
@@ -313,8 +313,8 @@ def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -
         f"not {quoted(str(value))}",
         "Create that record first, or send another value.",
         target=name,
-    ).in_situation(
-        Situation.NO_RELATED,
+    ).with_condition(
+        RefusalCondition.NO_RELATED,
         field=entity_type.by_name[name].caption,
         table=entity_type.caption,
         value=str(value),
@@ -328,7 +328,7 @@ def _in_use(entity_set: EntitySet, key: Stored, referrer: Referrer) -> Refusal:
         BAD_REQUEST,
         f"Records of {referrer.entity_set} name {quoted(str(key))} of {entity_set.name}",
         f"Change their {referrer.property} first.",
-    ).in_situation(Situation.IN_USE)
+    ).with_condition(RefusalCondition.IN_USE)
 
 
 def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
@@ -357,10 +357,10 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calcula
     target = entity_set.type.by_name[rule.target].type
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value
-    except ValueFault as fault:
+    except ValueFault as error:
         raise Refusal(
             BAD_REQUEST,
-            f"{rule.target}, which follows from {rule.source}, {fault.problem}",
+            f"{rule.target}, which follows from {rule.source}, {error.problem}",
             f"Send another {rule.source}, or send {rule.target} as well.",
             target=rule.source,
         ) from None

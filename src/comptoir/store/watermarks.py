@@ -125,14 +125,14 @@ class WatermarkFile:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return {}
-        except OSError as fault:
+        except OSError as error:
             raise OperatorError(
-                f"cannot read {self.path}: {fault.strerror}", "Make it readable for the service."
-            ) from fault
+                f"cannot read {self.path}: {error.strerror}", "Make it readable for the service."
+            ) from error
         try:
             stored = _decode(content)
-        except msgspec.MsgspecError as fault:
-            raise OperatorError(f"{self.path} is damaged: {fault}", "Remove it.") from fault
+        except msgspec.MsgspecError as error:
+            raise OperatorError(f"{self.path} is damaged: {error}", "Remove it.") from error
         return {
             Company(company_id, incarnation): watermark
             for company_id, incarnations in stored.items()
@@ -221,11 +221,11 @@ class WatermarkSaver:
             # the thread may or may not have saved them, so `stop` saves them again
             self._watermarks.put_back(watermarks)
             raise
-        except OSError as fault:
+        except OSError as error:
             self._watermarks.put_back(watermarks)
             # another process that locks the file needs no warning
-            if not isinstance(fault, BlockingIOError):
-                self._warn(fault)
+            if not isinstance(error, BlockingIOError):
+                self._warn(error)
 
     def _warn(self, fault: OSError) -> None:
         """Log once that the file cannot be written; requests do not fail."""

@@ -21,9 +21,9 @@ from comptoir.errors import (
     DATABASE_READ_ONLY,
     SERVICE_READ_ONLY,
     TOO_MANY_REQUESTS,
-    Limit,
+    ExceededLimit,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.plan.write import WritePlan
 from comptoir.refusals import stopping
@@ -129,9 +129,9 @@ class Writer(ABC):
                 f"{self._waiting[is_control]} writes are already waiting",
                 "Send the request again after a second.",
                 headers={"Retry-After": "1"},
-                limit=Limit.QUEUE,
-            ).in_situation(
-                Situation.TOO_MANY_REQUESTS,
+                limit=ExceededLimit.QUEUE,
+            ).with_condition(
+                RefusalCondition.TOO_MANY_REQUESTS,
                 actual=str(self._waiting[is_control] + 1),
                 limit=str(self._most_waiting),
             )

@@ -6,13 +6,19 @@ import msgspec
 
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
-from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, PARAM_NOT_PROVIDED, Refusal, Situation
+from comptoir.errors import (
+    BAD_REQUEST,
+    ENTITY_CHANGED,
+    PARAM_NOT_PROVIDED,
+    Refusal,
+    RefusalCondition,
+)
 from comptoir.plan.read import Row
 from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import (
     CreatePlan,
     DeletePlan,
-    RelatedPlan,
+    RelatedWrite,
     Repeat,
     UpdatePlan,
     WritePlan,
@@ -22,8 +28,8 @@ from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import Saved, UnitOfWork, taken
 
-_NAMING_FORMS = {Situation.NO_VALUE: "{}={}", Situation.LETTERS_IN_PHONE: "{}='{}'"}
-"""The situations of bodies whose messages name the record, and the form of each of its values."""
+_NAMING_FORMS = {RefusalCondition.NO_VALUE: "{}={}", RefusalCondition.LETTERS_IN_PHONE: "{}='{}'"}
+"""The conditions of bodies whose messages name the record, and the form of each of its values."""
 
 REPEATS_DROPPED = 10
 """The most expired repeatable writes that each new one deletes."""
@@ -115,7 +121,7 @@ def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
     return _written(saved, unit)
 
 
-def _joined(related: RelatedPlan, entity_set: EntitySet, row: Row) -> CreatePlan:
+def _joined(related: RelatedWrite, entity_set: EntitySet, row: Row) -> CreatePlan:
     """The plan of a related record with the value that relates it to a new record."""
     own, plan = related.own, related.plan
     value = row[entity_set.type.column_of[own]]
@@ -214,8 +220,8 @@ def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
 
 def _naming(refusal: Refusal, entity_set: EntitySet, record: Mapping[str, Stored]) -> Refusal:
     """The refusal of a body, with the values that identify the record if it needs them."""
-    if refusal.situation in _NAMING_FORMS:
-        form, entity_type = _NAMING_FORMS[refusal.situation], entity_set.type
+    if refusal.condition in _NAMING_FORMS:
+        form, entity_type = _NAMING_FORMS[refusal.condition], entity_set.type
         values = entity_type.captioned(entity_type.identification, record, form)
         refusal.facts = {**refusal.facts, "values": values}
     return refusal
@@ -227,7 +233,7 @@ def _changed(company: Company, current: Row) -> Refusal:
         f"The record has changed, and its ETag is now {entity_tag(company, current[0])}",
         "Read the record again, and send its current ETag in If-Match.",
         "If-Match",
-    ).in_situation(Situation.STALE_TAG)
+    ).with_condition(RefusalCondition.STALE_TAG)
 
 
 def _unmet(current: Row, problem: str, remedy: str, header: str) -> Refusal:

@@ -47,9 +47,9 @@ class ControlClient:
         content = self.send(method, path, body)
         try:
             return msgspec.json.decode(content, type=form)
-        except msgspec.DecodeError as fault:
-            problem = f"{self._origin} is a service of another release: {fault}"
-            raise OperatorError(problem, "Use the same release here and there.") from fault
+        except msgspec.DecodeError as error:
+            problem = f"{self._origin} is a service of another release: {error}"
+            raise OperatorError(problem, "Use the same release here and there.") from error
 
     def send(self, method: str, path: str, body: Mapping[str, object] | None = None) -> bytes:
         """The body of the answer to a request; raises `OperatorError` for an error."""
@@ -61,11 +61,11 @@ class ControlClient:
             connection.request(method, f"/faults/{path}", content, headers)
             response = connection.getresponse()
             answer = response.read()
-        except (OSError, HTTPException) as fault:
+        except (OSError, HTTPException) as error:
             raise OperatorError(
-                f"{self._origin} does not respond: {fault}",
+                f"{self._origin} does not respond: {error}",
                 "Start it with `comptoir serve --faults`, or name another one with --url.",
-            ) from fault
+            ) from error
         finally:
             connection.close()
         if response.status < 400:

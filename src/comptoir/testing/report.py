@@ -7,14 +7,14 @@ import msgspec
 from comptoir.testing.control import ControlClient
 
 _WORST = ("no", "unknown", "yes", None)
-"""What a report says of recoveries: of several reports, the first of these counts."""
+"""The recoveries of a report: of several reports, the first of these counts."""
 
 
 class Line(msgspec.Struct, frozen=True, rename="camel"):
-    """How often clients have met a trap, and how they went on.
+    """The number of times that clients have met a trap, and how they went on.
 
-    `by_fault` counts those that a fault has caused, and `hasty` the requests that were sent before
-    `Retry-After` had passed. `recovered` is None for a trap that was not met.
+    `by_fault` counts those that a fault has caused, and `too_early` the requests that were sent
+    before `Retry-After` had passed. `recovered` is None for a trap that was not met.
     """
 
     trap: str
@@ -22,16 +22,16 @@ class Line(msgspec.Struct, frozen=True, rename="camel"):
     remedy: str
     met: int
     by_fault: int
-    hasty: int
+    too_early: int
     recovered: str | None
 
 
-class _Party(msgspec.Struct, frozen=True):
+class _Client(msgspec.Struct, frozen=True):
     traps: list[Line]
 
 
 class _Report(msgspec.Struct, frozen=True):
-    value: list[_Party]
+    value: list[_Client]
 
 
 Report = Mapping[str, Line]
@@ -39,13 +39,13 @@ Report = Mapping[str, Line]
 
 
 def read_report(control: ControlClient) -> Report:
-    """What all clients of a service have met together."""
+    """The traps of all clients of a service together."""
     parties = control.read("GET", "report", _Report).value
     return merged(line for party in parties for line in party.traps)
 
 
 def merged(lines: Iterable[Line]) -> Report:
-    """What lines of several clients or tests say together."""
+    """The sum of the lines of several clients or tests."""
     report: dict[str, Line] = {}
     for line in lines:
         known = report.get(line.trap)
@@ -58,7 +58,7 @@ def _both(one: Line, other: Line) -> Line:
         one,
         met=one.met + other.met,
         by_fault=one.by_fault + other.by_fault,
-        hasty=one.hasty + other.hasty,
+        too_early=one.too_early + other.too_early,
         recovered=min(one.recovered, other.recovered, key=_WORST.index),
     )
 
@@ -68,11 +68,13 @@ def report_lines(report: Report) -> Iterator[str]:
     met = [line for line in report.values() if line.met]
     width = max((len(line.trap) for line in met), default=0)
     for line in met:
-        hasty = f" {line.hasty} sent before Retry-After had passed." if line.hasty else ""
+        too_early = (
+            f" {line.too_early} sent before Retry-After had passed." if line.too_early else ""
+        )
         advice = "" if line.recovered == "yes" else f" {line.remedy}"
         yield (
             f"{line.trap:{width}}  met {line.met}, by a fault {line.by_fault}, recovered: "
-            f"{line.recovered}.{hasty}{advice}"
+            f"{line.recovered}.{too_early}{advice}"
         )
     missing = [line.trap for line in report.values() if not line.met]
     if missing:

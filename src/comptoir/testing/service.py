@@ -113,11 +113,11 @@ class Comptoir:
 
     @property
     def requests(self) -> Sequence[Sent]:
-        """What clients have sent in this test."""
+        """The requests of clients in this test."""
         return self._control.read("GET", "requests", _Requests).value
 
     def report(self) -> Report:
-        """What clients have met in this test."""
+        """The traps of clients in this test."""
         return read_report(self._control)
 
     def reset(self) -> None:

@@ -83,11 +83,11 @@ class Dumper:
                 draft.rename(target)
             finally:
                 draft.unlink(missing_ok=True)
-        except OSError as fault:
+        except OSError as error:
             raise OperatorError(
-                f"{target} cannot be written: {fault.strerror}",
+                f"{target} cannot be written: {error.strerror}",
                 "Free some space there, or name another folder.",
-            ) from fault
+            ) from error
         return count
 
     def _writer(self, file: TextIO, entity_set: EntitySet) -> WriteRow:

@@ -103,8 +103,8 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                     lines, rows, broken = [], [], []
                     begin += length
             yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
-        except csv.Error as fault:
-            raise FileFault(line + 1, f"the line is not CSV: {fault}", "Correct it.") from None
+        except csv.Error as error:
+            raise FileFault(line + 1, f"the line is not CSV: {error}", "Correct it.") from None
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
 
@@ -156,8 +156,8 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
                 read += batch.num_rows
                 rows = list(zip(*columns, strict=True))
                 yield Chunk(names, lines, rows, text=True, head=0)
-    except ArrowException as fault:
-        reason = " ".join(str(fault).split())
+    except ArrowException as error:
+        reason = " ".join(str(error).split())
         raise FileFault(0, f"the file is not Parquet: {reason[:200]}", "Write it again.") from None
 
 
@@ -228,8 +228,8 @@ def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
             continue
         try:
             yield number, len(line), cast("Json", _DECODER.decode(content))
-        except (RecursionError, InvalidOperation, ValueError) as fault:
-            reason = message(f"the line is not a JSON object: {fault}", "Correct it.")
+        except (RecursionError, InvalidOperation, ValueError) as error:
+            reason = message(f"the line is not a JSON object: {error}", "Correct it.")
             yield number, len(line), BrokenLine(number, reason)
 
 
@@ -343,11 +343,11 @@ class _ArrayReader:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._position)
-            except (ValueError, RecursionError, InvalidOperation) as fault:
+            except (ValueError, RecursionError, InvalidOperation) as error:
                 too_long = len(self._text) - self._position > _LONGEST_RECORD
                 if too_long or not self._more():
                     raise FileFault(
-                        number, f"the record is not JSON: {fault}", "Correct it."
+                        number, f"the record is not JSON: {error}", "Correct it."
                     ) from None
                 continue
             # a number at the end of the text may continue in the next block
@@ -364,8 +364,8 @@ def _not_utf8(path: Path) -> FileFault:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode()
-            except UnicodeDecodeError as fault:
-                found = other or f"byte {fault.start + 1} of the line is 0x{line[fault.start]:02x}"
+            except UnicodeDecodeError as error:
+                found = other or f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}"
                 return FileFault(number, f"the file is not UTF-8 ({found})", "Save it as UTF-8.")
     return FileFault(0, "the file is not UTF-8", "Save it as UTF-8.")
 
@@ -421,6 +421,6 @@ class FileSource:
     def _readable() -> Iterator[None]:
         try:
             yield
-        except OSError as fault:
-            problem = f"the file cannot be read: {fault.strerror or fault}"
+        except OSError as error:
+            problem = f"the file cannot be read: {error.strerror or error}"
             raise FileFault(0, problem, "Check its path and its permissions.") from None

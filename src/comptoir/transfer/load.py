@@ -99,9 +99,9 @@ class Loader:
                 digest = source.digest()
                 with closing(Register()) as register:
                     await run.check(self._parts(source, entity_set), register, spool)
-            except FileFault as fault:
+            except FileFault as error:
                 run.report.refused += 1
-                run.report.faults.append(LoadFault(fault.line, "", fault.reason))
+                run.report.faults.append(LoadFault(error.line, "", error.reason))
             else:
                 if run.report.refused == 0 or keep_good:
                     await run.write(spool, digest)
@@ -117,8 +117,8 @@ class Loader:
                 try:
                     if chunk.columns not in known:
                         known[chunk.columns] = bind_columns(entity_set, chunk.columns)
-                except HeaderFault as fault:
-                    faults += _of_header(chunk, fault)
+                except HeaderFault as error:
+                    faults += _of_header(chunk, error)
                 else:
                     rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
                     faults += refused

@@ -268,8 +268,8 @@ def _one_by_one(
         for declared, cell in zip(columns.properties, cells, strict=True):
             try:
                 values += _column(columns, declared, (cell,), longest_text, text=chunk.text)
-            except ValueFault as fault:
-                faults.append(LoadFault(line, declared.name, str(fault)))
+            except ValueFault as error:
+                faults.append(LoadFault(line, declared.name, str(error)))
                 break
         else:
             lines.append(line)
@@ -341,7 +341,7 @@ def _load(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
     loaded = Loaded()
     is_alone = yield from _is_alone(plan, unit)
     for rows in plan.parts:
-        yield from _Part(plan, rows, unit, loaded).write(all_new=is_alone)
+        yield from _RowBatch(plan, rows, unit, loaded).write(all_new=is_alone)
     yield from _move_progress(plan, unit)
     if is_alone:
         loaded.alone_until = unit.ledger.number
@@ -357,7 +357,7 @@ def _is_alone(plan: LoadPlan, unit: UnitOfWork) -> Steps[bool]:
     return not rows
 
 
-class _Part:
+class _RowBatch:
     """Writes rows that have the same columns."""
 
     def __init__(self, plan: LoadPlan, rows: LoadRows, unit: UnitOfWork, loaded: Loaded) -> None:
@@ -522,7 +522,7 @@ def _merged(unit: Steps[T]) -> Steps[T]:
     They run when the unit yields a statement that returns rows, or ends, so their order with other
     statements may change: between two reads, a unit must not write a record twice.
     """
-    waiting = _Waiting()
+    waiting = _PendingStatements()
     try:
         statement = next(unit)
         while True:
@@ -538,7 +538,7 @@ def _merged(unit: Steps[T]) -> Steps[T]:
         return cast("T", end.value)
 
 
-class _Waiting:
+class _PendingStatements:
     """Statements that return no rows, by text."""
 
     def __init__(self) -> None:

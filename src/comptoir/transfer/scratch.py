@@ -1,4 +1,4 @@
-"""What a load keeps on disk: the unique values seen so far, and the checked rows.
+"""The files of a load: the unique values seen so far, and the checked rows.
 
 Both are temporary databases, of which a bounded part is in memory.
 """
@@ -27,11 +27,11 @@ _SPOOL_KIB = 8_192
 def _needing_room() -> Iterator[None]:
     try:
         yield
-    except (OSError, sqlite3.Error) as fault:
+    except (OSError, sqlite3.Error) as error:
         raise OperatorError(
-            f"the data of the check cannot be written to the temporary folder: {fault}",
+            f"the data of the check cannot be written to the temporary folder: {error}",
             "Free some space there, or name another folder with TMPDIR.",
-        ) from fault
+        ) from error
 
 
 class _TemporaryDatabase:

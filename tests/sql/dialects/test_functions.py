@@ -239,8 +239,8 @@ drawn = settings(max_examples=examples(40))
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:
     try:
         return call(*arguments)
-    except NotComputed as fault:
-        return "not computed", str(fault)
+    except NotComputed as error:
+        return "not computed", str(error)
 
 
 def _wholes(arguments: Sequence[Value]) -> Wholes:

@@ -12,7 +12,7 @@ from comptoir.errors import DATABASE_BUSY, UNAVAILABLE, Refusal
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
-from comptoir.store.fair_queue import PARTY
+from comptoir.store.fair_queue import CLIENT
 from comptoir.store.sqlite import reader as sqlite_reader
 from comptoir.store.sqlite.connection import Connection, connect
 from comptoir.store.sqlite.reader import Scans, SqliteReader
@@ -160,12 +160,12 @@ def test_statements_of_one_client_are_stopped_in_different_iterations(tmp_path: 
     begun: list[str] = []
 
     async def read(reader: SqliteReader, party: str, number: int) -> None:
-        PARTY.set(party)
+        CLIENT.set(party)
         shape = Query(MANY_STEPS.text.replace("300000", f"{300_000 + number}"), ())
         await reader.rows(shape, always_connected)
 
     async def short(reader: SqliteReader) -> None:
-        PARTY.set("another")
+        CLIENT.set("another")
         await reader.rows(SHORT, always_connected)
 
     async def run() -> None:

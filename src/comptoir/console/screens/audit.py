@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from comptoir.auth.audit import ActName, AuditEntry
 from comptoir.console.form import Form
-from comptoir.console.frame import Answer, Endpoint, Page, Screen
+from comptoir.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.console.visit import Visit
 from comptoir.store.control import ControlStore
 
@@ -19,7 +19,7 @@ MOST_PORTIONS = 20
 
 
 class Search:
-    """Which entries are shown: those of an act, that contain a text."""
+    """The filter of entries: those of an act, that contain a text."""
 
     def __init__(self, act: str, text: str) -> None:
         self._act = act
@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Answer:
         "rest": rest,
         "acts": [("", "any"), *[(each, each) for each in sorted(ActName)]],
     }
-    return Page("audit.html", "Audit", context)
+    return TemplatePage("audit.html", "Audit", context)
 
 
 async def _page(

@@ -24,7 +24,7 @@ from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.records import Client, ClientKey, Secret
 from comptoir.auth.tokens import MOST_COMPANIES, Scope
 from comptoir.console.form import Form, number
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.problem import Problem
 from comptoir.console.restrictions import ALL, SOME, chosen, chosen_companies, company_options
 from comptoir.console.templates import Context
@@ -43,14 +43,14 @@ DONE = {
     "key-removed": "The key was removed.",
     "removed": "The client was removed.",
 }
-"""What a page says after a change, by the value in its address."""
+"""The notices after a change, by the value in the address of the page."""
 
 _days = number(1, LONGEST_DAYS)
 _quota = number(1, LARGEST_QUOTA)
 
 
 class Terms:
-    """What the form of a client says, once nothing is wrong with it."""
+    """The terms in the form of a client, once nothing is wrong with it."""
 
     def __init__(self, form: Form) -> None:
         self.scopes = form.read("scopes", lambda _: _scopes(form))
@@ -97,7 +97,7 @@ async def show(visit: Visit) -> Answer:
         "more": max(len(found) - MOST_SHOWN, 0),
         "done": DONE.get(visit.query.text("done"), ""),
     }
-    return Page("clients.html", "Clients", context)
+    return TemplatePage("clients.html", "Clients", context)
 
 
 async def show_one(visit: Visit) -> Answer:
@@ -134,8 +134,8 @@ async def add(visit: Visit) -> Answer:
         )
         try:
             await visit.backend.control.add_client(client, visit.actor)
-        except OperatorError as fault:
-            form.refuse("name", fault)
+        except OperatorError as error:
+            form.refuse("name", error)
         else:
             return _secret_page(visit, client, added[0][1] if added else "")
     return await _new_page(visit, form)
@@ -159,11 +159,11 @@ async def change(visit: Visit) -> Answer:
         act = visit.act(ActName.CLIENT_CHANGE, client.name, changes_listed(changes))
         try:
             await visit.backend.control.change_client(changed, act)
-        except _StaleError as fault:
-            form.refuse("seen", fault)
+        except _StaleError as error:
+            form.refuse("seen", error)
             client = await _client(visit, client.name)
-        except OperatorError as fault:
-            form.refuse("roles", fault)
+        except OperatorError as error:
+            form.refuse("roles", error)
         else:
             return _back(visit, client.name, "changed")
     return await _page_of(visit, client, form)
@@ -178,8 +178,8 @@ async def add_secret(visit: Visit) -> Answer:
         secret, text = secret_for(days)
         try:
             await visit.backend.control.add_secret(client.name, secret, visit.actor)
-        except OperatorError as fault:
-            form.refuse("secret-days", fault)
+        except OperatorError as error:
+            form.refuse("secret-days", error)
         else:
             return _secret_page(visit, client, text)
     return await _page_of(visit, client, secrets=form)
@@ -205,8 +205,8 @@ async def add_key(visit: Visit) -> Answer:
     if key is not None and not form.faults:
         try:
             await visit.backend.control.add_key(client.name, key, visit.actor)
-        except OperatorError as fault:
-            form.refuse("pem", fault)
+        except OperatorError as error:
+            form.refuse("pem", error)
         else:
             return _back(visit, client.name, "key")
     return await _page_of(visit, client, keys=form)
@@ -253,10 +253,10 @@ async def _client(visit: Visit, name: str) -> Client:
     return found
 
 
-async def _new_page(visit: Visit, form: Form) -> Page:
+async def _new_page(visit: Visit, form: Form) -> TemplatePage:
     companies = await company_options(visit)
     context = {"form": form, **await _choices(visit, set()), "companies": companies}
-    return Page("client_new.html", "New client", context, 400 if form.faults else 200)
+    return TemplatePage("client_new.html", "New client", context, 400 if form.faults else 200)
 
 
 async def _page_of(
@@ -265,7 +265,7 @@ async def _page_of(
     form: Form | None = None,
     secrets: Form | None = None,
     keys: Form | None = None,
-) -> Page:
+) -> TemplatePage:
     """The page of a client; the given entries have faults."""
     usual = Form(FormData((("secret-days", str(USUAL_DAYS)), ("key-days", str(USUAL_DAYS)))))
     companies = await company_options(visit, client.companies or ())
@@ -283,7 +283,7 @@ async def _page_of(
         "companies": companies,
     }
     is_refused = bool(form or secrets or keys)
-    return Page("client.html", f"Client {client.name}", context, 400 if is_refused else 200)
+    return TemplatePage("client.html", f"Client {client.name}", context, 400 if is_refused else 200)
 
 
 async def _choices(visit: Visit, roles: Set[str]) -> Context:
@@ -307,16 +307,16 @@ def _form_data(client: Client) -> FormData:
 
 
 def _digest(client: Client) -> str:
-    """What changes with the parts that the form of a client shows."""
+    """The changes by the parts that the form of a client shows."""
     return hashlib.sha256(str(sorted(_form_data(client).pairs)).encode()).hexdigest()
 
 
-def _secret_page(visit: Visit, client: Client, secret: str) -> Page:
+def _secret_page(visit: Visit, client: Client, secret: str) -> TemplatePage:
     """The only page that shows a secret."""
     settings = visit.backend.settings
     endpoint = token_url(own_origins(settings)[0], settings.tenants[0])
     context = {"client": client, "secret": secret, "endpoint": endpoint}
-    return Page("client_secret.html", f"Secret of {client.name}", context)
+    return TemplatePage("client_secret.html", f"Secret of {client.name}", context)
 
 
 def _back(visit: Visit, name: str, done: str) -> Redirect:

@@ -12,8 +12,8 @@ import msgspec
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.console.company_records import Author, CompanyRecords, Version, change_number, key_of
-from comptoir.console.draft import Difference, Draft, Side, differences, rebased
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect
+from comptoir.console.draft import ChangedProperty, Draft, Side, differences, rebased
+from comptoir.console.frame import Answer, Endpoint, Redirect, TemplatePage
 from comptoir.console.record_form import editable, form_fields, secrets, shown_properties, text_of
 from comptoir.console.record_urls import SET, page_url, set_of
 from comptoir.console.values import Values, decoded, empty, encoded, shown, typed
@@ -23,13 +23,13 @@ from comptoir.edm.types import Guid
 from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND, Refusal
 
 FIELD = "field."
-"""What the name of a field for a property begins with."""
+"""The prefix of fields for properties."""
 
 SECRET = "secret."  # noqa: S105 - the name of a field
-"""What the name of a field for a secret property begins with, whose value no page shows."""
+"""The prefix of fields for secret properties, whose values no page shows."""
 
 CHOICE = "choice."
-"""What the name of a field for the choice between two values begins with."""
+"""The prefix of fields for the choice between two values."""
 
 _DONE: Mapping[str, str] = {
     "created": "The record was created",
@@ -52,7 +52,7 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 def done(visit: Visit) -> str:
-    """What the user has just done, blank if nothing."""
+    """The last act of the user, blank if none."""
     text, change = _DONE.get(visit.query.text("done"), ""), visit.query.text("change")
     if not text:
         return ""
@@ -66,7 +66,7 @@ async def show(visit: Visit) -> Answer:
     if not _may_edit(visit, entity_set):
         context = _common(visit, entity_set, key, version.values)
         context["shown_properties"] = shown_properties(entity_set.type, version.values, whole=True)
-        return Page("record.html", _title(entity_set, version.values, key), context)
+        return TemplatePage("record.html", _title(entity_set, version.values, key), context)
     wanted = _changeable(entity_set, version.values)
     return _form(visit, entity_set, key, Draft(version.tag, version.values, wanted))
 
@@ -163,7 +163,7 @@ async def _saved(visit: Visit, entity_set: EntitySet, key: str, draft: Draft) ->
 
 def _form(
     visit: Visit, entity_set: EntitySet, key: str, draft: Draft, refusal: Refusal | None = None
-) -> Page:
+) -> TemplatePage:
     """The form with a draft, and with the message of a refusal."""
     faults, problem = _faults(entity_set, refusal)
     if refusal is not None:
@@ -181,7 +181,7 @@ def _form(
         "chosen_key": "" if isinstance(entity_set.type.key_property.type, Guid) else key,
         "new_page": page_url(visit, entity_set, "/new"),
     }
-    return Page("edit.html", _title(entity_set, draft.read, key), context, _status(refusal))
+    return TemplatePage("edit.html", _title(entity_set, draft.read, key), context, _status(refusal))
 
 
 async def _conflict(
@@ -191,7 +191,7 @@ async def _conflict(
     draft: Draft,
     now: Version,
     chosen: Mapping[str, Side] | None = None,
-) -> Page:
+) -> TemplatePage:
     """The page on which the user decides a conflict; `chosen` is what they have decided so far."""
     by_name = entity_set.type.by_name
     compared = [
@@ -224,12 +224,12 @@ async def _conflict(
         "merge_page": page_url(visit, entity_set, "/record/merge", key=key),
     }
     status = BAD_REQUEST.status if chosen is not None else ENTITY_CHANGED.status
-    return Page("conflict.html", _title(entity_set, now.values, key), context, status)
+    return TemplatePage("conflict.html", _title(entity_set, now.values, key), context, status)
 
 
 def _new_form(
     visit: Visit, entity_set: EntitySet, values: Values, refusal: Refusal | None = None
-) -> Page:
+) -> TemplatePage:
     faults, problem = _faults(entity_set, refusal, creating=True)
     faults |= _again(name for name in secrets(entity_set.type) if name in values)
     context = {
@@ -240,7 +240,7 @@ def _new_form(
         "faults": faults,
         "problem": problem,
     }
-    return Page("new.html", f"New {entity_set.type.caption}", context, _status(refusal))
+    return TemplatePage("new.html", f"New {entity_set.type.caption}", context, _status(refusal))
 
 
 def _question(
@@ -249,9 +249,9 @@ def _question(
     key: str,
     version: Version,
     author: Author | None = None,
-    changed: list[Difference] | None = None,
+    changed: list[ChangedProperty] | None = None,
     refusal: Refusal | None = None,
-) -> Page:
+) -> TemplatePage:
     context = _common(visit, entity_set, key, version.values)
     by_name = entity_set.type.by_name
     context |= {
@@ -268,11 +268,11 @@ def _question(
         "problem": "" if refusal is None or changed is not None else refusal.message,
     }
     title = _delete_question(entity_set, version.values, key)
-    return Page("delete.html", title, context, _status(refusal))
+    return TemplatePage("delete.html", title, context, _status(refusal))
 
 
 def _common(visit: Visit, entity_set: EntitySet, key: str, values: Values) -> dict[str, object]:
-    """What all pages of a record show."""
+    """The common context of the pages of a record."""
     return {
         "entity_set": entity_set,
         "name": _name(entity_set, values, key),
@@ -294,7 +294,7 @@ def _delete_question(entity_set: EntitySet, values: Values, key: str) -> str:
 
 
 def _name(entity_set: EntitySet, values: Values, key: str) -> str:
-    """What people know a record by: its identification, a required value, or else its key."""
+    """The name of a record for people: its identification, a required value, or else its key."""
     entity_type = entity_set.type
     texts = [text_of(entity_type.by_name[name], values) for name in entity_type.identification]
     required = [

@@ -10,7 +10,7 @@ import msgspec
 from comptoir.auth.logins import ConsoleRole
 from comptoir.console.backend import Backend
 from comptoir.console.form import Form, number
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.problem import Problem
 from comptoir.console.visit import FormData, Visit
 from comptoir.edm.times import instant
@@ -18,7 +18,7 @@ from comptoir.errors import Refusal
 from comptoir.http.rehearsing.rehearsal import Rehearsal
 from comptoir.rehearsal import FAULTS, TRAPS
 from comptoir.rehearsal.documents import METHODS, MOST_TIMES
-from comptoir.rehearsal.faults import FaultType, FaultValue, Parameter
+from comptoir.rehearsal.faults import FaultParameter, FaultType, FaultValue
 
 LONGEST_MINUTES = 24 * 60
 """The most minutes for which a rule from the console is in force."""
@@ -58,14 +58,14 @@ async def show(visit: Visit) -> Answer:
         "now": rehearsal.clock(),
         "done": DONE.get(visit.query.text("done"), ""),
     }
-    return Page("faults.html", "Faults", context)
+    return TemplatePage("faults.html", "Faults", context)
 
 
 async def show_new(visit: Visit) -> Answer:
     """The list of all faults, or the form of a rule with one of them."""
     name = visit.query.text("fault")
     if name not in FAULTS:
-        return Page("fault_choice.html", "New rule", {"faults": FAULTS})
+        return TemplatePage("fault_choice.html", "New rule", {"faults": FAULTS})
     usual = [("fault", name), ("minutes", str(USUAL_MINUTES)), ("percent", "100")]
     usual += [
         (f"parameter-{each}", str(parameter.default))
@@ -102,7 +102,9 @@ async def end(visit: Visit) -> Answer:
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
     found = _rehearsal(visit).traffic.report()
-    return Page("fault_report.html", "Report of the rehearsal", {"report": found, "traps": TRAPS})
+    return TemplatePage(
+        "fault_report.html", "Report of the rehearsal", {"report": found, "traps": TRAPS}
+    )
 
 
 def _rehearsal(visit: Visit) -> Rehearsal:
@@ -141,11 +143,11 @@ def _rule(form: Form, fault: FaultType, now: float) -> Mapping[str, object]:
     return {**rule, "match": match}
 
 
-def _value(name: str, parameter: Parameter, text: str) -> FaultValue:
+def _value(name: str, parameter: FaultParameter, text: str) -> FaultValue:
     return parameter.value(name, text, "this rule")
 
 
-def _page(visit: Visit, form: Form, fault: FaultType) -> Page:
+def _page(visit: Visit, form: Form, fault: FaultType) -> TemplatePage:
     methods = [each for each in METHODS if not fault.methods or each in fault.methods]
     context = {
         "form": form,
@@ -155,7 +157,7 @@ def _page(visit: Visit, form: Form, fault: FaultType) -> Page:
         "longest": LONGEST_MINUTES,
     }
     title = f"New rule: {form.text('fault')}"
-    return Page("fault_new.html", title, context, 400 if form.faults else 200)
+    return TemplatePage("fault_new.html", title, context, 400 if form.faults else 200)
 
 
 def _exists(backend: Backend) -> bool:

@@ -12,10 +12,10 @@ from comptoir.auth.issuer_terms import (
 )
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import redirect_uris
-from comptoir.auth.records import ConsoleTerms, Issuer, IssuerTerms
+from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
 from comptoir.auth.verification import check_algorithms
 from comptoir.console.form import Form
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.restrictions import SOME, chosen_companies, company_options
 from comptoir.console.visit import FormData, Visit
 from comptoir.errors import OperatorError
@@ -35,7 +35,7 @@ USUAL = (
     ("roles-claim", "roles"),
     ("access", SOME),
 )
-"""What the form of a new issuer begins with."""
+"""The defaults of the form of a new issuer."""
 
 
 async def show(visit: Visit) -> Answer:
@@ -45,7 +45,7 @@ async def show(visit: Visit) -> Answer:
         "issuers": [(each, redirect_uris(each.name, settings)) for each in issuers],
         "done": DONE.get(visit.query.text("done"), ""),
     }
-    return Page("issuers.html", "Issuers", context)
+    return TemplatePage("issuers.html", "Issuers", context)
 
 
 async def show_new(visit: Visit) -> Answer:
@@ -64,13 +64,13 @@ async def add(visit: Visit) -> Answer:
         issuer = Issuer(name, url, terms)
         try:
             await check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
-        except OperatorError as fault:
-            form.refuse("url", fault)
+        except OperatorError as error:
+            form.refuse("url", error)
             return await _page(visit, form)
         try:
             await visit.backend.control.add_issuer(issuer, visit.actor)
-        except OperatorError as fault:
-            form.refuse("name", fault)
+        except OperatorError as error:
+            form.refuse("name", error)
             return await _page(visit, form)
         return Redirect(visit.url(SCREEN.address, done="added"))
     return await _page(visit, form)
@@ -88,7 +88,7 @@ async def remove(visit: Visit) -> Answer:
     return Redirect(visit.url(SCREEN.address, done="removed"))
 
 
-def _terms(form: Form) -> IssuerTerms | None:
+def _terms(form: Form) -> IssuerPolicy | None:
     audience = form.read("audience", _needed)
     algorithms = form.read("algorithms", _algorithms)
     targets = form.read("map", lambda text: targets_of(_lines(text)))
@@ -100,7 +100,7 @@ def _terms(form: Form) -> IssuerTerms | None:
     console = _console(form)
     if form.faults or not (audience and algorithms and targets) or claim is None:
         return None
-    return IssuerTerms(
+    return IssuerPolicy(
         audience=audience,
         algorithms=algorithms,
         scope_claim=form.text("scope-claim"),
@@ -114,7 +114,7 @@ def _terms(form: Form) -> IssuerTerms | None:
     )
 
 
-def _console(form: Form) -> ConsoleTerms | None:
+def _console(form: Form) -> ConsoleLogin | None:
     """The login of people; None without one, or with a fault.
 
     Only the command names a file with a secret: an admin of the console could make the service send
@@ -148,9 +148,9 @@ def _companies(form: Form) -> tuple[str, ...] | None:
     return () if form.has("access", CLAIM) else chosen_companies(form)
 
 
-async def _page(visit: Visit, form: Form) -> Page:
+async def _page(visit: Visit, form: Form) -> TemplatePage:
     context = {"form": form, "companies": await company_options(visit)}
-    return Page("issuer_new.html", "New issuer", context, 400 if form.faults else 200)
+    return TemplatePage("issuer_new.html", "New issuer", context, 400 if form.faults else 200)
 
 
 SCREEN = Screen(

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from comptoir.console.backend import QUICK_SECONDS, Backend
 from comptoir.console.chart import HEIGHT, WIDTH, Chart
-from comptoir.console.frame import Answer, Endpoint, Page, Screen
+from comptoir.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.console.visit import Visit
 from comptoir.errors import Refusal
 from comptoir.http.addresses import api_addresses
@@ -68,7 +68,7 @@ class Fact(NamedTuple):
 
 
 class End(NamedTuple):
-    """When a secret or a key of a client ends, in epoch seconds."""
+    """The end of a secret or a key of a client, in epoch seconds."""
 
     at: int
     client: str
@@ -97,7 +97,7 @@ async def show(visit: Visit) -> Answer:
         "facts": await _facts(visit),
         "ends": await _ends(visit),
     }
-    return Page("overview.html", "Overview", context)
+    return TemplatePage("overview.html", "Overview", context)
 
 
 def _company_paths(visit: Visit) -> Sequence[str]:

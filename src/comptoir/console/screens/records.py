@@ -8,7 +8,7 @@ from starlette.responses import Response
 from comptoir.auth.logins import ConsoleRole
 from comptoir.console.company_records import PREFER, CompanyRecords, Version, company_of, key_of
 from comptoir.console.curl import curl
-from comptoir.console.frame import Answer, Endpoint, Page, Screen
+from comptoir.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.console.record_form import text_of
 from comptoir.console.record_query import (
     QueryFault,
@@ -52,7 +52,7 @@ class RecordRow(msgspec.Struct, frozen=True):
 async def overview(visit: Visit) -> Answer:
     """Every entity set of the model."""
     sets = [(each, page_url(visit, each)) for each in visit.backend.model.sets]
-    return Page("records.html", "Records", {"sets": sets})
+    return TemplatePage("records.html", "Records", {"sets": sets})
 
 
 async def browse(visit: Visit) -> Answer:
@@ -97,7 +97,7 @@ async def browse(visit: Visit) -> Answer:
         "document": page_url(visit, entity_set, "/json", query=query),
         "done": editing.done(visit),
     }
-    return Page("browse.html", entity_set.name, context, status)
+    return TemplatePage("browse.html", entity_set.name, context, status)
 
 
 async def document(visit: Visit) -> Answer:

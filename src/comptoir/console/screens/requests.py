@@ -22,10 +22,10 @@ from comptoir.console.exchanges import (
     is_visible,
     pretty,
 )
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.problem import Problem
 from comptoir.console.record_urls import page_url
-from comptoir.console.replay import headers_of, hindrance, is_writing, omission
+from comptoir.console.replay import headers_of, is_writing, missing_part, why_not_replayable
 from comptoir.console.request_command import command
 from comptoir.console.requested_record import RequestedRecord, requested_record
 from comptoir.console.visit import FormData, Visit
@@ -66,7 +66,7 @@ class RequestRow(msgspec.Struct, frozen=True):
 
 
 class RequestFilter(NamedTuple):
-    """Which requests the list shows; blank for any."""
+    """The filter of the list of requests; blank for any."""
 
     method: str
     status: str
@@ -119,7 +119,7 @@ async def show(visit: Visit) -> Answer:
         "list_address": f"{CONSOLE}{_PATH}",
         "most": MOST_SHOWN,
     }
-    return Page("requests.html", "Requests", context)
+    return TemplatePage("requests.html", "Requests", context)
 
 
 async def rows(visit: Visit) -> Answer:
@@ -194,19 +194,21 @@ async def one(visit: Visit) -> Answer:
         "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
         "pretty": pretty,
         "curl": command(found, client, settings),
-        "omission": "" if is_form else omission(found),
+        "missing_part": "" if is_form else missing_part(found),
         "address": "" if about is None else _record_url(about, visit),
         "author": await _author(found.change, about, visit) if about else None,
         "party": found.by or (client.party if client else _party(found, visit)),
         "client": client,
         "reason": found.reason if visit.sees_service else "",
         "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
-        "hindrance": hindrance(found, visit.backend.routes),
+        "why_not_replayable": why_not_replayable(found, visit.backend.routes),
         "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
         "question": _QUESTION,
         "is_writing": is_writing(found),
     }
-    return Page("request.html", f"{found.method} {short_path(unquote(found.path))}", context)
+    return TemplatePage(
+        "request.html", f"{found.method} {short_path(unquote(found.path))}", context
+    )
 
 
 async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
@@ -228,7 +230,7 @@ def _record_url(about: RequestedRecord, visit: Visit) -> str:
 
 
 async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> Author | None:
-    """Who made the change of a record with this number; None if that is not known."""
+    """The author of the change with this number; None if that is not known."""
     records = CompanyRecords(replace(visit, company=about.company))
     # the request is shown in any case
     with suppress(Refusal):
@@ -240,7 +242,7 @@ async def again(visit: Visit) -> Answer:
     """Send a request again as the user; one that writes is sent only when this is confirmed."""
     found = await _found(visit)
     settings = visit.backend.settings
-    why_not = hindrance(found, visit.backend.routes)
+    why_not = why_not_replayable(found, visit.backend.routes)
     if why_not:
         raise Problem(409, why_not, "Send it from its client instead.")
     context = {
@@ -255,7 +257,7 @@ async def again(visit: Visit) -> Answer:
         "length": 0,
     }
     if is_writing(found) and visit.form.text("confirmed") != "yes":
-        return Page("again.html", _QUESTION, context)
+        return TemplatePage("again.html", _QUESTION, context)
     try:
         response = await _sent(visit, found)
     except Refusal as refusal:
@@ -266,14 +268,14 @@ async def again(visit: Visit) -> Answer:
         shown = _shown(visit, response, noted)
         context["length"] = noted.length if noted.length > len(noted.content) else 0
     context |= {"status": status, "check": check, "body": shown}
-    return Page("again.html", "Sent again", context)
+    return TemplatePage("again.html", "Sent again", context)
 
 
 async def _sent(visit: Visit, found: ExchangeRecord) -> ServiceResponse:
     """The response to a request that is sent again; raises `Refusal` as the API does."""
     backend, principal = visit.backend, visit.principal
     headers = headers_of(found.request)
-    place = await backend.placed(principal, found.path, found.query, headers)
+    place = await backend.with_company_id(principal, found.path, found.query, headers)
     body = (found.request.body.text or "").encode()
     return await backend.answer_at(principal, found.method, place, body)
 

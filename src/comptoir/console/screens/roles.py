@@ -3,7 +3,7 @@
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.roles import OTHERS, Right, Role, checked_role
 from comptoir.console.form import Form
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.problem import Problem
 from comptoir.console.visit import FormData, Visit
 from comptoir.errors import OperatorError
@@ -20,7 +20,7 @@ async def show(visit: Visit) -> Answer:
         "roles": await visit.backend.control.roles(),
         "done": DONE.get(visit.query.text("done"), ""),
     }
-    return Page("roles.html", "Roles", context)
+    return TemplatePage("roles.html", "Roles", context)
 
 
 async def edit(visit: Visit) -> Answer:
@@ -64,7 +64,7 @@ async def _role(visit: Visit, name: str) -> Role:
     raise Problem(404, "No role has this name", "Choose one in the list.")
 
 
-def _page(visit: Visit, form: Form, *, is_new: bool) -> Page:
+def _page(visit: Visit, form: Form, *, is_new: bool) -> TemplatePage:
     context = {
         "form": form,
         "is_new": is_new,
@@ -73,7 +73,7 @@ def _page(visit: Visit, form: Form, *, is_new: bool) -> Page:
         "rights": RIGHTS,
     }
     title = "New role" if is_new else f"Role {form.text('name')}"
-    return Page("role.html", title, context, 400 if form.faults else 200)
+    return TemplatePage("role.html", title, context, 400 if form.faults else 200)
 
 
 def _form_data(role: Role) -> FormData:

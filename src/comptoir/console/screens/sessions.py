@@ -3,7 +3,7 @@
 from starlette.responses import RedirectResponse
 
 from comptoir.auth.logins import ConsoleRole, checked_subject
-from comptoir.console.frame import Answer, Endpoint, Page, Redirect, Screen
+from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.guards import ORIGIN
 from comptoir.console.login import LOGIN, cookie_name
 from comptoir.console.problem import Problem
@@ -23,7 +23,7 @@ async def show(visit: Visit) -> Answer:
         if not backend.terms.are_over(each, backend.now)
         and (visit.may(ConsoleRole.ADMIN) or each.login.subject == visit.login.subject)
     ]
-    return Page("sessions.html", "Sessions", {"sessions": shown})
+    return TemplatePage("sessions.html", "Sessions", {"sessions": shown})
 
 
 async def log_out(visit: Visit) -> Answer:

@@ -14,7 +14,7 @@ from comptoir.errors import REQUEST_DENIED, Refusal
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.http.rehearsing.rehearsal import Rehearsal
 from comptoir.jsonvalue import Json
-from comptoir.rehearsal import TRAPS, Line, Rule, parse_advance, parse_rules
+from comptoir.rehearsal import TRAPS, Rule, TrapLine, parse_advance, parse_rules
 from comptoir.rehearsal.documents import LONGEST_DOCUMENT
 from comptoir.request.headers import combined
 from comptoir.request.methods import READ_METHODS
@@ -62,13 +62,13 @@ class ControlEndpoint:
         return Response(status_code=204)
 
     async def log(self, request: Request) -> Response:
-        """What has fired."""
+        """The log of faults."""
         principal = await self._principal(request)
         firings = self._rehearsal.firings
         return _json({"value": [each for each in firings if principal.reaches(each.company)]})
 
     async def requests(self, request: Request) -> Response:
-        """What clients have sent."""
+        """The requests of clients."""
         principal = await self._principal(request)
         sent = self._rehearsal.traffic.requests()
         return _json({"value": [each for each in sent if principal.reaches(each.company)]})
@@ -159,7 +159,7 @@ async def _body(request: Request) -> bytes:
     return await read_body(request.receive, combined(request.scope["headers"]), LONGEST_DOCUMENT)
 
 
-def _trap(line: Line) -> dict[str, Json]:
+def _trap(line: TrapLine) -> dict[str, Json]:
     """A line of the report; `recovered` is null for a trap that was not met."""
     return {
         "trap": line.trap,
@@ -167,7 +167,7 @@ def _trap(line: Line) -> dict[str, Json]:
         "remedy": TRAPS[line.trap].remedy,
         "met": line.met,
         "byFault": line.by_fault,
-        "hasty": line.hasty,
+        "tooEarly": line.too_early,
         "recovered": line.recovery,
     }
 

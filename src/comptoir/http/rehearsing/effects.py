@@ -22,9 +22,9 @@ from comptoir.errors import (
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
     Check,
-    Limit,
+    ExceededLimit,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError, Exchange
@@ -34,7 +34,7 @@ from comptoir.rehearsal import Fault, Rule
 from comptoir.request.headers import Headers
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request, Service
-from comptoir.store.stale import Views
+from comptoir.store.pinned_reads import StaleReads
 
 DATE_SECONDS = 30
 """The seconds from now to a date in `Retry-After`."""
@@ -69,7 +69,7 @@ APPLIED = "Comptoir-Fault-Applied"
 """The header with the id of the rule that has acted on a request."""
 
 _JOB = Principal("fault:touch", frozenset({Scope.RECORDS_READ, Scope.RECORDS_WRITE}), None)
-"""Who changes a record that a client has read."""
+"""The one who changes a record that a client has read."""
 
 _SHORT = 10
 """Characters that the text of each property may have."""
@@ -117,7 +117,7 @@ class Met(msgspec.Struct, frozen=True):
     request: Request
     target: Target | None
     service: Service
-    views: Views
+    views: StaleReads
     previous: str
     firing: Firing
 
@@ -127,7 +127,7 @@ class Met(msgspec.Struct, frozen=True):
 
     @property
     def fault(self) -> Fault:
-        """What the request meets."""
+        """The fault that the request meets."""
         return self.rule.fault
 
     @property
@@ -151,27 +151,33 @@ def _retry_after(fault: Fault) -> Mapping[str, str]:
 def _throttled(met: Met) -> Refusal:
     problem, remedy = "The client has sent too many requests", TOO_MANY_REQUESTS.remedy
     refusal = Refusal(
-        TOO_MANY_REQUESTS, problem, remedy, headers=_retry_after(met.fault), limit=Limit.RATE
+        TOO_MANY_REQUESTS,
+        problem,
+        remedy,
+        headers=_retry_after(met.fault),
+        limit=ExceededLimit.RATE,
     )
-    return refusal.in_situation(Situation.TOO_MANY_REQUESTS, actual="101", limit="100")
+    return refusal.with_condition(RefusalCondition.TOO_MANY_REQUESTS, actual="101", limit="100")
 
 
 def _locked(met: Met) -> Refusal:
     problem = f"Another session is updating records of {met.entity_set}"
     refusal = Refusal(DATABASE_BUSY, problem, "Send the request again.", headers=_ONE_SECOND)
     table = "" if met.target is None else met.target.entity_set.type.caption
-    return refusal.in_situation(Situation.LOCKED, table=table)
+    return refusal.with_condition(RefusalCondition.LOCKED, table=table)
 
 
 def _link_expired(_: Met) -> Refusal:
     problem = "The link to this page is not valid any longer"
-    return Refusal(LINK_EXPIRED, problem, LINK_EXPIRED.remedy).in_situation(Situation.LINK_GONE)
+    return Refusal(LINK_EXPIRED, problem, LINK_EXPIRED.remedy).with_condition(
+        RefusalCondition.LINK_GONE
+    )
 
 
 def _token_expired(met: Met) -> Refusal:
     if met.fault.parameters["by"] == "gateway":
         refusal = invalid_token("The gateway has refused the bearer token", "Get a new one.")
-        return refusal.in_situation(Situation.REFUSED_BY_GATEWAY)
+        return refusal.with_condition(RefusalCondition.REFUSED_BY_GATEWAY)
     return invalid_token("The bearer token expired (exp)", "Get a new one.")
 
 
@@ -180,8 +186,8 @@ def _rights_lost(met: Met) -> Refusal:
         REQUEST_DENIED,
         f"The client has lost a right on {met.entity_set}",
         "Ask the operator for a role that allows it.",
-    ).in_situation(
-        Situation.RIGHT_MISSING,
+    ).with_condition(
+        RefusalCondition.RIGHT_MISSING,
         right=right_for(met.request.method, met.request.headers, upserts=False).name.capitalize(),
         table="" if met.target is None else met.target.entity_set.type.table,
     )
@@ -191,7 +197,7 @@ def _vanished(met: Met) -> Refusal:
     problem = f"The service does not have {met.entity_set} now"
     refusal = Refusal(RESOURCE_NOT_FOUND, problem, "Send the request again later.")
     url = met.request.root.address(met.request.path)
-    return refusal.in_situation(met.request.root.unknown, segment=met.entity_set, url=url)
+    return refusal.with_condition(met.request.root.unknown, segment=met.entity_set, url=url)
 
 
 REFUSED: Mapping[str, Callable[[Met], Refusal]] = MappingProxyType(
@@ -209,7 +215,7 @@ REFUSED: Mapping[str, Callable[[Met], Refusal]] = MappingProxyType(
 
 def away(met: Met) -> Refusal:
     """503 of the service itself."""
-    problem, remedy = "The service is away", "Send the request again later."
+    problem, remedy = "The service is unavailable", "Send the request again later."
     return Refusal(UNAVAILABLE, problem, remedy, headers=_retry_after(met.fault))
 
 
@@ -241,7 +247,7 @@ async def _timeout(met: Met, perform: Perform) -> Response:
         return _gateway_page(504, {})
     problem, remedy = "The service has not finished the request in time", "Send a smaller one."
     refusal = Refusal(REQUEST_TIMEOUT, problem, remedy)
-    raise refusal.in_situation(Situation.LONG_WORK)
+    raise refusal.with_condition(RefusalCondition.LONG_WORK)
 
 
 async def _reset(met: Met, perform: Perform) -> Response:

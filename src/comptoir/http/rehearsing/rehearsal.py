@@ -17,11 +17,11 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.times import instant
 from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, OperatorError, Refusal
-from comptoir.events.faults import DeliveryFault, Mode
+from comptoir.events.faults import DeliveryFault, DeliveryMode
 from comptoir.events.subscriptions import Subscriptions
 from comptoir.files import read_whole
 from comptoir.http.exchange import Exchange
-from comptoir.http.meeting import Answer, AtomicWrites
+from comptoir.http.pipeline import Answer, AtomicWrites
 from comptoir.http.rehearsing.effects import (
     APPLICABLE,
     NOT_APPLICABLE,
@@ -35,15 +35,15 @@ from comptoir.http.rehearsing.effects import (
     rolled_back,
     touchable,
 )
-from comptoir.http.rehearsing.memory import Memory, check_new
+from comptoir.http.rehearsing.rule_state import RuleState, check_new
 from comptoir.http.rehearsing.traffic import Traffic
 from comptoir.messages import quoted
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.refusals import invalid_value
 from comptoir.rehearsal import (
     HEADER,
-    Asked,
-    Choice,
+    Candidate,
+    ChosenRule,
     Rule,
     ShiftedClock,
     Stage,
@@ -55,8 +55,8 @@ from comptoir.request.methods import READ_METHODS
 from comptoir.request.path import parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
-from comptoir.store import marks
-from comptoir.store.stale import Views
+from comptoir.store import baselines
+from comptoir.store.pinned_reads import StaleReads
 from comptoir.store.store import Store
 
 _LONGEST_DETAIL = 500
@@ -65,7 +65,7 @@ _HEADER = HEADER.lower().encode()
 
 _SERVICE = Actor("service")
 _RESET = "fault:reset"
-"""Who restores records."""
+"""The one who restores records."""
 
 _DROPPED = "reason=a reset of the rehearsal"
 
@@ -96,9 +96,9 @@ class Rehearsal:
             raise OperatorError(
                 f"{settings.fault_rules}: {refusal.problem}", refusal.remedy
             ) from None
-        self._memory = Memory(rules, self.clock)
+        self._memory = RuleState(rules, self.clock)
         self.traffic = Traffic(model, self.clock)
-        self._mark: Sequence[marks.CompanyMark] = ()
+        self._mark: Sequence[baselines.CompanyMark] = ()
         self._marked_subscriptions: frozenset[str] | None = None
         self._changing = asyncio.Lock()
         self.resets = 0
@@ -211,7 +211,7 @@ class Rehearsal:
         self._store = store
         self._subscriptions = Subscriptions(store)
         self._limits = limits
-        self._views = Views(store, self.clock)
+        self._views = StaleReads(store, self.clock)
         try:
             await store.control.record([act(_SERVICE, self.rules)])
         except Refusal as refusal:
@@ -219,7 +219,7 @@ class Rehearsal:
 
     async def mark(self) -> None:
         """Remember what `reset` returns to; raises `Refusal` (400) for too many records."""
-        companies = await marks.marked(self._store, self.model)
+        companies = await baselines.marked(self._store, self.model)
         known = await self._subscriptions.everywhere()
         self._mark, self._marked_subscriptions = companies, frozenset([each.id for each in known])
 
@@ -235,7 +235,7 @@ class Rehearsal:
             if marked is not None and each.id not in marked:
                 act = Act(_SERVICE, ActName.SUBSCRIPTION_DROP, each.id, _DROPPED)
                 await self._subscriptions.remove(each, act)
-        self._mark = await marks.restore(self._store, self.model, self._mark, _RESET)
+        self._mark = await baselines.restore(self._store, self.model, self._mark, _RESET)
         self._memory.reset()
         if self.clock.shift:
             self.clock.shift = 0.0
@@ -248,7 +248,7 @@ class Rehearsal:
         """End what the rehearsal has begun."""
         await self._views.close()
 
-    async def meet(
+    async def handle(
         self, request: Request, exchange: Exchange, answer: Answer, token: bytes
     ) -> Response:
         """The response to a request, or the fault that it meets."""
@@ -275,7 +275,7 @@ class Rehearsal:
     async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
         """The number of the request at which a batch that is a transaction fails."""
         path, client = self._base + unquote(batch.path), batch.principal.subject
-        asked = Asked(batch.method, path, "", client, Stage.BATCH, address=_address(batch))
+        asked = Candidate(batch.method, path, "", client, Stage.BATCH, address=_address(batch))
         of_header, at = self._of_header(batch), instant(datetime.now(UTC))
 
         choice = self._memory.choose(asked, of_header)
@@ -289,7 +289,7 @@ class Rehearsal:
     ) -> DeliveryFault | None:
         """The fault that the next delivery for a subscription meets."""
         path = f"/{resource}"
-        asked = Asked("POST", path, entity_set, owner, Stage.DELIVERY, company=company_id)
+        asked = Candidate("POST", path, entity_set, owner, Stage.DELIVERY, company=company_id)
         at = instant(datetime.now(UTC))
         choice = self._memory.choose(asked)
         if choice is None:
@@ -302,7 +302,7 @@ class Rehearsal:
             self.traffic.deliver(fault, firing)
 
         seconds = float(fault.parameters.get("seconds", 0))
-        return DeliveryFault(Mode(str(fault.parameters["mode"])), seconds, note)
+        return DeliveryFault(DeliveryMode(str(fault.parameters["mode"])), seconds, note)
 
     def met(self, request: Request, exchange: Exchange, token: bytes) -> Met | None:
         """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
@@ -314,7 +314,7 @@ class Rehearsal:
         page, previous = 0, ""
         if is_list:
             page, previous = self._memory.page(client, request.path, request.query, is_next=is_next)
-        asked = Asked(
+        asked = Candidate(
             request.method,
             self._base + unquote(request.path),
             "" if target is None else target.entity_set.name,
@@ -355,7 +355,7 @@ class Rehearsal:
             lag = int(rule.fault.parameters.get("lag", 1))
             await self._views.prepare(company, lag, None if seconds is None else float(seconds))
 
-    def _note(self, choice: Choice, firing: Firing, exchange: Exchange) -> None:
+    def _note(self, choice: ChosenRule, firing: Firing, exchange: Exchange) -> None:
         exchange.fault = f"{exchange.fault} {choice.rule.id}".lstrip()
         self.traffic.meet(exchange, choice.rule.fault, firing)
 
@@ -446,7 +446,7 @@ def _address(request: Request) -> str:
 
 
 def _target(model: Model, path: str) -> Target | None:
-    """What a path names; None if that is not an entity set, its records or parts of them."""
+    """The target of a path; None if that is not an entity set, its records or parts of them."""
     try:
         segments = parse_path(path)
         company_id = company_id_of(segments)

@@ -16,12 +16,12 @@ from comptoir.errors import (
     LINK_EXPIRED,
     PRECONDITION_REQUIRED,
     TOO_MANY_REQUESTS,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.http.exchange import Exchange, Refused
 from comptoir.http.rehearsing.effects import APPLICABLE, DATE_SECONDS, Firing
 from comptoir.jsonvalue import Json
-from comptoir.rehearsal import Address, Fault, Line, Tally, Trap
+from comptoir.rehearsal import Fault, Trap, TrapLine, TrapTally, TrapTarget
 from comptoir.request.headers import Headers
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request
@@ -59,16 +59,16 @@ _OF_CODE: Mapping[str, Trap] = MappingProxyType(
         INVALID_CREDENTIALS.code: Trap.EXPIRED_TOKEN,
     }
 )
-_OF_SITUATION: Mapping[Situation, Trap] = MappingProxyType(
+_OF_SITUATION: Mapping[RefusalCondition, Trap] = MappingProxyType(
     {
-        Situation.LINK_GONE: Trap.EXPIRED_LINK,
-        Situation.LOCKED: Trap.LOCK,
-        Situation.ALTERNATIVES: Trap.REFUSED_OR,
-        Situation.TOO_LONG: Trap.REFUSED_VALUE,
-        Situation.NO_OPTION: Trap.REFUSED_VALUE,
-        Situation.WRONG_TYPE: Trap.REFUSED_VALUE,
-        Situation.NULL_VALUE: Trap.REFUSED_VALUE,
-        Situation.NO_VALUE: Trap.REFUSED_VALUE,
+        RefusalCondition.LINK_GONE: Trap.EXPIRED_LINK,
+        RefusalCondition.LOCKED: Trap.LOCK,
+        RefusalCondition.ALTERNATIVES: Trap.REFUSED_OR,
+        RefusalCondition.TOO_LONG: Trap.REFUSED_VALUE,
+        RefusalCondition.NO_OPTION: Trap.REFUSED_VALUE,
+        RefusalCondition.WRONG_TYPE: Trap.REFUSED_VALUE,
+        RefusalCondition.NULL_VALUE: Trap.REFUSED_VALUE,
+        RefusalCondition.NO_VALUE: Trap.REFUSED_VALUE,
     }
 )
 
@@ -137,7 +137,7 @@ class Traffic:
 
     def deliver(self, fault: Fault, firing: Firing) -> None:
         """Note a fault that a delivery has met."""
-        address = Address(firing.client, firing.method, firing.path)
+        address = TrapTarget(firing.client, firing.method, firing.path)
         for trap in traps_of(fault):
             self._tally.meet(trap, address, self._clock(), by_fault=True)
 
@@ -187,7 +187,7 @@ class Traffic:
             self._meet_page(address)
         self._requests.append(underway.sent)
 
-    def _meet_page(self, address: Address) -> None:
+    def _meet_page(self, address: TrapTarget) -> None:
         self._tally.meet(Trap.PAGE_LIMIT, address, self._clock(), by_fault=False)
 
     async def _watched(self, body: Pieces, exchange: Exchange) -> Pieces:
@@ -200,13 +200,13 @@ class Traffic:
     def forget(self) -> None:
         """Forget the requests that have ended, and the traps."""
         self._requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
-        self._tally = Tally()
+        self._tally = TrapTally()
 
     def requests(self) -> Sequence[Sent]:
         """The last requests that have ended."""
         return list(self._requests)
 
-    def report(self) -> Mapping[str, Sequence[Line]]:
+    def report(self) -> Mapping[str, Sequence[TrapLine]]:
         """A line for each trap, by client."""
         return self._tally.report()
 
@@ -253,7 +253,7 @@ def traps_of(fault: Fault) -> Iterator[Trap]:
 
 
 def _trap_of(refused: Refused) -> Trap | None:
-    found = None if refused.situation is None else _OF_SITUATION.get(refused.situation)
+    found = None if refused.condition is None else _OF_SITUATION.get(refused.condition)
     return found or _OF_CODE.get(refused.code)
 
 
@@ -270,8 +270,8 @@ def _sent(exchange: Exchange) -> Sent:
     return Sent(at, exchange.id, exchange.subject, exchange.method[:20], exchange.path[:_LONGEST])
 
 
-def _address(exchange: Exchange) -> Address:
-    return Address(exchange.subject, exchange.method, exchange.path)
+def _address(exchange: Exchange) -> TrapTarget:
+    return TrapTarget(exchange.subject, exchange.method, exchange.path)
 
 
 def _shown(headers: Headers) -> Mapping[str, str]:

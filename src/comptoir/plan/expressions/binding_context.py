@@ -5,7 +5,7 @@ import msgspec
 from comptoir.edm.model import EntitySet, Model
 from comptoir.plan.read import Computed
 from comptoir.plan.rights import Readable
-from comptoir.profiles.record import Dialect
+from comptoir.profiles.record import FilterRules
 from comptoir.profiles.standard import ODATA
 from comptoir.request.aliases import parse_aliases, resolve
 from comptoir.request.expression.parser import ExpressionLimits
@@ -31,7 +31,7 @@ class BindingContext(msgspec.Struct, frozen=True, cache_hash=True):
     aliases: AliasTexts = ()
     nested: bool = False
     readable: Readable = None
-    dialect: Dialect = ODATA
+    dialect: FilterRules = ODATA
 
     def resolve_aliases(self, node: Node, text: str) -> Node:
         """Replace the aliases in an expression by their values; raises `Refusal` (400)."""

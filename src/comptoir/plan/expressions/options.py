@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from comptoir.edm.model import PairFilter
 from comptoir.edm.types import Stored, Text
-from comptoir.errors import Refusal, Situation
+from comptoir.errors import Refusal, RefusalCondition
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_narrow
@@ -26,7 +26,7 @@ from comptoir.plan.read import (
     Where,
     default_order,
 )
-from comptoir.profiles.record import Dialect, Treatment
+from comptoir.profiles.record import FilterRules, Treatment
 from comptoir.profiles.standard import ODATA
 from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.expression.parser import (
@@ -339,7 +339,7 @@ class _PairBinder:
         )
 
 
-def _is_evaluated(node: Node, dialect: Dialect, option: str) -> bool:
+def _is_evaluated(node: Node, dialect: FilterRules, option: str) -> bool:
     """Whether a dialect evaluates a filter; otherwise it ignores the filter.
 
     Raises `Refusal` (501) for what the dialect refuses in a filter that it does not ignore.
@@ -355,7 +355,7 @@ def _is_evaluated(node: Node, dialect: Dialect, option: str) -> bool:
     return True
 
 
-def _treated(root: Node, dialect: Dialect) -> Iterator[tuple[Node, Treatment]]:
+def _treated(root: Node, dialect: FilterRules) -> Iterator[tuple[Node, Treatment]]:
     """The constructs that dialects treat differently, each after those around it."""
     pending = [(root, False, False)]
     while pending:
@@ -386,8 +386,10 @@ def _properties(root: Node) -> set[tuple[str, ...]]:
 def _refusal(node: Node, option: str) -> Refusal:
     if isinstance(node, Logical):
         refusal = unsupported("The operator or with several properties", option, node.position)
-        return refusal.in_situation(Situation.ALTERNATIVES)
+        return refusal.with_condition(RefusalCondition.ALTERNATIVES)
     construct = described(node)
     if isinstance(node, Call):
         construct = f"{construct} as an argument of a function"
-    return unsupported(construct, option, node.position).in_situation(Situation.UNSUPPORTED_FILTER)
+    return unsupported(construct, option, node.position).with_condition(
+        RefusalCondition.UNSUPPORTED_FILTER
+    )

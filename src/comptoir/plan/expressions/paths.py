@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.errors import Refusal, Situation
+from comptoir.errors import Refusal, RefusalCondition
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
@@ -188,7 +188,7 @@ class PathBinder:
         known = [*entity_type.queried, *entity_type.related, *self._computed]
         return unknown_name(
             entity_type.name, "property", name, known, self._option.name, path.position
-        ).in_situation(Situation.UNKNOWN_FIELD, name=name, type=entity_type.qualified_name)
+        ).with_condition(RefusalCondition.UNKNOWN_FIELD, name=name, type=entity_type.qualified_name)
 
     def _not_a_collection(self, path: Path) -> Refusal:
         return self._option.misused(

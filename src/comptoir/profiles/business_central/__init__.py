@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from comptoir.errors import Situation
+from comptoir.errors import RefusalCondition
 from comptoir.profiles.business_central.errors import CODES, ERRORS, TRANSLATIONS
 from comptoir.profiles.business_central.values import VALUES
 from comptoir.profiles.record import (
     BatchRules,
-    Dialect,
     Envelope,
+    FilterRules,
     Hooks,
     Profile,
     Queries,
     Routes,
     Tokens,
-    Writes,
+    WriteRules,
 )
 from comptoir.profiles.values import ShownProperty, ValueForms
 
@@ -30,11 +30,11 @@ ROUTES = Routes(
         "/{instance}": 'Basic realm="Business Central", charset="UTF-8"',
     },
     apis={
-        "/api/{publisher}/{group}/{version}": Situation.UNKNOWN_ADDRESS,
-        "/api/{publisher}/{group}/beta": Situation.UNKNOWN_ADDRESS,
-        "/api/v2.0": Situation.UNKNOWN_SEGMENT,
-        "/api/beta": Situation.UNKNOWN_SEGMENT,
-        "/ODataV4": Situation.UNKNOWN_SERVICE,
+        "/api/{publisher}/{group}/{version}": RefusalCondition.UNKNOWN_ADDRESS,
+        "/api/{publisher}/{group}/beta": RefusalCondition.UNKNOWN_ADDRESS,
+        "/api/v2.0": RefusalCondition.UNKNOWN_SEGMENT,
+        "/api/beta": RefusalCondition.UNKNOWN_SEGMENT,
+        "/ODataV4": RefusalCondition.UNKNOWN_SERVICE,
     },
     joins_slashes="/ODataV4",
     basic=True,
@@ -43,7 +43,7 @@ ROUTES = Routes(
 )
 """The addresses of the API, online and on a server of one's own."""
 
-_WITHOUT_LISTS = Dialect(
+_WITHOUT_LISTS = FilterRules(
     alternatives="refused",
     lists="refused",
     nested_calls="refused",
@@ -123,7 +123,7 @@ _UNDATED = Profile(
     shows_limits=False,
     sliding_rates=True,
     tokens=Tokens(seconds=3_599, numbered=True),
-    writes=Writes(
+    writes=WriteRules(
         tags={
             "POST": "ignored",
             "PATCH": "required",
@@ -145,7 +145,7 @@ _UNDATED = Profile(
         # the interface shows a single blank
         captioned=frozenset({"customersExt.blocked"}),
         tags="base64",
-        seed_shapes=True,
+        interface_extensions=True,
         of_companies=OF_COMPANIES,
         namespace="Microsoft.NAV",
         container="NAV",

@@ -1,4 +1,4 @@
-"""The responses of Business Central to situations, in its own words."""
+"""The responses of Business Central by condition, in its own words."""
 
 from collections.abc import Mapping
 
@@ -10,39 +10,39 @@ from comptoir.errors import (
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
     UNAVAILABLE,
-    Situation,
+    RefusalCondition,
 )
-from comptoir.profiles.record import Verdict
+from comptoir.profiles.record import ResponseOverride
 
 _BY_A_RULE = "Application_DialogException"
 """The code of refusals by the application itself."""
 
-_NO_TOKEN = Verdict(
+_NO_TOKEN = ResponseOverride(
     400,
     "BadRequest_InvalidToken",
     "Could not validate the client concurrency token required by the service. Please provide a "
     "valid token in the client request.",
 )
 
-ERRORS: Mapping[Situation, Verdict] = {
-    Situation.NO_TAG: _NO_TOKEN,
-    Situation.MALFORMED_TAG: _NO_TOKEN,
-    Situation.STALE_TAG: Verdict(
+ERRORS: Mapping[RefusalCondition, ResponseOverride] = {
+    RefusalCondition.NO_TAG: _NO_TOKEN,
+    RefusalCondition.MALFORMED_TAG: _NO_TOKEN,
+    RefusalCondition.STALE_TAG: ResponseOverride(
         409, "Request_EntityChanged", "Another user has already changed the record."
     ),
-    Situation.NO_RECORD: Verdict(
+    RefusalCondition.NO_RECORD: ResponseOverride(
         404, "BadRequest_ResourceNotFound", "Resource not found for the segment '{set}'."
     ),
-    Situation.UNKNOWN_SEGMENT: Verdict(
+    RefusalCondition.UNKNOWN_SEGMENT: ResponseOverride(
         404, "BadRequest_ResourceNotFound", "Resource not found for the segment '{segment}'."
     ),
-    Situation.UNKNOWN_ADDRESS: Verdict(
+    RefusalCondition.UNKNOWN_ADDRESS: ResponseOverride(
         404,
         "BadRequest_NotFound",
         "No HTTP resource was found that matches the request URI '{url}'.",
     ),
-    Situation.UNKNOWN_SERVICE: Verdict(404, "", "", media="empty"),
-    Situation.KEY_AS_SEGMENT: Verdict(
+    RefusalCondition.UNKNOWN_SERVICE: ResponseOverride(404, "", "", media="empty"),
+    RefusalCondition.KEY_AS_SEGMENT: ResponseOverride(
         404,
         "BadRequest_NotFound",
         "The request URI is not valid. Since the segment '{set}' refers to a collection, this must "
@@ -50,10 +50,10 @@ ERRORS: Mapping[Situation, Verdict] = {
         "that can be bound to it otherwise all intermediate segments must refer to a single "
         "resource.",
     ),
-    Situation.BOUND_ACTION: Verdict(
+    RefusalCondition.BOUND_ACTION: ResponseOverride(
         501, "BadRequest_MethodNotImplemented", "Entity does not support bound actions."
     ),
-    Situation.NO_COMPANY: Verdict(
+    RefusalCondition.NO_COMPANY: ResponseOverride(
         404,
         "Internal_CompanyNotFound",
         "Cannot process the request because the default company cannot be found. You can specify "
@@ -62,147 +62,157 @@ ERRORS: Mapping[Situation, Verdict] = {
         "companies by accessing the default OData web service, Company. For more information, see "
         '"OData Web Services" in Help.',
     ),
-    Situation.UNKNOWN_ENVIRONMENT: Verdict(
+    RefusalCondition.UNKNOWN_ENVIRONMENT: ResponseOverride(
         404, "NoEnvironment", "Environment does not exist.", media="xml"
     ),
-    Situation.METHOD_ON_SET: Verdict(
+    RefusalCondition.METHOD_ON_SET: ResponseOverride(
         405,
         "BadRequest_MethodNotAllowed",
         "'{method}' requests for '{set}' of EdmType 'Collection' are not allowed within "
         "Dynamics 365 Business Central OData web services.",
     ),
-    Situation.MERGE: Verdict(
+    RefusalCondition.MERGE: ResponseOverride(
         501,
         "BadRequest_MethodNotImplemented",
         "'MERGE' requests for 'Entity' are not supported by Dynamics 365 Business Central OData "
         "web services.",
     ),
-    Situation.LOCKED: Verdict(
+    RefusalCondition.LOCKED: ResponseOverride(
         409,
         "Internal_ServerError",
         "We can't save your changes right now, because a record in table '{table}' is being "
         "updated in a transaction done by another session.",
     ),
-    Situation.MALFORMED_KEY: Verdict(
+    RefusalCondition.MALFORMED_KEY: ResponseOverride(
         404, "BadRequest_NotFound", "Bad Request - Error in query syntax."
     ),
-    Situation.BAD_CREDENTIALS: Verdict(
+    RefusalCondition.BAD_CREDENTIALS: ResponseOverride(
         401,
         "Authentication_InvalidCredentials",
         "The server has rejected the client credentials.",
     ),
-    Situation.REFUSED_BY_GATEWAY: Verdict(
+    RefusalCondition.REFUSED_BY_GATEWAY: ResponseOverride(
         401, "Unauthorized", "The credentials provided are incorrect", media="asked"
     ),
-    Situation.UNKNOWN_PROPERTY: Verdict(
+    RefusalCondition.UNKNOWN_PROPERTY: ResponseOverride(
         400,
         "BadRequest",
         "The property '{name}' does not exist on type '{type}'. Make sure to "
         "only use property names that are defined by the type.",
     ),
-    Situation.NO_OBJECT: Verdict(
+    RefusalCondition.NO_OBJECT: ResponseOverride(
         400,
         "BadRequest",
         "An unexpected '{node}' node was found when reading from the JSON reader. A "
         "'StartObject' node was expected.",
     ),
-    Situation.MALFORMED_JSON: Verdict(400, "BadRequest", "Invalid Request Body"),
-    Situation.TOO_LONG: Verdict(
+    RefusalCondition.MALFORMED_JSON: ResponseOverride(400, "BadRequest", "Invalid Request Body"),
+    RefusalCondition.TOO_LONG: ResponseOverride(
         400,
         "Application_StringExceededLength",
         "The length of the string is {length}, but it must be less than or equal to {limit} "
         "characters. Value: {value}",
     ),
-    Situation.NO_OPTION: Verdict(
+    RefusalCondition.NO_OPTION: ResponseOverride(
         400, "Unknown", "'{value}' is not an option. The existing options are: {options}"
     ),
-    Situation.WRONG_TYPE: Verdict(400, "BadRequest", "Unable to convert value to {type}"),
-    Situation.NULL_VALUE: Verdict(
+    RefusalCondition.WRONG_TYPE: ResponseOverride(
+        400, "BadRequest", "Unable to convert value to {type}"
+    ),
+    RefusalCondition.NULL_VALUE: ResponseOverride(
         400,
         "BadRequest_RequiredParamNotProvided",
         "Field '{field}' must not be blank or empty.",
     ),
-    Situation.NO_VALUE: Verdict(
+    RefusalCondition.NO_VALUE: ResponseOverride(
         400,
         "Application_FieldValidationException",
         "{field} must have a value in {table}: {values}. It cannot be zero or empty.",
     ),
-    Situation.RIGHT_MISSING: Verdict(
+    RefusalCondition.RIGHT_MISSING: ResponseOverride(
         403,
         "Internal_ServerError",
         "Sorry, the current permissions prevented the action. (TableData {table} {right}: App)",
     ),
-    Situation.KEY_TAKEN: Verdict(
+    RefusalCondition.KEY_TAKEN: ResponseOverride(
         400,
         "Internal_EntityWithSameKeyExists",
         "The record in table {table} already exists. Identification fields and values: {values}",
     ),
-    Situation.READ_ONLY: Verdict(
+    RefusalCondition.READ_ONLY: ResponseOverride(
         400, "BadRequest_InvalidOperation", "Control '{field}' is read-only."
     ),
-    Situation.NO_RELATED: Verdict(
+    RefusalCondition.NO_RELATED: ResponseOverride(
         400,
         "Internal_InvalidTableRelation",
         "The field {field} of table {table} contains a value ({value}) that cannot be found in the "
         "related table ({related}).",
     ),
-    Situation.NO_EMAIL: Verdict(400, _BY_A_RULE, 'The email address "{value}" is not valid.'),
-    Situation.LETTERS_IN_PHONE: Verdict(
+    RefusalCondition.NO_EMAIL: ResponseOverride(
+        400, _BY_A_RULE, 'The email address "{value}" is not valid.'
+    ),
+    RefusalCondition.LETTERS_IN_PHONE: ResponseOverride(
         400, _BY_A_RULE, "{field} must not contain letters in {table} {values}."
     ),
-    Situation.BEGINS_LATE: Verdict(400, _BY_A_RULE, "{field} must be before {other}."),
-    Situation.ENDS_EARLY: Verdict(400, _BY_A_RULE, "{field} must be after {other}."),
-    Situation.IN_USE: Verdict(
+    RefusalCondition.BEGINS_LATE: ResponseOverride(
+        400, _BY_A_RULE, "{field} must be before {other}."
+    ),
+    RefusalCondition.ENDS_EARLY: ResponseOverride(
+        400, _BY_A_RULE, "{field} must be after {other}."
+    ),
+    RefusalCondition.IN_USE: ResponseOverride(
         400,
         _BY_A_RULE,
         "You cannot delete the unit of measure because it is assigned to one or more records.",
     ),
-    Situation.ALTERNATIVES: Verdict(
+    RefusalCondition.ALTERNATIVES: ResponseOverride(
         501,
         "BadRequest_MethodNotImplemented",
         "The 'OR' operator is not supported on distinct fields on an OData filter.",
     ),
-    Situation.UNSUPPORTED_FILTER: Verdict(
+    RefusalCondition.UNSUPPORTED_FILTER: ResponseOverride(
         501,
         "BadRequest_MethodNotImplemented",
         "The OData filter expression is not supported.",
     ),
-    Situation.UNKNOWN_FIELD: Verdict(
+    RefusalCondition.UNKNOWN_FIELD: ResponseOverride(
         400,
         "BadRequest",
         "Could not find a property named '{name}' on type '{type}'.",
     ),
-    Situation.UNKNOWN_SELECTED: Verdict(
+    RefusalCondition.UNKNOWN_SELECTED: ResponseOverride(
         400,
         "BadRequest_NotFound",
         "Could not find a property named '{name}' on type '{type}'.",
     ),
-    Situation.NO_EXPRESSION: Verdict(
+    RefusalCondition.NO_EXPRESSION: ResponseOverride(
         400, "BadRequest", "Expression expected at position {position} in '{text}'."
     ),
-    Situation.SYNTAX: Verdict(
+    RefusalCondition.SYNTAX: ResponseOverride(
         400, "BadRequest", "Syntax error at position {position} in '{text}'."
     ),
-    Situation.LINK_GONE: Verdict(400, "SkipTokenIsNoLongerValid", "The skip token has expired."),
-    Situation.TOO_MANY_PARTS: Verdict(
+    RefusalCondition.LINK_GONE: ResponseOverride(
+        400, "SkipTokenIsNoLongerValid", "The skip token has expired."
+    ),
+    RefusalCondition.TOO_MANY_PARTS: ResponseOverride(
         500,
         "Unknown",
         "The current batch message contains too many parts. A maximum number of '{limit}' "
         "query operations and change sets are allowed in a batch message.",
     ),
-    Situation.LONG_CHANGE_SET: Verdict(
+    RefusalCondition.LONG_CHANGE_SET: ResponseOverride(
         500,
         "Unknown",
         "Multiple requests within the same change set are not supported by Microsoft Dynamics 365 "
         "Business Central OData web services.",
     ),
-    Situation.TOO_MANY_REQUESTS: Verdict(
+    RefusalCondition.TOO_MANY_REQUESTS: ResponseOverride(
         429,
         "Application_TooManyRequests",
         "Too many requests reached. Actual ({actual}). Maximum ({limit}).",
         retries=False,
     ),
-    Situation.LONG_WORK: Verdict(
+    RefusalCondition.LONG_WORK: ResponseOverride(
         408,
         "Request_Timeout",
         "The operation took too long.",
@@ -210,13 +220,13 @@ ERRORS: Mapping[Situation, Verdict] = {
     ),
 }
 
-_AWAY = Verdict(
+_AWAY = ResponseOverride(
     503,
     "Application_ServiceUnavailable",
     "The session could not be retrieved from the server. The application will close.",
 )
 
-CODES: Mapping[str, Verdict] = {
+CODES: Mapping[str, ResponseOverride] = {
     each.code: _AWAY
     for each in (
         UNAVAILABLE,
@@ -229,7 +239,7 @@ CODES: Mapping[str, Verdict] = {
     )
 }
 
-TRANSLATIONS: Mapping[str, Mapping[Situation, str]] = {
-    "nl": {Situation.UNSUPPORTED_FILTER: "De OData-filterexpressie wordt niet ondersteund."}
+TRANSLATIONS: Mapping[str, Mapping[RefusalCondition, str]] = {
+    "nl": {RefusalCondition.UNSUPPORTED_FILTER: "De OData-filterexpressie wordt niet ondersteund."}
 }
 """The messages that were recorded in other languages."""

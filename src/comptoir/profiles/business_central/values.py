@@ -1,4 +1,4 @@
-"""What Business Central's tables accept: lengths, codes, enumerations, relations and captions.
+"""The rules of Business Central's tables: lengths, codes, enumerations, relations, captions.
 
 Read in Microsoft's application, whose source is public; `source` names the file of each table and
 enumeration. Properties without a field there are `ours`. Relations to tables that this service
@@ -7,8 +7,8 @@ does not have, such as languages and currencies, are not listed: any code is acc
 
 from comptoir.profiles.values import (
     Enumeration,
+    EnumMember,
     FieldRule,
-    Member,
     Relation,
     TableRule,
     Values,
@@ -20,7 +20,7 @@ _BASE = "microsoft/BCApps src/Layers/W1/BaseApp"
 def _enumeration(path: str, *members: str | tuple[str, str]) -> Enumeration:
     """An enumeration whose members have the same name and caption, or a pair of both."""
     pairs = [(each, each) if isinstance(each, str) else each for each in members]
-    return Enumeration(f"{_BASE}/{path}.Enum.al", tuple(Member(*pair) for pair in pairs))
+    return Enumeration(f"{_BASE}/{path}.Enum.al", tuple(EnumMember(*pair) for pair in pairs))
 
 
 def _code(caption: str, length: int, *relations: Relation, mandatory: bool = False) -> FieldRule:

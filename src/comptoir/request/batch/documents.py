@@ -21,11 +21,11 @@ from comptoir.request.batch.tree import (
     Batch,
     BatchLimits,
     Condition,
-    Constant,
     Group,
+    IfConstant,
+    IfJunction,
+    IfNot,
     Item,
-    Junction,
-    Not,
     Part,
     Roots,
     Succeeded,
@@ -280,7 +280,7 @@ class _ConditionReader:
         operands = [self._operand(word, depth)]
         while self._take(word):
             operands.append(self._operand(word, depth))
-        return operands[0] if len(operands) == 1 else Junction(word == "and", tuple(operands))
+        return operands[0] if len(operands) == 1 else IfJunction(word == "and", tuple(operands))
 
     def _operand(self, word: str, depth: int) -> Condition:
         return self._joined("and", depth) if word == "or" else self._single(depth)
@@ -290,10 +290,10 @@ class _ConditionReader:
             problem = f"The condition exceeds the limit of {DEEPEST_CONDITION} levels of nesting"
             raise malformed(self._place, problem, "Nest it less.")
         if self._take("not"):
-            return Not(self._single(depth + 1))
+            return IfNot(self._single(depth + 1))
         for word in ("true", "false"):
             if self._take(word):
-                return Constant(word == "true")
+                return IfConstant(word == "true")
         match = self._next
         if match is not None and match[3]:
             self._advance()

@@ -12,7 +12,7 @@ from comptoir.errors import (
     HEADERS_TOO_LARGE,
     NOT_IMPLEMENTED,
     Refusal,
-    Situation,
+    RefusalCondition,
 )
 from comptoir.messages import quoted
 from comptoir.refusals import limit_exceeded
@@ -85,26 +85,26 @@ class Succeeded(msgspec.Struct, frozen=True, tag=True):
     id: str
 
 
-class Constant(msgspec.Struct, frozen=True, tag=True):
+class IfConstant(msgspec.Struct, frozen=True, tag=True):
     """`true` or `false`."""
 
     value: bool
 
 
-class Not(msgspec.Struct, frozen=True, tag=True):
+class IfNot(msgspec.Struct, frozen=True, tag=True):
     """The negation of a condition."""
 
     operand: "Condition"
 
 
-class Junction(msgspec.Struct, frozen=True, tag=True):
+class IfJunction(msgspec.Struct, frozen=True, tag=True):
     """Operands joined by `and` (`all`) or `or`."""
 
     all: bool
     operands: tuple["Condition", ...]
 
 
-Condition = Succeeded | Constant | Not | Junction
+Condition = Succeeded | IfConstant | IfNot | IfJunction
 
 
 class BatchLimits(msgspec.Struct, frozen=True):
@@ -177,13 +177,13 @@ def too_many_requests(limit: int) -> Refusal:
     """413: more requests than a batch may contain."""
     remedy = _undone("Send several batches.")
     refusal = limit_exceeded("The batch", limit, "requests", remedy, error=BODY_TOO_LARGE)
-    return refusal.in_situation(Situation.TOO_MANY_PARTS, limit=str(limit))
+    return refusal.with_condition(RefusalCondition.TOO_MANY_PARTS, limit=str(limit))
 
 
 def change_set_too_long(place: str) -> Refusal:
     """501: a change set with more requests than the profile allows."""
     refusal = unsupported(place, "A change set of several requests")
-    return refusal.in_situation(Situation.LONG_CHANGE_SET)
+    return refusal.with_condition(RefusalCondition.LONG_CHANGE_SET)
 
 
 def head_too_large(place: str, limit: int) -> Refusal:
@@ -341,9 +341,9 @@ def holds(condition: Condition, succeeded: Mapping[str, bool]) -> bool:
     """Whether a condition is true, given the outcomes of earlier requests."""
     if isinstance(condition, Succeeded):
         return succeeded.get(condition.id, False)
-    if isinstance(condition, Constant):
+    if isinstance(condition, IfConstant):
         return condition.value
-    if isinstance(condition, Not):
+    if isinstance(condition, IfNot):
         return not holds(condition.operand, succeeded)
     outcomes = (holds(operand, succeeded) for operand in condition.operands)
     return all(outcomes) if condition.all else any(outcomes)
@@ -353,8 +353,8 @@ def ids_in(condition: Condition) -> frozenset[str]:
     """The ids of the requests that a condition refers to."""
     if isinstance(condition, Succeeded):
         return frozenset({condition.id})
-    if isinstance(condition, Not):
+    if isinstance(condition, IfNot):
         return ids_in(condition.operand)
-    if isinstance(condition, Junction):
+    if isinstance(condition, IfJunction):
         return frozenset[str]().union(*map(ids_in, condition.operands))
     return frozenset()

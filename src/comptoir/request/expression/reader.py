@@ -2,7 +2,7 @@
 
 import re
 
-from comptoir.errors import INVALID_URL, Refusal, Situation
+from comptoir.errors import INVALID_URL, Refusal, RefusalCondition
 from comptoir.messages import SHOWN, quoted
 from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
@@ -116,8 +116,8 @@ class OptionReader:
     def misused(self, position: int, problem: str, remedy: str) -> Refusal:
         """400: what is at `position` is not valid there."""
         end = position + len(self._found(position))
-        return misused(self.option, position, problem, remedy).in_situation(
-            Situation.SYNTAX, position=f"{end}", text=self.text
+        return misused(self.option, position, problem, remedy).with_condition(
+            RefusalCondition.SYNTAX, position=f"{end}", text=self.text
         )
 
     def unsupported(self, construct: str, position: int) -> Refusal:
@@ -150,8 +150,8 @@ class OptionReader:
                 if pattern.match(text, start):
                     remedy = each
                     break
-        return self._unexpected(start, "a value", shown, remedy).in_situation(
-            Situation.NO_EXPRESSION, position=f"{start}", text=text
+        return self._unexpected(start, "a value", shown, remedy).with_condition(
+            RefusalCondition.NO_EXPRESSION, position=f"{start}", text=text
         )
 
     def no_operator(self, position: int, delimiters: str, opened: int) -> Refusal:

@@ -21,7 +21,7 @@ import asyncpg
 
 from comptoir.config import Settings
 from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
-from comptoir.store.fair_queue import Turns
+from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
 from comptoir.store.urls import POSTGRES, redacted
@@ -96,8 +96,8 @@ async def connect(
                 server_settings=server_settings,
             )
             return await _opened(asyncio.ensure_future(opening))
-        except TimeoutError as fault:
-            last = fault
+        except TimeoutError as error:
+            last = error
         except FAULTS:
             raise
         except (ValueError, LookupError, configparser.Error):
@@ -202,8 +202,8 @@ async def check_ready(settings: Settings, report: Report) -> None:
     try:
         async with connected(settings, url) as connection:
             await check_database(connection, url, report, writes=not settings.refuses_writes)
-    except FAULTS as fault:
-        raise operator_error_of(url, fault) from fault
+    except FAULTS as error:
+        raise operator_error_of(url, error) from error
 
 
 @asynccontextmanager
@@ -233,7 +233,7 @@ class Pool:
     ) -> None:
         self._connect = connect
         self._seconds = seconds
-        self._turns = Turns(size, most_of_one or size)
+        self._turns = FairSemaphore(size, most_of_one or size)
         self._parties: dict[Connection, str] = {}
         self._idle: list[Connection] = []
 
@@ -256,8 +256,8 @@ class Pool:
         connection = await self.acquire()
         try:
             yield connection
-        except FAULTS as fault:
-            if is_lost(fault):
+        except FAULTS as error:
+            if is_lost(error):
                 self.drop(connection)
             raise
         finally:
@@ -275,8 +275,8 @@ class Pool:
         try:
             connection = await self._connect()
             is_open = True
-        except FAULTS as fault:
-            raise refusal_of(fault) from fault
+        except FAULTS as error:
+            raise refusal_of(error) from error
         finally:
             if not is_open:
                 self._turns.release(party)
@@ -400,8 +400,8 @@ def _unreadable_file(parameters: Mapping[str, list[str]]) -> str | None:
             try:
                 with open(path, "rb"):  # noqa: PTH123
                     pass
-            except OSError as fault:
-                return f"{name} names {path}, which cannot be read ({fault.strerror})"
+            except OSError as error:
+                return f"{name} names {path}, which cannot be read ({error.strerror})"
     return None
 
 

@@ -19,7 +19,7 @@ from comptoir.errors import (
     ErrorType,
     OperatorError,
     Refusal,
-    Situation,
+    RefusalCondition,
     UnreachableError,
 )
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
@@ -228,7 +228,7 @@ def refusal_of(fault: Fault) -> Refusal:
     refusal = refusals.database_failed(
         meaning.error, meaning.problem, meaning.remedy, meaning.seconds
     )
-    return refusal.in_situation(Situation.LONG_WORK) if state == _CANCELED else refusal
+    return refusal.with_condition(RefusalCondition.LONG_WORK) if state == _CANCELED else refusal
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:

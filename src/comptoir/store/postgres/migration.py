@@ -101,8 +101,8 @@ async def migrate_server(
             try:
                 async with connection.begin():
                     return await connection.run_sync(migration.run)
-            except DBAPIError as fault:
-                if not isinstance(_cause(fault), asyncpg.LockNotAvailableError):
+            except DBAPIError as error:
+                if not isinstance(_cause(error), asyncpg.LockNotAvailableError):
                     raise
             oldest = await connection.run_sync(_oldest_transaction)
             report(
@@ -150,15 +150,15 @@ async def opened(settings: Settings) -> AsyncIterator[AsyncConnection]:
     try:
         async with engine.connect() as connection:
             yield connection
-    except DBAPIError as fault:
-        cause = _cause(fault)
+    except DBAPIError as error:
+        cause = _cause(error)
         if isinstance(cause, FAULTS):
             raise operator_error_of(url, cause) from cause
         raise OperatorError(
-            f"cannot use the database {redacted(url)}: {fault.orig}", "Check the log of the server."
-        ) from fault
-    except FAULTS as fault:
-        raise operator_error_of(url, fault) from fault
+            f"cannot use the database {redacted(url)}: {error.orig}", "Check the log of the server."
+        ) from error
+    except FAULTS as error:
+        raise operator_error_of(url, error) from error
 
 
 def _cause(fault: DBAPIError) -> BaseException | None:
@@ -224,8 +224,8 @@ class _Migration:
                         f" USING gin (folded {schema}.gin_trgm_ops)"
                     )
                 )
-        except DBAPIError as fault:
-            cause = _cause(fault)
+        except DBAPIError as error:
+            cause = _cause(error)
             if not isinstance(cause, asyncpg.PostgresError) or cause.sqlstate not in _NO_EXTENSION:
                 raise
             self.report(
@@ -263,14 +263,14 @@ def _oldest_transaction(connection: Connection) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How a table is distributed; tables of one `group` are colocated."""
+    """The distribution of a table; tables of one `group` are colocated."""
 
     by_company: bool
     group: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterState:
     """The state of a database with Citus.
 
     `version` is the extension's. `placements` maps the distributed tables. `unique_across` lists
@@ -287,13 +287,13 @@ class Cluster:
         return FIRST in self.placements
 
 
-def cluster_of(connection: Connection, tables: Sequence[str]) -> Cluster | None:
+def cluster_of(connection: Connection, tables: Sequence[str]) -> ClusterState | None:
     """The state of these tables, or None without Citus."""
     version = connection.scalar(_EXTENSION)
     if version is None:
         return None
     parameters = {"tables": list(tables), "column": COMPANY_ID}
-    return Cluster(
+    return ClusterState(
         version,
         {
             str(table): Placement(bool(by_company), int(group))
@@ -306,7 +306,7 @@ def cluster_of(connection: Connection, tables: Sequence[str]) -> Cluster | None:
     )
 
 
-def check_cluster(cluster: Cluster | None, name: str) -> None:
+def check_cluster(cluster: ClusterState | None, name: str) -> None:
     """Raise `OperatorError` if Citus is missing or too old; it calls the database `name`."""
     if cluster is None:
         raise OperatorError(
@@ -321,7 +321,7 @@ def check_cluster(cluster: Cluster | None, name: str) -> None:
         )
 
 
-def distribution(tables: Sequence[str], cluster: Cluster, name: str) -> list[str]:
+def distribution(tables: Sequence[str], cluster: ClusterState, name: str) -> list[str]:
     """The statements that distribute the tables that are not distributed yet.
 
     They run in this order, in one transaction. Raises `OperatorError` if a table cannot be

@@ -22,7 +22,7 @@ from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler,
 from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
-from comptoir.store.postgres.session import Session, run_portion, run_query
+from comptoir.store.postgres.session import DatabaseSession, run_portion, run_query
 from comptoir.store.refusals import too_slow
 from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
@@ -126,7 +126,7 @@ class ReadPool(Pool):
         self.slow = SlowReads(FairQueue(max(size // 2, 1), most_slow, slow_seconds))
 
 
-class Reader:
+class PoolReader:
     """Reads on the connections of a pool; `seconds` limits a statement."""
 
     def __init__(
@@ -150,14 +150,14 @@ class Reader:
         """
         try:
             return await self._run(query, seconds)
-        except FAULTS as fault:
-            if not is_lost(fault):
-                raise self._refusal(fault) from fault
+        except FAULTS as error:
+            if not is_lost(error):
+                raise self._refusal(error) from error
         # the connection may have been lost while it was idle, and a read can be repeated
         try:
             return await self._run(query, seconds)
-        except FAULTS as fault:
-            raise self._refusal(fault) from fault
+        except FAULTS as error:
+            raise self._refusal(error) from error
 
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few.
@@ -189,9 +189,9 @@ class Reader:
         """Run a unit that only reads, to its end."""
         try:
             async with self._connection() as connection:
-                return await Session(connection).drive(unit)
-        except FAULTS as fault:
-            raise self._refusal(fault) from fault
+                return await DatabaseSession(connection).drive(unit)
+        except FAULTS as error:
+            raise self._refusal(error) from error
 
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices; the reader yields to the event loop between them."""
@@ -234,8 +234,8 @@ class Reader:
         began = monotonic()
         try:
             return await run_query(connection, query, seconds)
-        except FAULTS as fault:
-            if is_lost(fault):
+        except FAULTS as error:
+            if is_lost(error):
                 self._pool.drop(connection)
             raise
         finally:
@@ -264,8 +264,8 @@ class Reader:
                         )
                     finally:
                         self._slow.record(query, monotonic() - began)
-            except FAULTS as fault:
-                raise self._refusal(fault) from fault
+            except FAULTS as error:
+                raise self._refusal(error) from error
             return rows
 
         return await while_connected(run()), is_whole

@@ -32,7 +32,7 @@ from comptoir.store.postgres.faults import (
     is_request_fault,
     operator_error_of,
 )
-from comptoir.store.postgres.reader import Reader, ReadPool
+from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.session import roll_back, run_query
 from comptoir.store.store import NoteOutcome, NoteSearch, Reads, WhileConnected
 from comptoir.store.urls import redacted
@@ -123,8 +123,8 @@ async def check_replica(settings: Settings) -> None:
     try:
         async with connected(settings, url) as connection:
             await check_standby(connection, url, primary)
-    except FAULTS as fault:
-        raise operator_error_of(url, fault) from fault
+    except FAULTS as error:
+        raise operator_error_of(url, error) from error
 
 
 class Replica:
@@ -174,8 +174,8 @@ class Replica:
             finally:
                 if self._uses_transactions:
                     await roll_back(connection)
-        except FAULTS as fault:
-            if is_lost(fault):
+        except FAULTS as error:
+            if is_lost(error):
                 self.pool.drop(connection)
             raise
         finally:
@@ -221,9 +221,9 @@ class Replica:
                 if self._uses_transactions:
                     await connection.execute("BEGIN READ ONLY")
                 rows = await run_query(connection, query)
-        except TimeoutError as fault:
+        except TimeoutError as error:
             self.pool.drop(connection)
-            raise self._pause(driver_message(fault)) from fault
+            raise self._pause(driver_message(error)) from error
         # the standby may not have replayed the creation of the company yet
         is_standby, incarnation, number = rows[0] if rows else (True, company.incarnation, -1)
         if not is_standby:
@@ -247,23 +247,23 @@ class Replica:
                 )
                 await check_standby(connection, url, primary)
             is_checked = True
-        except OperatorError as fault:
-            raise self._pause(str(fault)) from fault
-        except FAULTS as fault:
-            raise self._pause(driver_message(fault)) from fault
+        except OperatorError as error:
+            raise self._pause(str(error)) from error
+        except FAULTS as error:
+            raise self._pause(driver_message(error)) from error
         finally:
             if connection is not None and not is_checked:
                 connection.terminate()
         return connection
 
 
-class ReplicaReader(Reader):
+class ReplicaReader(PoolReader):
     """Reads a company on the replica, in a state that includes its change `seen`.
 
     All methods also raise `Unserved`.
     """
 
-    def __init__(self, replica: Replica, primary: Reader, company: Company, seen: int) -> None:
+    def __init__(self, replica: Replica, primary: PoolReader, company: Company, seen: int) -> None:
         super().__init__(replica.pool, primary.statements, primary.scheduler, primary.seconds)
         self._replica = replica
         self._company = company
@@ -299,7 +299,11 @@ class FallbackReader:
     """
 
     def __init__(
-        self, replica: ReplicaReader, primary: Reader, confirm: Confirm, note_outcome: NoteOutcome
+        self,
+        replica: ReplicaReader,
+        primary: PoolReader,
+        confirm: Confirm,
+        note_outcome: NoteOutcome,
     ) -> None:
         self._replica = replica
         self._primary = primary
@@ -337,18 +341,18 @@ class FallbackReader:
                         plan = plan.part(plan.keyset_after(last), left, 0)
                 self._note_served()
                 return
-            except Unserved as fault:
-                await self._leave_replica(fault)
+            except Unserved as error:
+                await self._leave_replica(error)
         async with aclosing(self._primary.page(plan, while_connected)) as slices:
             async for rows in slices:
                 yield rows
 
-    async def _read(self, read: Callable[[Reader], Awaitable[T]]) -> T:
+    async def _read(self, read: Callable[[PoolReader], Awaitable[T]]) -> T:
         if self._uses_replica:
             try:
                 found = await read(self._replica)
-            except Unserved as fault:
-                await self._leave_replica(fault)
+            except Unserved as error:
+                await self._leave_replica(error)
             else:
                 self._note_served()
                 return found

@@ -49,7 +49,7 @@ async def run_query(
     return list(map(tuple, records))
 
 
-class Session:
+class DatabaseSession:
     """Runs the statements of a transaction.
 
     Statements that return no rows are delayed until the next one that does. Consecutive ones with
@@ -146,13 +146,13 @@ async def postgres_snapshot(
     """
     try:
         connection = await connect()
-    except FAULTS as fault:
-        raise refusal_of(fault) from fault
+    except FAULTS as error:
+        raise refusal_of(error) from error
     try:
         try:
             await connection.execute(_BEGIN_SNAPSHOT)
-        except FAULTS as fault:
-            raise refusal_of(fault) from fault
+        except FAULTS as error:
+            raise refusal_of(error) from error
         yield _PostgresSnapshot(connection)
     finally:
         # this ends the transaction and its cursors
@@ -168,8 +168,8 @@ class _PostgresSnapshot(SnapshotConnection):
     async def fetch(self, query: Query) -> list[Row]:
         try:
             return await run_query(self._connection, query)
-        except FAULTS as fault:
-            raise refusal_of(fault) from fault
+        except FAULTS as error:
+            raise refusal_of(error) from error
 
     @override
     async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:

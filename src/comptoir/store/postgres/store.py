@@ -29,7 +29,7 @@ from comptoir.store.postgres.connection import (
     connect,
 )
 from comptoir.store.postgres.faults import FAULTS, refusal_of
-from comptoir.store.postgres.reader import Reader, ReadPool
+from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.replica_reads import (
     REACH_SECONDS,
     FallbackReader,
@@ -103,7 +103,7 @@ class PostgresStore(Store):
             slow_seconds=settings.scan_seconds,
         )
         self._writes = Pool(checked, writing, settings.connect_seconds)
-        self._pool_reader = Reader(
+        self._pool_reader = PoolReader(
             self._reads, statements.reads, SliceScheduler(), settings.scan_seconds
         )
         self._replica: Replica | None = None
@@ -124,7 +124,7 @@ class PostgresStore(Store):
         self._control = ReadPool(
             checked, 1, settings.connect_seconds, most_slow=1, slow_seconds=READ_SECONDS
         )
-        control_reader = Reader(
+        control_reader = PoolReader(
             self._control, statements.reads, SliceScheduler(), settings.scan_seconds
         )
         control = ControlStore(
@@ -181,8 +181,8 @@ class PostgresStore(Store):
         revision, serves, may_read, is_read_only = row
         try:
             check_state(SchemaState(_text(revision), _text(serves)), self._name)
-        except OperatorError as fault:
-            raise _not_ready(fault) from fault
+        except OperatorError as error:
+            raise _not_ready(error) from error
         if not may_read:
             raise refusal_of(
                 asyncpg.InsufficientPrivilegeError("permission denied for table companies")
@@ -232,10 +232,10 @@ class _CheckedConnect:
         try:
             await check_ready(self._settings, _log.warning)
             self._is_checked = True
-        except OperatorError as fault:
-            if isinstance(fault.__cause__, FAULTS):
-                raise refusal_of(fault.__cause__) from fault
-            raise _not_ready(fault) from fault
+        except OperatorError as error:
+            if isinstance(error.__cause__, FAULTS):
+                raise refusal_of(error.__cause__) from error
+            raise _not_ready(error) from error
         finally:
             self._checking = None
 

@@ -26,7 +26,7 @@ from comptoir.store.postgres.faults import (
     refusal_of,
     violated_constraint,
 )
-from comptoir.store.postgres.session import Session, roll_back
+from comptoir.store.postgres.session import DatabaseSession, roll_back
 from comptoir.store.prefetch import prefetch
 from comptoir.store.refusals import duplicate
 from comptoir.store.unit import UnitOfWork
@@ -162,12 +162,12 @@ class Transactions:
             async with self._pool.acquired() as connection:
                 try:
                     return await self._transaction(connection, jobs)
-                except asyncpg.UniqueViolationError as fault:
+                except asyncpg.UniqueViolationError as error:
                     await roll_back(connection)
-                    return self._duplicate(fault) if len(jobs) == 1 else fault
-                except _CONFLICTS as fault:
+                    return self._duplicate(error) if len(jobs) == 1 else error
+                except _CONFLICTS as error:
                     await roll_back(connection)
-                    conflict: Fault = fault
+                    conflict: Fault = error
                 except _NotBegun as lost:
                     self._pool.drop(connection)
                     conflict = lost.fault
@@ -175,19 +175,19 @@ class Transactions:
                     self._pool.drop(connection)
                     in_doubt = doubt
                     break
-                except FAULTS as fault:
-                    if is_lost(fault):
+                except FAULTS as error:
+                    if is_lost(error):
                         self._pool.drop(connection)
-                    elif isinstance(fault, TimeoutError):
+                    elif isinstance(error, TimeoutError):
                         # a rollback would wait for the server that hangs
                         connection.terminate()
                     await roll_back(connection)
-                    if is_request_fault(fault) and len(jobs) > 1:
+                    if is_request_fault(error) and len(jobs) > 1:
                         # the fault of one unit must not fail the others
-                        return fault
-                    refusal = refusal_of(fault)
+                        return error
+                    refusal = refusal_of(error)
                     self._condition.failed(refusal)
-                    raise refusal from fault
+                    raise refusal from error
         else:
             raise refusal_of(conflict) from conflict
         await self._resolve(in_doubt)
@@ -197,11 +197,11 @@ class Transactions:
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
         try:
             await connection.execute(self._begin)
-        except FAULTS as fault:
-            if is_lost(fault):
-                raise _NotBegun(fault) from fault
+        except FAULTS as error:
+            if is_lost(error):
+                raise _NotBegun(error) from error
             raise
-        session = Session(connection)
+        session = DatabaseSession(connection)
         ledger = await self._open_ledger(session, jobs[0].company_id)
         plans = [plan for job in jobs for plan in job.plans]
         if len(plans) > 1:
@@ -213,27 +213,27 @@ class Transactions:
                 job.result = await session.drive(job.work(unit))
             except FAULTS:
                 raise
-            except Exception as fault:  # noqa: BLE001 - it is the outcome of this unit
+            except Exception as error:  # noqa: BLE001 - it is the outcome of this unit
                 # a unit that shares its transaction is only refused before its first change
-                if job.alone or not isinstance(fault, Refusal):
+                if job.alone or not isinstance(error, Refusal):
                     await roll_back(connection)
-                    return fault
-                job.fault = fault
+                    return error
+                job.fault = error
                 unit.roll_back()
         for statement in ledger.closing(self._statements.service):
             await session.run(statement)
         await session.flush()
         try:
             await connection.execute("COMMIT")
-        except FAULTS as fault:
-            if is_unanswered(fault):
-                raise _InDoubt(ledger) from fault
+        except FAULTS as error:
+            if is_unanswered(error):
+                raise _InDoubt(ledger) from error
             raise
         self._condition.committed(ledger)
         ledger.acknowledge()
         return None
 
-    async def _open_ledger(self, session: Session, company_id: str) -> Ledger:
+    async def _open_ledger(self, session: DatabaseSession, company_id: str) -> Ledger:
         query = self._statements.service.ledger.query(company_id)
         rows = [] if company_id == NO_COMPANY else await session.run(query)
         return Ledger(company_id, rows, self._watermarks)
@@ -267,7 +267,7 @@ class Transactions:
             try:
                 await connection.execute(self._begin)
                 # wait for the lock, which the transaction in doubt holds until its end
-                session = Session(connection)
+                session = DatabaseSession(connection)
                 await self._open_ledger(session, company_id)
                 query = self._statements.service.changes.query(company_id, last.number - 1, 1)
                 rows = await session.run(query)

@@ -65,7 +65,7 @@ class StatementStopped(Exception):  # noqa: N818 - an outcome, not an error
     """A statement was stopped before its end, or exceeded its limit."""
 
 
-class Limit:
+class StatementLimit:
     """The time limit of a connection's statement, and whether the statement was stopped.
 
     SQLite notices an interrupt between two records, but not within a function. So the functions
@@ -115,7 +115,7 @@ class Faults:
     def __init__(self) -> None:
         self._message: str | None = None
 
-    def guarded(self, compute: Computing, limit: Limit) -> Computing:
+    def guarded(self, compute: Computing, limit: StatementLimit) -> Computing:
         """Wrap a function: check the limit, return null for null, keep a fault's message."""
 
         def run(*arguments: Stored | None) -> Stored | None:
@@ -124,8 +124,8 @@ class Faults:
             limit.check()
             try:
                 return compute(*arguments)
-            except ComputingFault as fault:
-                self.keep(fault)
+            except ComputingFault as error:
+                self.keep(error)
                 raise
 
         return run
@@ -140,11 +140,11 @@ class Faults:
         return message
 
 
-class _Total:
+class _WideTotal:
     """An aggregate function of a connection over wide decimals."""
 
     def __init__(
-        self, faults: Faults, limit: Limit, result: Callable[[WideTotal], Stored | None]
+        self, faults: Faults, limit: StatementLimit, result: Callable[[WideTotal], Stored | None]
     ) -> None:
         self._faults = faults
         self._limit = limit
@@ -160,8 +160,8 @@ class _Total:
         """The result."""
         try:
             return self._result(self._total)
-        except ComputingFault as fault:
-            self._faults.keep(fault)
+        except ComputingFault as error:
+            self._faults.keep(error)
             raise
 
 
@@ -193,7 +193,7 @@ class Connection(sqlite3.Connection):
     """A connection with the functions of the dialect, and the limit of its current statement."""
 
     faults: Faults
-    limit: Limit
+    limit: StatementLimit
 
     def stop(self) -> None:
         """End the current statement, between two records or within a function."""
@@ -214,8 +214,8 @@ class Connection(sqlite3.Connection):
             return cast(
                 "list[Row]", cursor.fetchall() if portion is None else portion.fetch(cursor)
             )
-        except sqlite3.OperationalError as fault:
-            if fault.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise StatementStopped from None
             cause = self.faults.take()
             if cause is not None:
@@ -236,14 +236,14 @@ class Connection(sqlite3.Connection):
 
 def register(connection: Connection) -> None:
     """Register the functions of the dialect with a connection."""
-    faults, limit = connection.faults, connection.limit = Faults(), Limit()
+    faults, limit = connection.faults, connection.limit = Faults(), StatementLimit()
     for name, routine in REGISTERED.items():
         # SQLite computes a deterministic function once for constant arguments
         connection.create_function(
             name, routine.arity, faults.guarded(routine.compute, limit), deterministic=True
         )
     for name, result in REGISTERED_AGGREGATES.items():
-        total = partial(_Total, faults, limit, result)
+        total = partial(_WideTotal, faults, limit, result)
         # the driver accepts more than the integers that its type declares
         connection.create_aggregate(name, 1, total)  # type: ignore[arg-type]
 
@@ -305,10 +305,10 @@ def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True)
             connection.execute("PRAGMA query_only=1")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
         register(connection)
-    except sqlite3.Error as fault:
+    except sqlite3.Error as error:
         if connection is not None:
             connection.close()
-        raise cannot_open(path, fault) from fault
+        raise cannot_open(path, error) from error
     return connection
 
 
@@ -318,8 +318,8 @@ def _set(connection: Connection, name: str, value: str | int, lock_seconds: floa
     while True:
         try:
             connection.execute(f"PRAGMA {name}={value}").fetchall()
-        except sqlite3.OperationalError as fault:
-            if not is_busy(fault) or monotonic() > ends_at:
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or monotonic() > ends_at:
                 raise
             sleep(_LOCK_SLEEP)
         else:

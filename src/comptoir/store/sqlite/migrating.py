@@ -49,9 +49,9 @@ def migrate_file(path: Path, model: Model) -> str:
             try:
                 _enlarge_pages(connection)
                 break
-            except sqlite3.Error as fault:
-                if not is_busy(fault) or monotonic() > ends_at:
-                    raise cannot_open(path, fault) from fault
+            except sqlite3.Error as error:
+                if not is_busy(error) or monotonic() > ends_at:
+                    raise cannot_open(path, error) from error
         # closed meanwhile, because a process rewrites the file only if no other one has it open
         sleep(uniform(0, _MOST_PAUSE))  # noqa: S311 - only spreads the attempts
     from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
@@ -114,11 +114,11 @@ def _create_file(path: Path) -> None:
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as fault:
+    except OSError as error:
         raise OperatorError(
-            f"cannot create the folder {path.parent}: {fault.strerror}",
+            f"cannot create the folder {path.parent}: {error.strerror}",
             "Create it, or name another database.",
-        ) from fault
+        ) from error
     # opening the file reports any other fault
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -23,7 +23,7 @@ from comptoir.store.event_loop import (
     Slices,
     SliceScheduler,
 )
-from comptoir.store.fair_queue import PARTY, FairQueue, Load, Permit
+from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.refusals import too_slow
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
 from comptoir.store.store import WhileConnected
@@ -135,7 +135,7 @@ class LoopReads:
         self._reading = False
         self._stopped: set[str] = set()
         self.callbacks = 0
-        """How often the database has called back during the last statement."""
+        """The callbacks of the database during the last statement."""
         connection.set_progress_handler(self._on_progress, STEPS)
 
     async def yield_after_stopped(self) -> None:
@@ -143,7 +143,7 @@ class LoopReads:
 
         So the budgets of many concurrent statements of one party do not add up.
         """
-        while self._stopped and PARTY.get() in self._stopped:  # noqa: ASYNC110 - awaits iterations
+        while self._stopped and CLIENT.get() in self._stopped:  # noqa: ASYNC110 - awaits iterations
             await asyncio.sleep(0)
 
     def run(self, query: Query) -> list[Row]:
@@ -157,10 +157,10 @@ class LoopReads:
             self._connection.limit.begin(SECONDS)
             self._reading = True
             return self._connection.run(query)
-        except sqlite3.Error as fault:
-            raise refusal_of(fault) from fault
+        except sqlite3.Error as error:
+            raise refusal_of(error) from error
         except StatementStopped:
-            self._stopped.add(PARTY.get())
+            self._stopped.add(CLIENT.get())
             raise
         finally:
             self._reading = False
@@ -223,8 +223,8 @@ class SqliteReader:
         """Run a unit to its end without yielding to the event loop."""
         try:
             return self._unhurried.drive(unit)
-        except sqlite3.Error as fault:
-            raise refusal_of(fault) from fault
+        except sqlite3.Error as error:
+            raise refusal_of(error) from error
 
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""

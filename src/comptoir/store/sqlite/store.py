@@ -149,8 +149,8 @@ class _SqliteSnapshot(SnapshotConnection):
     async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except sqlite3.Error as fault:
-            raise refusal_of(fault) from fault
+        except sqlite3.Error as error:
+            raise refusal_of(error) from error
 
 
 def _slice(cursor: sqlite3.Cursor) -> list[Row]:

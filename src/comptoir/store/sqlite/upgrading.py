@@ -40,12 +40,12 @@ def upgrade_file(path: Path, model: Model, lock_seconds: float) -> str:
             state = upgrade(connection, model, str(path))
             store_statistics(connection, [each.name for each in model.stored])
             return state.revision or ""
-    except DBAPIError as fault:
+    except DBAPIError as error:
         raise OperatorError(
-            f"cannot migrate {path}: {fault.orig}",
+            f"cannot migrate {path}: {error.orig}",
             "Check that the file is writable, that no other process uses it, and that the disk has "
             "space.",
-        ) from fault
+        ) from error
 
 
 @contextmanager

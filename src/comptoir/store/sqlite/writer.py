@@ -94,11 +94,11 @@ class SqliteWriter(Writer):
             for ledger in ledgers.values():
                 self._condition.committed(ledger)
                 ledger.acknowledge()
-        except Exception as fault:  # noqa: BLE001 - else all later writes wait for ever
+        except Exception as error:  # noqa: BLE001 - else all later writes wait for ever
             # if that fails too, the database has rolled back by itself or cannot be used
             with suppress(sqlite3.Error):
                 connection.rollback()
-            outcome = refusal_of(fault) if isinstance(fault, sqlite3.Error) else fault
+            outcome = refusal_of(error) if isinstance(error, sqlite3.Error) else error
             if isinstance(outcome, Refusal):
                 self._condition.failed(outcome)
             for job in jobs:
@@ -117,15 +117,15 @@ class SqliteWriter(Writer):
             connection.execute("SAVEPOINT unit")
         try:
             job.result = connection.drive(job.work(unit))
-        except sqlite3.IntegrityError as fault:
-            job.fault = duplicate(_columns(fault))
-        except sqlite3.Error as fault:
+        except sqlite3.IntegrityError as error:
+            job.fault = duplicate(_columns(error))
+        except sqlite3.Error as error:
             # on a full disk, or without the lock, the other units would fail too
-            if not is_statement_fault(fault):
+            if not is_statement_fault(error):
                 raise
-            job.fault = refusal_of(fault)
-        except Exception as fault:  # noqa: BLE001 - it goes to the caller of this unit
-            job.fault = fault
+            job.fault = refusal_of(error)
+        except Exception as error:  # noqa: BLE001 - it goes to the caller of this unit
+            job.fault = error
         if job.fault is not None:
             if shares:
                 connection.execute("ROLLBACK TO unit")

@@ -1,4 +1,4 @@
-"""What a rehearsal remembers of its rules and the requests so far."""
+"""The state of a rehearsal's rules: counts, firings, and the requests so far."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
 from comptoir.http.rehearsing.effects import APPLICABLE, Firing
 from comptoir.messages import quoted
 from comptoir.refusals import limit_exceeded
-from comptoir.rehearsal import Asked, Choice, Chooser, Counts, Rule
+from comptoir.rehearsal import Candidate, Chooser, ChosenRule, Rule, RuleCounts
 from comptoir.rehearsal.documents import MOST_RULES
 
 MOST_FIRINGS = 1_000
@@ -22,7 +22,7 @@ MOST_LISTS = 1_000
 """The most lists whose pages are counted; the one that was read least recently starts again."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SeenPage(msgspec.Struct, frozen=True):
     """The page of a list that a client has requested last, and the one before it."""
 
     number: int = 1
@@ -30,7 +30,7 @@ class Seen(msgspec.Struct, frozen=True):
     previous: str = ""
 
 
-class Memory:
+class RuleState:
     """The rules in force, with all that they need of the requests so far."""
 
     def __init__(self, rules: Sequence[Rule], clock: Clock) -> None:
@@ -41,9 +41,9 @@ class Memory:
     def reset(self) -> None:
         """Forget everything."""
         self._rules: tuple[Rule, ...] = ()
-        self._counts = Counts()
-        self._ended: dict[str, Choice] = {}
-        self._pages: dict[str, Seen] = {}
+        self._counts = RuleCounts()
+        self._ended: dict[str, ChosenRule] = {}
+        self._pages: dict[str, SeenPage] = {}
         self._fired = 0
         self.firings: list[Firing] = []
 
@@ -55,7 +55,7 @@ class Memory:
     def set_rules(self, rules: Sequence[Rule]) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid."""
         self._rules = tuple(rules)
-        self._counts = Counts()
+        self._counts = RuleCounts()
         self._ended.clear()
 
     def add_rule(self, rule: Rule) -> None:
@@ -83,18 +83,20 @@ class Memory:
     def page(self, client: str, path: str, query: str, *, is_next: bool) -> tuple[int, str]:
         """The number of a page of a list, by the requests so far, and the query of the previous."""
         pages, key = self._pages, f"{client} {path}"
-        seen = pages.pop(key, Seen())
+        seen = pages.pop(key, SeenPage())
         if not is_next:
-            seen = Seen(1, query)
+            seen = SeenPage(1, query)
         elif query != seen.query:
-            seen = Seen(seen.number + 1, query, seen.query)
+            seen = SeenPage(seen.number + 1, query, seen.query)
         # the last one is the most recent
         pages[key] = seen
         if len(pages) > MOST_LISTS:
             del pages[next(iter(pages))]
         return seen.number, seen.previous
 
-    def choose(self, asked: Asked, of_header: Rule | None = None, token: str = "") -> Choice | None:
+    def choose(
+        self, asked: Candidate, of_header: Rule | None = None, token: str = ""
+    ) -> ChosenRule | None:
         """The rule that acts on a request; `token` is a digest of its token."""
         ended = self._ended.get(token)
         is_ended = ended is not None and ended.rule.match.company in {"", asked.company}
@@ -108,7 +110,12 @@ class Memory:
         return choice
 
     def fire(
-        self, choice: Choice, asked: Asked, request_id: str, at: str, outcome: str = APPLICABLE
+        self,
+        choice: ChosenRule,
+        asked: Candidate,
+        request_id: str,
+        at: str,
+        outcome: str = APPLICABLE,
     ) -> Firing:
         """Add an entry to the log."""
         self._fired += 1

@@ -130,7 +130,7 @@ def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_K
 
 
 def _verb(current: Row | None, former: Row | None) -> str | None:
-    """What restores a record; None if it is as it was."""
+    """The write that restores a record; None if it is as it was."""
     if former is None:
         return None if current is None else DELETE
     if current is None:

@@ -1,4 +1,4 @@
-"""The gate of clients: some requests of each run at once, and the others wait for their turn."""
+"""Limits how many requests of a client run at once; its other requests queue."""
 
 import asyncio
 from weakref import WeakKeyDictionary
@@ -11,23 +11,23 @@ from comptoir.http.exchange import ClientDisconnectedError
 from comptoir.response.response import Header
 
 
-class Gate:
+class ConcurrencyLimiter:
     """Admits requests of one client in their order; for use in one event loop only."""
 
     def __init__(self, at_once: int, seconds: float) -> None:
-        self._turns = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
         self._seconds = seconds
 
     async def enter(self, receive: Receive) -> Receive:
-        """Wait for a turn, which `leave` ends; returns what receives the body.
+        """Wait for a slot, which `leave` ends; returns what receives the body.
 
         Raises `Refusal` (503) after the longest wait, and `ClientDisconnectedError`.
         """
-        if not self._turns.locked():
-            await self._turns.acquire()
+        if not self._slots.locked():
+            await self._slots.acquire()
             return receive
         client = _Waiting(receive)
-        admitted = asyncio.ensure_future(self._turns.acquire())
+        admitted = asyncio.ensure_future(self._slots.acquire())
         leaving = asyncio.ensure_future(client.disconnection())
         is_admitted = False
         try:
@@ -52,8 +52,8 @@ class Gate:
         )
 
     def leave(self) -> None:
-        """End a turn."""
-        self._turns.release()
+        """Release a slot."""
+        self._slots.release()
 
 
 class _Waiting:
@@ -82,22 +82,22 @@ class _Waiting:
         return message
 
 
-class Turn:
-    """The turn of one request, with the account of its client."""
+class ConcurrencySlot:
+    """The slot of one request, with the account of its client."""
 
-    def __init__(self, account: Account, gate: Gate) -> None:
+    def __init__(self, account: Account, limiter: ConcurrencyLimiter) -> None:
         self._account = account
-        self._gate = gate
+        self._limiter = limiter
         self._is_admitted = False
 
     async def enter(self, receive: Receive) -> Receive:
-        """Begin a request, which `leave` ends even after a refusal; returns as `Gate.enter`.
+        """Begin a request, which `leave` ends even after a refusal; returns what receives the body.
 
-        Raises `Refusal`: 429 above a limit of the account, 503 if the turn does not come. Raises
+        Raises `Refusal`: 429 above a limit of the account, 503 if no slot becomes free. Raises
         `ClientDisconnectedError` if the client does not wait for it.
         """
         self._account.enter()
-        receive = await self._gate.enter(receive)
+        receive = await self._limiter.enter(receive)
         self._is_admitted = True
         return receive
 
@@ -105,24 +105,24 @@ class Turn:
         """End the request."""
         self._account.leave()
         if self._is_admitted:
-            self._gate.leave()
+            self._limiter.leave()
 
     def headers(self) -> list[Header]:
         """The limits of the account, and what is left of them."""
         return self._account.headers()
 
 
-class Gates:
-    """The gates of the clients, by their accounts. Each worker has its share of the turns."""
+class ConcurrencyLimiters:
+    """The limiters of the clients, by their accounts. Each worker has its share of the slots."""
 
     def __init__(self, at_once: int, workers: int, seconds: float) -> None:
         self._at_once = max(1, at_once // workers)
         self._seconds = seconds
-        self._gates: WeakKeyDictionary[Account, Gate] = WeakKeyDictionary()
+        self._limiters: WeakKeyDictionary[Account, ConcurrencyLimiter] = WeakKeyDictionary()
 
-    def turn(self, account: Account) -> Turn:
-        """A turn at the gate of a client."""
-        gate = self._gates.get(account)
-        if gate is None:
-            gate = self._gates[account] = Gate(self._at_once, self._seconds)
-        return Turn(account, gate)
+    def slot(self, account: Account) -> ConcurrencySlot:
+        """A slot of a client's limiter."""
+        limiter = self._limiters.get(account)
+        if limiter is None:
+            limiter = self._limiters[account] = ConcurrencyLimiter(self._at_once, self._seconds)
+        return ConcurrencySlot(account, limiter)

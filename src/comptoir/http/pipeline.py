@@ -1,4 +1,4 @@
-"""What a rehearsal adds to the application: what requests meet on their way to the service."""
+"""The pipeline of requests, and the hooks through which a rehearsal injects faults into it."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -40,10 +40,10 @@ class AtomicWrites(Protocol):
         """
 
 
-class Meeting(DeliveryFaults, Protocol):
-    """Lets requests and deliveries meet the faults of a rehearsal."""
+class FaultInjector(DeliveryFaults, Protocol):
+    """Injects the faults of a rehearsal into requests and deliveries."""
 
-    async def meet(
+    async def handle(
         self, request: Request, exchange: Exchange, answer: Answer, token: bytes
     ) -> Response:
         """The response to a request, which `answer` has without a fault.
@@ -68,14 +68,14 @@ class Meeting(DeliveryFaults, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """The service that answers requests, what they meet before, and what keeps them.
+class RequestPipeline:
+    """The service that answers requests, the faults before it, and the recorder of exchanges.
 
-    None for no faults, and for no record of requests.
+    `injector` is None without faults, and `inspector` without a record of requests.
     """
 
     service: Service
-    meeting: Meeting | None = None
+    injector: FaultInjector | None = None
     inspector: Inspector | None = None
 
 
@@ -92,17 +92,17 @@ async def _no_end() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """A rehearsal as the application sees it; by default, there is none.
+class RehearsalHooks:
+    """The hooks of a rehearsal in the application; the defaults do nothing.
 
-    `clock` is that of tokens and days, in seconds since 1970, and `steady` that of rates. `routes`
-    are those of the control endpoint, and `conditions` lines of `/readyz`. `begin` is awaited
-    before the first request, and `end` after the last one.
+    `clock` is that of tokens and days, in seconds since 1970, and `monotonic` that of rates.
+    `routes` are those of the control endpoint, and `conditions` lines of `/readyz`. `begin` is
+    awaited before the first request, and `end` after the last one.
     """
 
-    meeting: Meeting | None = None
+    injector: FaultInjector | None = None
     clock: Clock = time.time
-    steady: Clock = time.monotonic
+    monotonic: Clock = time.monotonic
     routes: Callable[[Authenticator], Sequence[Route]] = _no_routes
     conditions: Callable[[], Sequence[str]] = tuple
     begin: Callable[[Service, Store, Limits], Awaitable[None]] = _nothing

@@ -20,7 +20,7 @@ MOST_SECONDS = 60.0
 """The longest time for which a view exists: the database keeps all that has changed since then."""
 
 
-class View:
+class PinnedView:
     """The records at the moment when the view is opened; for use in one event loop only."""
 
     def __init__(self, store: Store) -> None:
@@ -104,21 +104,21 @@ async def _note_nothing(_: Company, _set: EntitySet) -> None:
     """A view cannot be indexed."""
 
 
-class _Held(msgspec.Struct):
+class _HeldView(msgspec.Struct):
     """A view of a company's records: after the change with this number, at this time."""
 
-    view: View
+    view: PinnedView
     number: int
     at: float
 
 
-class Views:
+class StaleReads:
     """The views of companies, at most one of each, by a clock in seconds."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _HeldView] = {}
         self._lock = asyncio.Lock()
 
     async def prepare(self, company: Company, lag: int, seconds: float | None) -> None:
@@ -128,13 +128,13 @@ class Views:
             if held is not None and not await self._is_late(held, company, lag, seconds):
                 return
             await self._drop(company.id)
-            view = View(self._store)
-            self._held[company.id] = _Held(view, await self._number(company), self._clock())
+            view = PinnedView(self._store)
+            self._held[company.id] = _HeldView(view, await self._number(company), self._clock())
             async with view.reads():
                 # the view is open before the change is made
                 pass
 
-    def of(self, company_id: str, seconds: float | None) -> View | None:
+    def of(self, company_id: str, seconds: float | None) -> PinnedView | None:
         """The view of a company; None without one that is younger than `seconds`."""
         held = self._held.get(company_id)
         if held is None or held.view.is_over:
@@ -149,7 +149,7 @@ class Views:
                 await self._drop(company_id)
 
     async def _is_late(
-        self, held: _Held, company: Company, lag: int, seconds: float | None
+        self, held: _HeldView, company: Company, lag: int, seconds: float | None
     ) -> bool:
         if held.view.is_over:
             return True
