@@ -66,9 +66,11 @@ def oauth_routes(
 ) -> list[Route]:
     """The routes of the token endpoint, and of the documents that describe it and its `keys`."""
     routes = [*_token_routes(endpoint, note_outcome, settings), *_document_routes(keys, settings)]
-    for each in routes:
-        # some clients write their tenant as their portal shows it
-        each.path_regex = re.compile(each.path_regex.pattern, re.IGNORECASE)
+    for tenant in map(re.escape, settings.tenants):
+        for each in routes:
+            # some clients write their tenant as their portal shows it
+            pattern = each.path_regex.pattern.replace(f"/{tenant}/", f"/(?i:{tenant})/")
+            each.path_regex = re.compile(pattern)
     return routes
 
 
