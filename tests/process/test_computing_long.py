@@ -73,7 +73,7 @@ def slow(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def scaled(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Server]:
+def hurried(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Server]:
     with start(fresh_database, tmp_path, 0.3) as server:
         yield server
 

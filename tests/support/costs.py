@@ -14,7 +14,7 @@ class Costs:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count a stage of a test."""
-        folder = "/".join(report.nodeid.split("/")[:2])
+        folder = "/".join(report.nodeid.partition("::")[0].split("/")[:2])
         self._seconds[folder] += report.duration
         self._tests[folder] += report.when == "call"
 
