@@ -102,7 +102,8 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Iterable[str]]
 
 async def add_company(store: Store, company_id: str | None = None) -> Company:
     """Add a company without records, with a new id or the given one."""
-    return await store.create_company(company_id or str(uuid4()), "Benchmark")
+    company_id = company_id or str(uuid4())
+    return await store.create_company(company_id, f"Benchmark {company_id}")
 
 
 async def load_all(store: Store, company: Company, files: Mapping[str, Path]) -> None:
