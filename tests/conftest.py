@@ -165,6 +165,13 @@ def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
 
 
 @pytest.fixture
+def service_over(ready: Command) -> Iterator[Service]:
+    """A service within this process over the database of the command."""
+    with Service(lambda *_: ready.url, ready.folder) as service:
+        yield service
+
+
+@pytest.fixture
 def load_target(ready: Command) -> LoadTarget:
     """A database with a company, for loads within this process."""
     return LoadTarget(ready.folder, ready.url, COMPANY)

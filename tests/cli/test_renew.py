@@ -50,13 +50,6 @@ def serving(command: Command) -> Iterator[Client]:
         server.wait()
 
 
-@pytest.fixture
-def service_over(ready: Command) -> Iterator[Service]:
-    """A service within this process over the database of the command."""
-    with Service(lambda *_: ready.url, ready.folder) as service:
-        yield service
-
-
 def refused_start(command: Command) -> str:
     """The error of `comptoir serve` when it does not start."""
     with command.started("serve", "--port", "0") as process:

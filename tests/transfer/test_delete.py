@@ -5,7 +5,7 @@ import os
 import pty
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from itertools import count
@@ -37,13 +37,6 @@ TRACKED = {"Prefer": "odata.track-changes"}
 SEARCHED = "itemsExt"
 UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
 RESUMES = "comptoir: interrupted. The same command resumes.\n"
-
-
-@pytest.fixture
-def service_over(ready: Command) -> Iterator[Service]:
-    """A service within this process over the database of the command."""
-    with Service(lambda *_: ready.url, ready.folder) as service:
-        yield service
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -43,13 +43,6 @@ OUTDATED: dict[str, dict[str, bytes | int | None]] = {
     "version": {**WRONG, "json_version": 0},
     "layout": {**WRONG, "json_layout": 1},
 }
-
-
-@pytest.fixture
-def service_over(ready: Command) -> Iterator[Service]:
-    """A service within this process over the database of the command."""
-    with Service(lambda *_: ready.url, ready.folder) as service:
-        yield service
 
 
 @pytest.fixture

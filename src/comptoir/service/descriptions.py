@@ -103,8 +103,8 @@ def _supported(found: str, option: str | None, reads_401: bool | None) -> str:
 def service_document(root: str, sets: Sequence[EntitySet], level: str) -> bytes:
     """List the entity sets at the URL of a service root (OData JSON Format 4.01, section 5).
 
-    With the metadata level `none` the URLs are absolute, because there is no context URL to which
-    they could be relative.
+    With the metadata level `none` the URLs are absolute: without a context URL, relative ones would
+    have no base.
     """
     listed = [
         {
