@@ -176,6 +176,8 @@ def test_a_read_only_database_returns_503_for_writes(
     url = migrated(postgres_server)
     service = served(url)
     company = service.new_company()
+    # a service that has not connected yet refuses a read-only database as at its start
+    assert company.get("campaignsExt").status_code == 200
     own = name_of(url)
     postgres_server.administer(
         f'ALTER DATABASE "{own}" SET default_transaction_read_only = on',
