@@ -22,7 +22,7 @@ COPY src src
 RUN tools/bin/pip wheel --no-build-isolation --no-deps --wheel-dir dist . \
     && tools/bin/pip --python /opt/comptoir/bin/python install --no-compile --no-deps dist/*.whl \
     && /opt/comptoir/bin/python -c \
-        'import comptoir.cli.main, comptoir.cli.quickstart, comptoir.cli.serve, comptoir.store.revisions'
+        'import comptoir.cli.main, comptoir.cli.serve, comptoir.features.inspector.feature, comptoir.features.samples.quickstart, comptoir.store.revisions'
 
 # What runs: the environment, the standard library, and the libraries with which the modules of both are linked.
 # Debug symbols would be a third of the image.

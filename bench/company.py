@@ -17,11 +17,11 @@ from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
+from comptoir.features.transfer.files import FileSource
+from comptoir.features.transfer.load import Loader, LoadReport
 from comptoir.store.migration import migrate
 from comptoir.store.store import Store
 from comptoir.store.urls import SQLITE
-from comptoir.transfer.files import FileSource
-from comptoir.transfer.load import Loader, LoadReport
 
 CUSTOMERS, CONTACTS, PRICES = "customersExt", "contactsExt", "salesPricesExt"
 CUSTOMER_COUNT = 20_000

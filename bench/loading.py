@@ -21,11 +21,11 @@ from company import CUSTOMERS, add_company, database_file, load, settings_in
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from comptoir.store.migration import migrate
+from comptoir.store.snapshot import CHANGES
 from comptoir.store.sqlite.connection import Connection, connect
 from comptoir.store.sqlite.store import MANY_WRITES
-from comptoir.transfer.files import ROWS_PER_CHUNK
-from comptoir.transfer.snapshot import CHANGES
 
 
 async def by_service(folder: Path, file: Path) -> float:

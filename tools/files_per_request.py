@@ -23,8 +23,9 @@ import comptoir
 from comptoir.app import application
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
-from comptoir.cli.quickstart import sample_company_id
+from comptoir.cli.runner import use_store
 from comptoir.config import Settings
+from comptoir.features.samples.quickstart import find_or_fill
 from comptoir.http.server import bind, run
 from comptoir.store.migration import make_ready
 
@@ -102,7 +103,7 @@ def counted(folder: Path) -> Mapping[str, list[str]]:
         database=f"sqlite:///{folder / 'sample.db'}", keys=str(folder / "keys"), log_level="off"
     )
     make_ready(settings, MODEL)
-    company = sample_company_id(settings)
+    company = use_store(settings, find_or_fill)
     token = token_issuer(settings).issue("count", tuple(Scope), None, timedelta(hours=1))
     listener = bind("127.0.0.1", 0)
     recorder = _Recorder()

@@ -31,8 +31,11 @@ from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
 from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
-from comptoir.profiles import PROFILES
-from comptoir.rehearsal import FAULTS, PRESETS
+from comptoir.features.business_central.profile import business_central
+from comptoir.features.rehearsal.faults import FAULTS
+from comptoir.features.rehearsal.presets import PRESETS
+from comptoir.profiles import CURRENT
+from comptoir.profiles.standard import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
@@ -153,7 +156,7 @@ def pages() -> Mapping[str, str]:
         "faults.md": faults_page(FAULTS, PRESETS),
         "profiles.md": profiles_page(
             rows(),
-            differences(PROFILES["standard"], PROFILES["business-central"]),
+            differences(STANDARD, business_central(CURRENT)),
             tuple(profile_cases()),
             [(each.rows, each.test) for each in elsewhere()],
         ),

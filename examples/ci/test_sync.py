@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from comptoir.testing import Comptoir
+from comptoir.features.testing.service import Comptoir
 
 SYNC = Path(__file__).parents[1] / "webshop" / "sync.py"
 

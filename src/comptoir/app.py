@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from comptoir.auth import (
     ClientTokens,
@@ -24,28 +25,26 @@ from comptoir.auth.failures import Failures
 from comptoir.auth.issuers import OutsideIssuers
 from comptoir.auth.key_watch import follow
 from comptoir.auth.limits import parse_rate
-from comptoir.auth.origins import client_issuers, serves_console
-from comptoir.auth.records import Registry
+from comptoir.auth.origins import client_issuers
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.edm.overlay import instant_type, overlaid
+from comptoir.edm.overlay import overlaid
+from comptoir.edm.times import Clock
+from comptoir.features import FEATURES
 from comptoir.http.api import Api, Application
-from comptoir.http.figures import Figures
+from comptoir.http.feature import Feature, Kernel
 from comptoir.http.link import Link
 from comptoir.http.log import Journal, RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.http.oauth import oauth_routes
-from comptoir.http.pages import Outside, pages
-from comptoir.http.pipeline import RehearsalHooks, RequestPipeline
+from comptoir.http.pages import pages
+from comptoir.http.redaction import Redactor
 from comptoir.http.routes import routes_of
-from comptoir.inspector.inspector import Inspector
-from comptoir.inspector.redaction import Redactor
 from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
-from comptoir.service.context import Mounted
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.note_saver import NoteSaver
@@ -58,28 +57,24 @@ SAMPLE_SECONDS = 1.0
 """Seconds between two records of what waits, runs and is open, for the metrics."""
 
 
-class _ConsoleParts(NamedTuple):
-    """What the console shares with the API."""
+class _Tokens(NamedTuple):
+    """What issues and verifies tokens.
 
-    settings: Settings
-    model: Model
-    served: RequestPipeline
-    store: Store
-    failures: Failures
-    keys: KeyFolder
-    registry: Registry
-    issuers: OutsideIssuers
-    log: RequestLog
-
-
-class _Verifiers(NamedTuple):
-    """Those of the API and of the control endpoint.
-
-    There, tokens end by the real clock: else nobody could reset one that a rehearsal moved on.
+    Where the operator controls the service, tokens end by the real clock: else nobody could reset
+    one that was moved on.
     """
 
+    keys: KeyFolder
+    issuer: TokenIssuer
     of_clients: TokenVerifier
     of_operator: TokenVerifier
+
+
+class _Clocks(NamedTuple):
+    """The clock of tokens and days, in seconds since 1970, and that of rates."""
+
+    of_tokens: Clock
+    of_rates: Clock
 
 
 def open_store(
@@ -108,16 +103,17 @@ def open_store(
 def application(
     settings: Settings, declared: Model = MODEL, *, link: Link | None = None
 ) -> Application:
-    """The ASGI application; raises `OperatorError` for unusable keys or algorithms.
+    """The ASGI application; raises `OperatorError` for unusable keys or settings.
 
     One of several workers has a link to their supervisor.
     """
-    behaviour = settings.behaviour
-    model = overlaid(declared, behaviour.values, behaviour.forms)
-    renamed = None
-    if behaviour.queries.renamed:
-        renamed = overlaid(declared, behaviour.values, behaviour.forms.renamed())
-    rehearsed = _rehearsed(settings, model) if settings.rehearses else RehearsalHooks()
+    model = overlaid(declared, settings.behaviour.values, settings.behaviour.forms)
+    features = list(_features(settings, model))
+    tokens = _tokens(settings, _clocks(features).of_tokens)
+    return Application(partial(_opened, settings, link, declared, tokens, features), features)
+
+
+def _tokens(settings: Settings, clock: Clock) -> _Tokens:
     keys = KeyFolder(Path(settings.keys))
     algorithms = tuple(each.strip() for each in settings.token_algorithms.split(","))
     verifying = partial(
@@ -127,45 +123,44 @@ def application(
         settings.token_audience,
         algorithms,
         of_clients=ClientTokens(client_issuers(settings), keys.own),
-        issuing=rehearsed.clock,
+        issuing=clock,
     )
-    verifiers = _Verifiers(verifying(clock=rehearsed.clock), verifying())
     issuer = TokenIssuer(
-        lambda: keys.ring.signing, settings.token_issuer, settings.token_audience, rehearsed.clock
+        lambda: keys.ring.signing, settings.token_issuer, settings.token_audience, clock
     )
-    return Application(
-        partial(_opened, settings, link, model, renamed, verifiers, issuer, keys, rehearsed)
-    )
+    return _Tokens(keys, issuer, verifying(clock=clock), verifying())
 
 
-def _rehearsed(settings: Settings, model: Model) -> RehearsalHooks:
-    """A rehearsal with the rules of the settings; raises `OperatorError` for wrong ones."""
-    from comptoir.http.rehearsing.control import control_routes  # noqa: PLC0415 - only rehearsals need it
-    from comptoir.http.rehearsing.rehearsal import Rehearsal  # noqa: PLC0415 - only rehearsals need it
+def _features(settings: Settings, model: Model) -> Iterator[Feature]:
+    """The optional parts that the settings switch on; raises `OperatorError` for wrong ones."""
+    for each in FEATURES:
+        if each.mount and each.is_on(settings):
+            feature = resolve_name(each.mount)(settings, model)
+            if not isinstance(feature, Feature):
+                raise TypeError(f"{each.mount} is not a feature")
+            yield feature
 
-    rehearsal = Rehearsal(model, settings)
-    return RehearsalHooks(
-        injector=rehearsal,
-        clock=rehearsal.clock,
-        monotonic=rehearsal.clock,
-        routes=partial(control_routes, rehearsal),
-        conditions=rehearsal.conditions,
-        begin=rehearsal.begin,
-        end=rehearsal.end,
-    )
+
+def _clocks(features: Sequence[Feature]) -> _Clocks:
+    """The clocks of the first part that has others than the real ones, else these."""
+    of_tokens = [each.clock for each in features if each.clock is not None]
+    of_rates = [each.monotonic for each in features if each.monotonic is not None]
+    return _Clocks([*of_tokens, time.time][0], [*of_rates, time.monotonic][0])
 
 
 @asynccontextmanager
 async def _opened(
     settings: Settings,
     link: Link | None,
-    model: Model,
-    renamed: Model | None,
-    verifiers: _Verifiers,
-    issuer: TokenIssuer,
-    keys: KeyFolder,
-    rehearsed: RehearsalHooks,
+    declared: Model,
+    tokens: _Tokens,
+    features: Sequence[Feature],
 ) -> AsyncIterator[ASGIApp]:
+    behaviour, clocks, keys = settings.behaviour, _clocks(features), tokens.keys
+    model = overlaid(declared, behaviour.values, behaviour.forms)
+    renamed = None
+    if behaviour.queries.renamed:
+        renamed = overlaid(declared, behaviour.values, behaviour.forms.renamed())
     metrics = Metrics(link)
     log = RequestLog(settings.log_level, Redactor.of(model))
     journal = Journal(log, metrics)
@@ -176,48 +171,47 @@ async def _opened(
     watch = ControlWatch(store.control)
     watch.start()
     metrics.watch(store, watch)
-    limits = _limits(settings, rehearsed)
+    limits = _limits(settings, clocks)
     issuers = _issuers(settings, metrics)
     failures = Failures()
     notes = NoteSaver(partial(failures.write, store.control.record))
     notes.start()
     check = ClientCheck(watch, settings, failures)
-    basic = BasicAuthenticator(check, limits) if settings.behaviour.routes.basic else None
-    authenticator = Authenticator(verifiers.of_clients, watch, limits, issuers, basic)
+    basic = BasicAuthenticator(check, limits) if behaviour.routes.basic else None
+    authenticator = Authenticator(tokens.of_clients, watch, limits, issuers, basic)
     issuers.withdrawn = authenticator.forget
     following = asyncio.create_task(follow(keys, authenticator.forget))
-    endpoint = TokenEndpoint(watch, check, issuer, verifiers.of_clients, settings)
+    endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
-    errors = ErrorWriter(settings.behaviour)
+    errors = ErrorWriter(behaviour)
     # it caches no token, so it need not forget one
-    operator = Authenticator(verifiers.of_operator, watch, limits, issuers, capacity=0)
-    faults = rehearsed.routes(operator)
-    pages_app = pages(store, journal, model, errors, settings, oauth, faults, rehearsed.conditions)
+    operator = Authenticator(tokens.of_operator, watch, limits, issuers, capacity=0)
+    service = Service(model, store, settings, renamed)
+    routes = routes_of(settings, model, store)
+    kernel = Kernel(
+        settings,
+        model,
+        store,
+        service,
+        routes,
+        watch,
+        keys,
+        issuers,
+        limits,
+        failures,
+        log,
+        metrics,
+        clocks.of_tokens,
+        _fetch(settings),
+        _post_form(settings),
+        features,
+    )
     try:
-        async with (
-            _subscriptions(store, model, watch, settings, rehearsed, metrics) as subscriptions,
-            _inspecting(settings, model) as inspector,
-        ):
-            service = Service(model, store, settings, subscriptions, renamed)
-            await rehearsed.begin(service, store, limits)
-            try:
-                served = RequestPipeline(service, rehearsed.injector, inspector)
-                parts = _ConsoleParts(
-                    settings, model, served, store, failures, keys, watch, issuers, log
-                )
-                async with _console_app(settings, metrics, partial(_console, parts)) as console:
-                    yield Api(
-                        served,
-                        Outside(pages_app, console),
-                        authenticator,
-                        failures,
-                        journal,
-                        errors,
-                        routes_of(settings, model, store),
-                        settings,
-                    )
-            finally:
-                await rehearsed.end()
+        async with AsyncExitStack() as opened:
+            for each in features:
+                await opened.enter_async_context(each.opened(kernel))
+            pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
+            yield Api(kernel, pages_app, authenticator, journal, errors)
     finally:
         await issuers.stop()
         await cancel_and_wait(following)
@@ -237,48 +231,16 @@ def _issuers(settings: Settings, metrics: Metrics) -> OutsideIssuers:
     )
 
 
-def _limits(settings: Settings, rehearsed: RehearsalHooks) -> Limits:
+def _limits(settings: Settings, clocks: _Clocks) -> Limits:
     return Limits(
         settings.client_requests,
         settings.workers,
         rate=parse_rate(settings.client_rate) if settings.client_rate else None,
         of_all=bool(settings.client_rate or settings.running_requests),
         sliding=settings.behaviour.sliding_rates,
-        clock=rehearsed.monotonic,
-        now=rehearsed.clock,
+        clock=clocks.of_rates,
+        now=clocks.of_tokens,
     )
-
-
-@asynccontextmanager
-async def _subscriptions(
-    store: Store,
-    model: Model,
-    registry: Registry,
-    settings: Settings,
-    rehearsed: RehearsalHooks,
-    metrics: Metrics,
-) -> AsyncIterator[Mounted | None]:
-    """The resource of subscriptions while notifications are sent; None in a profile without."""
-    hooks = settings.hooks
-    if hooks is None:
-        yield None
-        return
-    from comptoir.events.sender import Sender  # noqa: PLC0415 - only such a profile needs it
-    from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - brings aiohttp
-    from comptoir.outgoing.session import Poster  # noqa: PLC0415 - brings aiohttp
-    from comptoir.service.subscriptions import (  # noqa: PLC0415 - only such a profile needs it
-        SubscriptionResource,
-    )
-
-    post = Poster(Guard(settings.networks, plain=settings.outgoing_http == "on")).post
-    clock, instants = rehearsed.clock, instant_type(settings.behaviour.forms)
-    sender = Sender(store, model, registry, hooks, post, instants, clock)
-    sender.note = metrics.count_delivery
-    sender.start(rehearsed.injector, metrics.note_notification_lag)
-    try:
-        yield SubscriptionResource(store, model, settings, hooks, post, clock)
-    finally:
-        await sender.stop()
 
 
 def _fetch(settings: Settings) -> Fetch:
@@ -313,70 +275,6 @@ def _post_form(settings: Settings) -> PostForm:
         return await (await asyncio.to_thread(poster))(url, fields, authorization)
 
     return post
-
-
-@asynccontextmanager
-async def _console_app(
-    settings: Settings, metrics: Metrics, build: Callable[[Figures], ASGIApp]
-) -> AsyncIterator[ASGIApp | None]:
-    """The console, None if the settings serve none.
-
-    The first request to the console imports and builds it.
-    """
-    if not serves_console(settings):
-        yield None
-        return
-    figures = Figures(metrics, time.time)
-    building: asyncio.Task[ASGIApp] | None = None
-
-    async def console(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal building
-        if building is None:
-            building = asyncio.create_task(asyncio.to_thread(build, figures))
-        # another request waits for it too
-        inner = await asyncio.shield(building)
-        await inner(scope, receive, send)
-
-    figures.start()
-    try:
-        yield console
-    finally:
-        await figures.stop()
-
-
-@asynccontextmanager
-async def _inspecting(settings: Settings, model: Model) -> AsyncIterator[Inspector | None]:
-    """The inspector of this process, None without a console."""
-    if not serves_console(settings):
-        yield None
-        return
-    inspector = Inspector(settings, Redactor.of(model))
-    inspector.start()
-    try:
-        yield inspector
-    finally:
-        await inspector.stop()
-
-
-def _console(parts: _ConsoleParts, figures: Figures) -> ASGIApp:
-    from comptoir.auth.code_flow import CodeFlow  # noqa: PLC0415 - only the console needs it
-    from comptoir.console.app import console  # noqa: PLC0415 - brings Jinja2
-    from comptoir.console.backend import Backend  # noqa: PLC0415 - only the console needs it
-
-    settings = parts.settings
-    flow = CodeFlow(parts.registry, _fetch(settings), _post_form(settings), parts.issuers)
-    backend = Backend(
-        settings,
-        parts.model,
-        parts.served,
-        routes_of(settings, parts.model, parts.store),
-        parts.store,
-        figures,
-        parts.failures,
-        parts.keys,
-        flow,
-    )
-    return console(backend, parts.log)
 
 
 async def _sample(metrics: Metrics, link: Link | None) -> None:

@@ -14,11 +14,11 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, TOO_MANY_REQUESTS, Refusal
+from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
 from comptoir.response.response import Response
 from comptoir.service import Service
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.writes import GroupRefusal
-from comptoir.transfer.load_rows import Loaded, LoadPlan, write_rows
 from support.companies import Company
 from support.groups import Part, request_of
 from support.service import Service as InProcess

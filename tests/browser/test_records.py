@@ -8,7 +8,7 @@ from playwright.async_api import Dialog, FloatRect, Locator
 from browser.conftest import OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
 from comptoir.auth.logins import ConsoleRole
-from comptoir.console.templates import LARGEST_FORM
+from comptoir.features.console.templates import LARGEST_FORM
 from support.chromium import Tab, listed
 from support.client import Record
 from support.companies import Company

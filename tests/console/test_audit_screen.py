@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.console.screens.audit import MOST_PORTIONS, PORTION
+from comptoir.features.console.screens.audit import MOST_PORTIONS, PORTION
 from support.console import Browser, new_code, origin_of
 from support.service import Service
 

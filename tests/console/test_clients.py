@@ -15,7 +15,7 @@ from comptoir.auth.audit import Actor
 from comptoir.auth.client_terms import new_client
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.tokens import Scope
-from comptoir.console.screens.clients import MOST_SHOWN
+from comptoir.features.console.screens.clients import MOST_SHOWN
 from support.clients import GRANT, ask
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE

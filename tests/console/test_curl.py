@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.console.curl import LONGEST_ARGUMENT, curl
+from comptoir.features.console.curl import LONGEST_ARGUMENT, curl
 
 HOSTILE = "'; touch owned; $(touch owned) `touch owned` \"&|>\\ !x\n\t*?[a]{b,c}~#é😀"
 

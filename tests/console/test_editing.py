@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from comptoir.auth.logins import ConsoleRole
-from comptoir.console.values import Values, decoded
+from comptoir.features.console.values import Values, decoded
 from support.client import Record, record, tag_of
 from support.companies import Company
 from support.console import Browser, Form, forms_of, new_code, origin_of

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-import comptoir.console
+import comptoir.features.console
 from comptoir.auth.logins import ConsoleRole
 from console.conftest import LoggedIn
 from support.companies import Company
@@ -14,7 +14,7 @@ from support.console import Browser, forms_of, new_code
 from support.screens import SCREENS, Shown
 from support.service import Service
 
-ROOT = Path(comptoir.console.__file__).parent
+ROOT = Path(comptoir.features.console.__file__).parent
 SET = "unitsOfMeasureExt"
 BUDGET = 24 * 1024
 """The most bytes of all stylesheets, and of all scripts."""

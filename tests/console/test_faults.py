@@ -10,7 +10,7 @@ from comptoir.auth import Scope
 from comptoir.auth.logins import ConsoleRole
 from comptoir.catalog import MODEL
 from comptoir.edm.times import instant
-from comptoir.rehearsal import FAULTS
+from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase

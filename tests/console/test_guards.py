@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from comptoir.auth.guesses import FREE_FAILURES
-from comptoir.console.guards import HEADERS
-from comptoir.console.templates import LARGEST_FORM
+from comptoir.features.console.guards import HEADERS
+from comptoir.features.console.templates import LARGEST_FORM
 from support.console import FORM, Browser, new_code, origin_of
 from support.service import Service
 from support.waiting import until

@@ -3,7 +3,9 @@
 import httpx
 import pytest
 
-from comptoir.console.app import SCREENS
+from comptoir.features.console.app import SCREENS
+from comptoir.features.inspector import screen as requests
+from comptoir.features.rehearsal import screen as faults
 from support.companies import Company
 from support.console import Browser
 from support.samples import CONTACT
@@ -15,7 +17,7 @@ FIELDS = (
 )
 ADDRESSES = [
     (each.method, f"{screen.address}{each.path}")
-    for screen in SCREENS
+    for screen in (*SCREENS, requests.SCREEN, faults.SCREEN)
     for each in screen.endpoints
     if not each.path.endswith("/log-out")
 ]

@@ -15,8 +15,8 @@ import pytest
 from comptoir.auth.audit import AuditEntry
 from comptoir.auth.guesses import FREE_FAILURES
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole, digest_of
-from comptoir.console.issuer_login import MOST_RUNNING
-from comptoir.console.visit import MOST_FIELDS
+from comptoir.features.console.issuer_login import MOST_RUNNING
+from comptoir.features.console.visit import MOST_FIELDS
 from support.certificates import trusted_folder
 from support.command import Command
 from support.console import Browser, audited, new_code, origin_of

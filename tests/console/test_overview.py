@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from comptoir.auth.logins import ConsoleRole
-from comptoir.console.chart import HEIGHT, MISSING, WIDTH, Chart
-from comptoir.http import figures
-from comptoir.http.figures import quantile
+from comptoir.features.console import figures
+from comptoir.features.console.chart import HEIGHT, MISSING, WIDTH, Chart
+from comptoir.features.console.figures import quantile
 from support.clients import add_client
 from support.console import Browser, new_code, origin_of
 from support.databases import FreshDatabase

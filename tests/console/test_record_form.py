@@ -7,16 +7,17 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.console.record_form import editable, form_fields, shown_properties
-from comptoir.console.values import decoded, empty, encoded, shown, typed
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import overlaid
-from comptoir.inspector.redaction import MASK
-from comptoir.profiles import PROFILES
+from comptoir.features.business_central.profile import business_central
+from comptoir.features.console.record_form import editable, form_fields, shown_properties
+from comptoir.features.console.values import decoded, empty, encoded, shown, typed
+from comptoir.http.redaction import MASK
+from comptoir.profiles import CURRENT
 from support.samples import SAMPLES
 from support.specimen import SPECIMEN, WITH_SPECIMENS
 
-BEHAVIOUR = PROFILES["business-central"]
+BEHAVIOUR = business_central(CURRENT)
 OF_BUSINESS_CENTRAL = overlaid(MODEL, BEHAVIOUR.values, BEHAVIOUR.forms)
 SETS = list(chain(WITH_SPECIMENS.sets, OF_BUSINESS_CENTRAL.sets))
 """Every entity set, as it is in each profile."""

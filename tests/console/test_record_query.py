@@ -1,7 +1,7 @@
 """Queries of the console: their columns, their order, and the place of a fault."""
 
 from comptoir.catalog import MODEL
-from comptoir.console.record_query import (
+from comptoir.features.console.record_query import (
     RecordQuery,
     columns,
     default_columns,

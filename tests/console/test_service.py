@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from comptoir.auth.logins import ConsoleRole
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.console.guards import HEADERS, Guards
+from comptoir.features.console.guards import HEADERS, Guards
 from comptoir.http.log import RequestLog
-from comptoir.inspector.redaction import Redactor
+from comptoir.http.redaction import Redactor
 from support.command import Command
 from support.console import FORM, Browser, console_of, new_code, origin_of
 from support.databases import FreshDatabase

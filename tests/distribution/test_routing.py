@@ -24,7 +24,7 @@ from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import ARRAY_ROWS
-from comptoir.transfer.rebuild import rebuild_json
+from comptoir.store.rebuild import rebuild_json
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.catalog import MODEL
-from comptoir.events.delivery import LEASE_SECONDS, DeliveryCursor, Outcome, Retries, due_at
+from comptoir.features.notifications.delivery import (
+    LEASE_SECONDS,
+    DeliveryCursor,
+    Outcome,
+    Retries,
+    due_at,
+)
 from comptoir.outgoing import PostAnswer
 from comptoir.sql.tables import COMPANY_ID, build_tables
 

@@ -6,9 +6,9 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.errors import Refusal
+from comptoir.features.notifications.resource import shake_hands
 from comptoir.outgoing.guard import Guard
 from comptoir.outgoing.session import Poster
-from comptoir.service.subscriptions import shake_hands
 from support.receiver import Receiver
 
 

@@ -18,14 +18,15 @@ from comptoir.auth import Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.catalog import MODEL
 from comptoir.edm.times import INSTANT
-from comptoir.events import sender
-from comptoir.events.delivery import LEASE_SECONDS
-from comptoir.events.notifications import at
-from comptoir.events.sender import Sender
-from comptoir.events.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.features.business_central.profile import business_central
+from comptoir.features.notifications import sender
+from comptoir.features.notifications.delivery import LEASE_SECONDS
+from comptoir.features.notifications.notifications import at
+from comptoir.features.notifications.sender import Sender
+from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
 from comptoir.outgoing.guard import Guard
 from comptoir.outgoing.session import Poster
-from comptoir.profiles import PROFILES
+from comptoir.profiles import CURRENT
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.store import Store
 from support.client import record, tag_of
@@ -38,7 +39,7 @@ from support.roles import tokens_of_roles
 from support.service import Service
 from support.waiting import PATIENCE_SECONDS, until
 
-HOOKS = PROFILES["business-central"].hooks
+HOOKS = business_central(CURRENT).hooks
 assert HOOKS is not None
 MINUTE = 60
 LATER = 4 * 86_400

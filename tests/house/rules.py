@@ -25,17 +25,16 @@ ROWS = (
     ("files", "refusals", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
-    ("plan", "rehearsal"),
+    ("feature",),
+    ("features",),
+    ("plan",),
     ("sql", "response"),
     ("store",),
-    ("events",),
-    ("service", "transfer"),
-    ("inspector",),
+    ("service",),
     ("http",),
-    ("console",),
-    ("app", "testing"),
+    ("app",),
     ("cli",),
-    ("__main__",),
+    ("__main__", "features.*"),
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
@@ -43,20 +42,18 @@ IMPORTS_ONLY = {
     "profiles": {PACKAGE, "errors", "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},
     "request": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "config"},
-    "rehearsal": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "edm", "request"},
     "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
-    "testing": {PACKAGE, "errors", "messages", "config", "auth"},
 }
 IMPORTED_ONLY_BY = {
-    "catalog": {"app", "cli"},
-    "jinja2": {"console"},
+    "catalog": {"app", "cli", "features.*"},
+    "jinja2": {"features.*"},
     "sqlalchemy": {"sql", "store"},
     "alembic": {"store"},
     "aiohttp": {"outgoing"},
-    "pytest": {"testing"},
+    "pytest": {"features.*"},
 }
-PRINTING = {"cli"}
-NAMING_PROFILES = {"profiles", "config", "testing", "cli"}
+PRINTING = {"cli", "features.*"}
+NAMING_PROFILES = {"profiles", "config", "cli", "features", "features.*"}
 """The stations that know the names of profiles; the others receive their parts."""
 
 PROFILE = "business-central"
@@ -136,8 +133,14 @@ class Import:
 
 
 def station_of(module: str) -> str:
-    """The station of a module of the package; the package itself is one."""
+    """The station of a module of the package; the package itself is one.
+
+    The list of features and the entry of each, which is its `__init__`, are one station. The rest
+    of all features is another.
+    """
     parts = module.split(".")
+    if len(parts) > 3 and parts[1] == "features":
+        return "features.*"
     return parts[1] if len(parts) > 1 else parts[0]
 
 

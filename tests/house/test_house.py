@@ -16,8 +16,8 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 
 # "module:function" or "module", and the reason. An entry that is not needed fails, too.
 BLIND_EXCEPTS: Mapping[str, str] = {
-    "comptoir.events.sender:_going_on": "deliveries go on, and the cause goes to the log",
-    "comptoir.console.guards:Guards.__call__": "whatever fails, the user gets a page",
+    "comptoir.features.notifications.sender:_going_on": "the cause goes to the log",
+    "comptoir.features.console.guards:Guards.__call__": "the user gets a page",
     "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
@@ -27,19 +27,20 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "an entity set is found by its file",
+    "comptoir.features:_profile": "only a service with the profile needs it",
+    "comptoir.app:_features": "a feature is imported where it is switched on",
     "comptoir.cli.main:imported": "a command imports its subcommand alone",
-    "comptoir.cli.serve:_sample_company": "only a quickstart creates a sample company",
-    "comptoir.cli.serve:_serve": "only a quickstart prints commands to try",
+    "comptoir.cli.serve:_prepared": "only a quickstart creates a sample company",
     "comptoir.cli.serve:_with_local_certificate": "only --https creates a certificate",
     "comptoir.cli.token:token": "only a token for a company needs the store",
     "comptoir.auth.issuer_terms:check_issuer": "only a new issuer needs aiohttp",
-    "comptoir.app:_console": "only the console needs Jinja2",
     "comptoir.app:_fetch.fetcher": "only a service with an outside issuer needs aiohttp",
     "comptoir.app:_post_form.poster": "only a login through an outside issuer needs aiohttp",
-    "comptoir.app:_rehearsed": "only a service with faults rehearses",
-    "comptoir.app:_subscriptions": "only a profile with subscriptions needs them, and aiohttp",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
-    "comptoir.transfer.files:read_parquet": "Parquet is optional",
+    "comptoir.features.console.app:_screens_of": "a feature has a screen only with the console",
+    "comptoir.features.console.feature:Console._build": "only its first request needs Jinja2",
+    "comptoir.features.console.feature:Console.announce": "only a quickstart prints a link",
+    "comptoir.features.transfer.files:read_parquet": "Parquet is optional",
     "comptoir.store.migration:check_replica": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",

@@ -30,19 +30,18 @@ def long_function(lines: int) -> str:
         ("response/body.py", "from comptoir.sql import read"),
         ("store/sqlite.py", "from comptoir.service import read"),
         ("service.py", "from comptoir.http.api import Api"),
-        ("service/reads.py", "from comptoir.transfer.load import Loader"),
-        ("transfer/load.py", "from comptoir.service import Service"),
-        ("transfer/load.py", "from comptoir.http.api import Api"),
+        ("service/reads.py", "from comptoir.features.transfer.load import Loader"),
+        ("http/api.py", "from comptoir.features.transfer.load import Loader"),
+        ("features/transfer/__init__.py", "from comptoir.http.api import Api"),
+        ("features/__init__.py", "from comptoir.features.console.app import console"),
         ("http/api.py", "from comptoir.app import build"),
         ("app.py", "from comptoir.cli import main"),
         ("plan/bind.py", "from comptoir.newcomer import x"),
         ("request/path.py", "from comptoir.edm import Model"),
         ("metadata/csdl.py", "from comptoir.catalog import MODEL"),
         ("metadata/csdl.py", "from comptoir.auth import keys"),
-        ("testing/service.py", "from comptoir.app import application"),
-        ("http/rehearsing/control.py", "from comptoir.testing.control import ControlClient"),
-        ("cli/rehearse.py", "import pytest"),
-        ("rehearsal/clock.py", "from comptoir.auth import Clock"),
+        ("cli/serve.py", "from comptoir.features.samples.quickstart import prepared"),
+        ("cli/serve.py", "import pytest"),
         ("http/api.py", "from comptoir.catalog import MODEL"),
         ("plan/bind.py", "import comptoir.catalog.contact"),
         ("plan/bind.py", "import sqlalchemy as sa"),
@@ -65,10 +64,11 @@ def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
         ("edm/types.py", "from comptoir import __version__"),
         ("request/path.py", "from comptoir.errors import BAD_REQUEST"),
         ("metadata/csdl.py", "from comptoir.edm import Model"),
-        ("rehearsal/rules.py", "from comptoir.request import payload"),
         ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
         ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
-        ("transfer/load.py", "from comptoir.store.store import Store"),
+        ("features/transfer/load.py", "from comptoir.store.store import Store"),
+        ("features/samples/command.py", "from comptoir.cli import options"),
+        ("cli/main.py", "from comptoir.features import FEATURES"),
         ("app.py", "from comptoir.catalog import MODEL\nfrom comptoir.http import api"),
         ("cli/serve.py", "from comptoir.app import build\nfrom comptoir.catalog import MODEL"),
         ("__main__.py", "from comptoir.cli import main"),
@@ -80,7 +80,7 @@ def test_an_import_downward_passes(path: str, text: str) -> None:
 
 
 def test_a_module_outside_the_stations_is_found() -> None:
-    known = [module("__init__.py"), module("edm/types.py"), module("transfer/load.py")]
+    known = [module("__init__.py"), module("edm/types.py"), module("features/transfer/load.py")]
     (found,) = rules.unknown_stations([*known, module("utils/misc.py")])
     assert "'utils' is no station" in str(found)
 

@@ -12,7 +12,7 @@ from comptoir.edm.model import Model
 from comptoir.errors import ENTITY_CHANGED, Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
-from comptoir.inspector.redaction import MASK, Redactor
+from comptoir.http.redaction import MASK, Redactor
 from support.databases import ON_SQLITE
 from support.service import Service
 

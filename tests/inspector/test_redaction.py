@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.inspector.redaction import MASK, Redactor
+from comptoir.http.redaction import MASK, Redactor
 
 REDACTOR = Redactor(["onlinePassword"])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.inspector.short_path import short_path
+from comptoir.http.log import short_path
 
 COMPANY = "0eb4d1b2-6d4e-4f6b-9a51-0f2f5ad4e001"
 RECORD = "0184377a-52f4-8393-9f2e-e4c13115bc0b"

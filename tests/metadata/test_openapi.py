@@ -12,8 +12,9 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import ERROR_TABLE
+from comptoir.features.business_central.profile import business_central
 from comptoir.metadata.openapi import openapi_document
-from comptoir.profiles import PROFILES
+from comptoir.profiles import CURRENT
 from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
 from support.programs import needed_module
@@ -286,7 +287,7 @@ def test_a_profile_has_its_own_guards_of_writes() -> None:
 def test_a_profile_has_its_own_errors() -> None:
     whole = document(settings=REHEARSED)
     responses = member(whole, "components", "responses")
-    for verdict in PROFILES["business-central"].errors.values():
+    for verdict in business_central(CURRENT).errors.values():
         if verdict.media == "json":
             assert verdict.code in str(member(responses, f"refused-{verdict.status}")["content"])
     for code in ("Internal_RecordNotFound", "Internal_DatabaseBusy", "Request_LinkExpired"):

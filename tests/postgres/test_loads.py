@@ -8,10 +8,10 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.features.transfer.files import FileSource
+from comptoir.features.transfer.load import Loader
 from comptoir.response.response import Response
 from comptoir.service import Service
-from comptoir.transfer.files import FileSource
-from comptoir.transfer.load import Loader
 from postgres.conftest import Served, migrated
 from support.companies import Company, Row
 from support.groups import Part, request_of

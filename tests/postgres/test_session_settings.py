@@ -6,7 +6,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migration import migrate
-from comptoir.transfer.snapshot import open_snapshot
+from comptoir.store.snapshot import open_snapshot
 from postgres.conftest import Served, migrated
 from support.client import record
 from support.postgres import Databases, name_of

@@ -12,13 +12,13 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import EntitySet
+from comptoir.features.transfer.copy import Copy
+from comptoir.features.transfer.files import FileSource
+from comptoir.features.transfer.load import Loader
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
-from comptoir.transfer.copy import Copy
-from comptoir.transfer.files import FileSource
-from comptoir.transfer.load import Loader
 from postgres.conftest import Served, migrated
 from support.companies import Company
 from support.databases import FreshDatabase

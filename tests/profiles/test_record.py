@@ -8,12 +8,15 @@ from profile_differences import differences, rows
 
 from comptoir.config import load_settings
 from comptoir.errors import ERROR_TABLE, FACTS, RefusalCondition
-from comptoir.profiles import PROFILES
+from comptoir.features.business_central.profile import business_central
+from comptoir.profiles import CURRENT
 from comptoir.profiles.record import Profile
+from comptoir.profiles.standard import STANDARD
 from support.profiles import cases, elsewhere
 
 ROOT = Path(__file__).parents[2]
-STANDARD, BUSINESS_CENTRAL = PROFILES["standard"], PROFILES["business-central"]
+BUSINESS_CENTRAL = business_central(CURRENT)
+PROFILES = {"standard": STANDARD, "business-central": BUSINESS_CENTRAL}
 
 
 def test_each_difference_belongs_to_one_row() -> None:

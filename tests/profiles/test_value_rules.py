@@ -10,7 +10,7 @@ from httpx import Response
 
 from comptoir.catalog import MODEL
 from comptoir.edm.derived import encoded_name
-from comptoir.profiles.business_central.values import VALUES
+from comptoir.features.business_central.values import VALUES
 from comptoir.profiles.values import FieldRule, Relation
 from support.client import Record, record
 from support.companies import Company

@@ -11,7 +11,7 @@ from comptoir.edm.derived import encoded_name
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
 from comptoir.edm.types import PrimitiveType, Text
-from comptoir.profiles.business_central.values import VALUES
+from comptoir.features.business_central.values import VALUES
 from comptoir.profiles.standard import DECLARED
 from support.client import page
 from support.databases import FreshDatabase

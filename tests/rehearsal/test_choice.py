@@ -7,20 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comptoir.rehearsal import (
-    FAULTS,
-    PRESETS,
-    Candidate,
-    Chooser,
-    Rule,
-    ShiftedClock,
-    Stage,
-    parse_header,
-    parse_rule,
-    parse_rules,
-)
-from comptoir.rehearsal.choice import MOST_COUNTS, fraction
-from comptoir.rehearsal.rules import path_matches
+from comptoir.features.rehearsal.choice import MOST_COUNTS, Chooser, fraction
+from comptoir.features.rehearsal.clock import ShiftedClock
+from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
+from comptoir.features.rehearsal.faults import FAULTS, Stage
+from comptoir.features.rehearsal.presets import PRESETS
+from comptoir.features.rehearsal.rules import Candidate, Rule, path_matches
 
 SETS = ("contactsExt", "itemsExt")
 START = 1_000.0

@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.rehearsal import ShiftedClock
+from comptoir.features.rehearsal.clock import ShiftedClock
 
 DAY = 86_400
 

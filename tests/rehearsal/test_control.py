@@ -10,7 +10,7 @@ from comptoir.auth import Scope
 from comptoir.config import Settings
 from comptoir.edm.times import instant
 from comptoir.errors import OperatorError
-from comptoir.rehearsal import FAULTS
+from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client
 from support.companies import Company
 from support.databases import FreshDatabase

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from comptoir.auth import Scope
-from comptoir.events import sender
-from comptoir.rehearsal import FAULTS
-from comptoir.rehearsal.choice import fraction
+from comptoir.features.notifications import sender
+from comptoir.features.rehearsal.choice import fraction
+from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client, record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.errors import BAD_REQUEST, OperatorError, Refusal
-from comptoir.jsonvalue import Json
-from comptoir.rehearsal import (
-    PRESETS,
-    Match,
-    Rule,
+from comptoir.features.rehearsal.documents import (
+    LONGEST_DOCUMENT,
+    MOST_RULES,
     parse_advance,
     parse_file,
     parse_header,
     parse_rule,
     parse_rules,
 )
-from comptoir.rehearsal.documents import LONGEST_DOCUMENT, MOST_RULES
-from comptoir.rehearsal.faults import parse_fault
+from comptoir.features.rehearsal.faults import parse_fault
+from comptoir.features.rehearsal.presets import PRESETS
+from comptoir.features.rehearsal.rules import Match, Rule
+from comptoir.jsonvalue import Json
 
 SETS = ("contactsExt", "customersExt", "itemsExt")
 

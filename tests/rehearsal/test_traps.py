@@ -2,8 +2,16 @@
 
 import pytest
 
-from comptoir.rehearsal import TRAPS, Recovery, Trap, TrapLine, TrapTally, TrapTarget
-from comptoir.rehearsal.traps import MOST_CLIENTS, MOST_OPEN
+from comptoir.features.rehearsal.traps import (
+    MOST_CLIENTS,
+    MOST_OPEN,
+    TRAPS,
+    Recovery,
+    Trap,
+    TrapLine,
+    TrapTally,
+    TrapTarget,
+)
 
 A = TrapTarget("client:a", "PATCH", "/api/companies(1)/contactsExt(2)")
 

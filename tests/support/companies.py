@@ -14,12 +14,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
-from comptoir.sql.prepared import Steps
-from comptoir.store.control import ControlStore
-from comptoir.store.ledger import Change
-from comptoir.store.store import Store
-from comptoir.store.unit import UnitOfWork
-from comptoir.transfer.load_rows import (
+from comptoir.features.transfer.load_rows import (
     LoadPlan,
     LoadRows,
     bind_columns,
@@ -27,6 +22,11 @@ from comptoir.transfer.load_rows import (
     rows_done,
     write_rows,
 )
+from comptoir.sql.prepared import Steps
+from comptoir.store.control import ControlStore
+from comptoir.store.ledger import Change
+from comptoir.store.store import Store
+from comptoir.store.unit import UnitOfWork
 from support.client import Client
 
 T = TypeVar("T")

@@ -28,7 +28,7 @@ STREAMS = 3
 
 IMPORTED = (
     *(target.partition(":")[0] for target, _ in SUBCOMMANDS.values()),
-    "comptoir.cli.quickstart",
+    "comptoir.features.samples.quickstart",
     "comptoir.store.postgres.store",
     "comptoir.store.sqlite.upgrading",
     "uvicorn.lifespan.on",

@@ -12,12 +12,12 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
+from comptoir.features.transfer.files import FileSource
+from comptoir.features.transfer.load import Loader, LoadReport
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.ledger import Change
+from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import Store
-from comptoir.transfer import ShowProgress
-from comptoir.transfer.files import FileSource
-from comptoir.transfer.load import Loader, LoadReport
 
 T = TypeVar("T")
 Record = dict[str, Stored]

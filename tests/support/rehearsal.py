@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import httpx
 import msgspec
 
-from comptoir import testing
+from comptoir.features.rehearsal.report import Line
+from comptoir.features.testing import service
 from support.client import Client
 
 Rule = dict[str, object]
@@ -31,7 +32,7 @@ class _Log(msgspec.Struct):
     value: list[Firing]
 
 
-class Sent(testing.Sent, frozen=True, forbid_unknown_fields=True):
+class Sent(service.Sent, frozen=True, forbid_unknown_fields=True):
     """A request that a client has sent."""
 
 
@@ -39,7 +40,7 @@ class _Requests(msgspec.Struct):
     value: list[Sent]
 
 
-class Trap(testing.Line, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Trap(Line, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A line of the report."""
 
 

@@ -2,7 +2,7 @@
 
 import csv
 
-from comptoir.cli.sample import sample_files
+from comptoir.features.samples.command import sample_files
 
 Company = dict[str, list[dict[str, str]]]
 """The records of each entity set, by property."""

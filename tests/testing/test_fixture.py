@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from comptoir.errors import OperatorError
-from comptoir.testing import Comptoir
-from comptoir.testing.report import report_lines
+from comptoir.features.rehearsal.report import report_lines
+from comptoir.features.testing.service import Comptoir
 from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"

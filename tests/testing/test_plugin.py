@@ -11,7 +11,7 @@ import pytest
 
 from comptoir.config import SettingValue
 from comptoir.errors import OperatorError
-from comptoir.testing.service import serving
+from comptoir.features.testing.service import serving
 
 CLIENT = """
 from urllib.error import HTTPError
@@ -45,7 +45,7 @@ def test_locked(comptoir):
 
 def run(folder: Path, *options: str) -> tuple[int, str]:
     """The exit status and the output of pytest in a folder, without further plugins."""
-    plugins = ["-p", "comptoir.testing.plugin", "-p", "xdist"]
+    plugins = ["-p", "comptoir.features.testing.plugin", "-p", "xdist"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir=.", *plugins, *options],
         cwd=folder,

@@ -3,10 +3,10 @@
 import pytest
 
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
+from comptoir.features.transfer.copy import ROUNDS
 from comptoir.store import store
+from comptoir.store.snapshot import LOOKUP
 from comptoir.store.store import SLICE_ROWS
-from comptoir.transfer.copy import ROUNDS
-from comptoir.transfer.snapshot import LOOKUP
 from conftest import stock
 from support.client import record, tag_of
 from support.companies import Company

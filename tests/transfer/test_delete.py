@@ -15,9 +15,9 @@ import pytest
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError, Refusal
-from comptoir.store import store
-from comptoir.transfer import ShowProgress, steps
-from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS, delete_companies
+from comptoir.store import company_steps, store
+from comptoir.store.company_steps import DROPPED_DOCUMENTS, DROPPED_ROWS, delete_companies
+from comptoir.store.snapshot import ShowProgress
 from conftest import stock
 from support.backups import FileBackup
 from support.client import Client, page, record
@@ -176,7 +176,7 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
     ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each run is interrupted after its first step, until nothing is left."""
-    for module in (steps, store):
+    for module in (company_steps, store):
         monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.0)
     company, kept = (filled(service_over.new_company(name)) for name in ("Doomed", "Kept"))
     before = rows_of(ready.url, kept)

@@ -15,9 +15,9 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
+from comptoir.features.transfer.dump import Dumper, DumpFormat
+from comptoir.store.snapshot import open_snapshot
 from comptoir.store.store import SLICE_ROWS
-from comptoir.transfer.dump import Dumper, DumpFormat
-from comptoir.transfer.snapshot import open_snapshot
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.load_target import LoadTarget

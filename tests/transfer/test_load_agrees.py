@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
+from comptoir.features.transfer.load import LoadReport
 from comptoir.plan.read import Row
 from comptoir.store.ledger import Change
-from comptoir.transfer.load import LoadReport
 from support.command import COMPANY, Command
 from support.databases import FreshDatabase
 from support.load_target import LoadTarget

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from comptoir.edm.types import is_guid
-from comptoir.transfer.load import LoadReport
+from comptoir.features.transfer.load import LoadReport
 from support.load_target import LoadTarget, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"

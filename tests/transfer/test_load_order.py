@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from comptoir.transfer.files import ROWS_PER_CHUNK
+from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from support.databases import run_sql
 from support.load_target import LoadTarget, reasons
 

@@ -13,9 +13,9 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.record_json import LONGEST_JSON
 from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.rebuild import rebuild_json
+from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import SLICE_ROWS
-from comptoir.transfer import ShowProgress
-from comptoir.transfer.rebuild import rebuild_json
 from conftest import stock
 from support.batches import send_documents
 from support.client import record

@@ -11,11 +11,10 @@ from sqlalchemy import Connection, select
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.features.transfer.copy import Copy, CopyReport
 from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.snapshot import ShowProgress, open_snapshot
 from comptoir.store.store import Store
-from comptoir.transfer import ShowProgress
-from comptoir.transfer.copy import Copy, CopyReport
-from comptoir.transfer.snapshot import open_snapshot
 from support.command import Command, Result
 from support.companies import Company
 from support.databases import in_database

@@ -23,9 +23,9 @@ from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
 from comptoir.store.company_names import warnings_of
+from comptoir.store.company_steps import deletable, delete_companies, is_unfinished
 from comptoir.store.migration import make_ready
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
-from comptoir.transfer.steps import deletable, delete_companies, is_unfinished
 
 IDS = "The companies' ids, as `comptoir company list` prints them."
 

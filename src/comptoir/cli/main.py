@@ -13,24 +13,13 @@ from comptoir import __version__
 from comptoir.cli import interrupt
 from comptoir.cli.interrupt import Interrupted
 from comptoir.errors import OperatorError, Refusal
+from comptoir.features import FEATURES
 
-SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
+_OWN: Mapping[str, tuple[str, str]] = {
     "serve": ("comptoir.cli.serve:serve", "Serve the API."),
     "migrate": (
         "comptoir.cli.migrate:migrate",
         "Bring a database to the current schema, and create it if missing.",
-    ),
-    "load": (
-        "comptoir.cli.transfer:load",
-        "Load files into a company. Each file is checked completely before it is written.",
-    ),
-    "dump": (
-        "comptoir.cli.transfer:dump",
-        "Write a company's records to files, one for each entity set and named after it.",
-    ),
-    "copy": (
-        "comptoir.cli.transfer:copy",
-        "Copy companies to another database, with ids, entity tags and the change log.",
     ),
     "changes": (
         "comptoir.cli.changes:changes",
@@ -39,10 +28,6 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
     "token": (
         "comptoir.cli.token:token",
         "Issue a bearer token, and print it on the last line.",
-    ),
-    "console": (
-        "comptoir.cli.console:console",
-        "Print a link that logs in to the web console.",
     ),
     "keys": (
         "comptoir.cli.keys:keys",
@@ -64,23 +49,13 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
         "comptoir.cli.audit:audit",
         "Print the audit log as NDJSON, in the order of the numbers of its entries.",
     ),
-    "rehearse": (
-        "comptoir.cli.rehearse:rehearse",
-        "Report what the clients of a service with faults have met.",
-    ),
-    "sample": (
-        "comptoir.cli.sample:sample",
-        "Create a sample company and print its id at the end. Creates the database if missing.",
-    ),
-    "reset": (
-        "comptoir.cli.reset:reset",
-        "Bring the sample company of `serve --quickstart` back to its first state.",
-    ),
     "company": (
         "comptoir.cli.company:company",
         "Create, list, renew and delete companies. Every record belongs to one.",
     ),
 }
+
+SUBCOMMANDS = {**_OWN, **{name: it for each in FEATURES for name, it in each.commands.items()}}
 """Each subcommand and the first paragraph of its help.
 
 Help and completion list the subcommands from this table without importing them.

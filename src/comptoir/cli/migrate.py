@@ -9,9 +9,9 @@ from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import shown_progress, use_store
 from comptoir.config import Settings
 from comptoir.store.migration import migrate as bring_up_to_date
+from comptoir.store.rebuild import rebuild_json as rebuild_json_of
 from comptoir.store.store import Store
 from comptoir.store.urls import redacted
-from comptoir.transfer.rebuild import rebuild_json as rebuild_json_of
 
 
 @click.command()

@@ -22,10 +22,10 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
 from comptoir.store.migration import make_ready
+from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres
-from comptoir.transfer import ShowProgress
 
 T = TypeVar("T")
 

@@ -4,30 +4,29 @@ import ipaddress
 import os
 import shlex
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from pkgutil import resolve_name
 
 import click
 
 from comptoir.app import application
-from comptoir.auth.origins import is_loopback, serves_console
 from comptoir.catalog import MODEL
 from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import use_store, warn
-from comptoir.cli.running import announced
-from comptoir.config import Settings, environment_name, load_settings
+from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
+from comptoir.features import FEATURES
 from comptoir.http.addresses import profile_addresses
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.server import bind_all, run
+from comptoir.http.shared_folder import FOLDER, private_folder
 from comptoir.http.supervisor import supervise
 from comptoir.http.tls import check_certificate
-from comptoir.inspector.segments import FOLDER, private_folder
 from comptoir.store.company_names import warnings_of
 from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.store import Store
@@ -71,62 +70,27 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
 
     Creates an SQLite database if missing, and brings it up to date.
     """
-    if settings.rehearses:
-        _check_faults(settings, click.get_current_context().params["config"])
     if https:
         settings = _with_local_certificate(settings)
-    _check_console(settings)
     if settings.tls_certificate:
         check_certificate(settings)
     on_postgres = is_postgres(settings.database)
-    # checks the other settings, before the port opens
-    application(settings)
+    # checks the settings, before the port opens
+    for each in application(settings).features:
+        each.check_start(click.get_current_context().params["config"])
     with ExitStack() as closing:
         listeners = [closing.enter_context(each) for each in bind_all(settings)]
         settings = replace(settings, port=listeners[0].getsockname()[1])
         is_empty = _make_ready(settings, needed=quickstart)
-        company_id = _sample_company(settings) if quickstart else None
+        announce = _prepared(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
         too_few = shortage(settings, on_postgres=on_postgres)
         if too_few is not None:
             warn(too_few)
         # the server has stopped because of this interrupt
-        with suppress(KeyboardInterrupt), announced(settings):
-            _serve(settings, listeners, company_id, is_empty=is_empty)
-
-
-def _check_console(settings: Settings) -> None:
-    """Raise `OperatorError` for a console that others could read, and for `inspect` without one."""
-    if not serves_console(settings) and settings.inspect in ("heads", "bodies"):
-        raise OperatorError(
-            f"inspect is {settings.inspect}, but the console, which shows requests, is not served",
-            "Set console to on, or inspect to off.",
-        )
-
-
-def _check_faults(settings: Settings, config: str | None) -> None:
-    """Raise `OperatorError` for faults by an option or a variable where others use the service."""
-    addresses = filter(None, (settings.public_url, settings.listening_url))
-    foreign = [each for each in addresses if not is_loopback(urlsplit(each).hostname or "")]
-    if not foreign:
-        return
-    file = config or os.environ.get(environment_name("config"))
-    if file is None or not load_settings({"config": file}, {}).rehearses:
-        raise OperatorError(
-            f"--faults makes requests fail, and others can use {foreign[0]}",
-            'Write faults = "on" into the config file if that is intended.',
-        )
-
-
-def _warn_of_faults(settings: Settings) -> None:
-    click.secho(
-        "WARNING: requests may meet faults on demand (--faults). GET "
-        f"{urljoin(settings.base_url, '/readyz')} lists the rules.",
-        fg="red",
-        bold=True,
-        err=True,
-    )
+        with suppress(KeyboardInterrupt):
+            _serve(settings, listeners, announce, is_empty=is_empty)
 
 
 def _with_local_certificate(settings: Settings) -> Settings:
@@ -147,10 +111,15 @@ def _with_local_certificate(settings: Settings) -> Settings:
     return replace(settings, tls_certificate=str(localhost.certificate), tls_key=str(localhost.key))
 
 
-def _sample_company(settings: Settings) -> str:
-    from comptoir.cli.quickstart import sample_company_id  # noqa: PLC0415 - brings loads
-
-    return sample_company_id(settings)
+def _prepared(settings: Settings) -> Callable[[Settings], None]:
+    """Prepare a quickstart; returns what prints how to begin."""
+    for each in filter(None, [each.quickstart for each in FEATURES]):
+        prepared: Callable[[Settings], None] = resolve_name(each)(settings)
+        return prepared
+    raise OperatorError(
+        "--quickstart needs the sample company, which is not installed",
+        "Start without it, and create a company with `comptoir company create`.",
+    )
 
 
 def _make_ready(settings: Settings, *, needed: bool) -> bool:
@@ -201,37 +170,36 @@ async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark
 def _serve(
     settings: Settings,
     listeners: Sequence[socket.socket],
-    company_id: str | None,
+    announce: Callable[[Settings], None] | None,
     *,
     is_empty: bool,
 ) -> None:
-    if company_id is not None and settings.inspect == "auto":
+    is_quickstart = announce is not None
+    if is_quickstart and settings.inspect == "auto":
         settings = replace(settings, inspect="bodies")
     app = application(settings)
-    if settings.rehearses:
-        _warn_of_faults(settings)
-    click.echo(f"Serving {settings.base_url}")
-    click.echo(f"Documentation: {settings.docs_url}")
-    for name, address in profile_addresses(settings).items():
-        click.echo(f"{name}: {address}")
-    if company_id is not None:
-        from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings loads
-
-        announce(settings, company_id)
-    else:
-        _announce(settings, is_empty=is_empty)
-    if settings.workers == 1:
-        run(app, settings, listeners)
-        return
-    with private_folder() as folder:
-        os.environ[FOLDER] = str(folder)
+    with ExitStack() as serving:
+        for each in app.features:
+            serving.enter_context(each.serving())
+        click.echo(f"Serving {settings.base_url}")
+        click.echo(f"Documentation: {settings.docs_url}")
+        for name, address in profile_addresses(settings).items():
+            click.echo(f"{name}: {address}")
+        for each in app.features:
+            each.announce(is_quickstart=is_quickstart)
+        if announce is not None:
+            announce(settings)
+        else:
+            _announce(settings, is_empty=is_empty)
+        if settings.workers == 1:
+            run(app, settings, listeners)
+            return
+        os.environ[FOLDER] = str(serving.enter_context(private_folder()))
         supervise(application, settings, listeners)
 
 
 def _announce(settings: Settings, *, is_empty: bool) -> None:
     """Print what a service without a quickstart has and lacks."""
-    if serves_console(settings):
-        click.echo(f"Console: {settings.console_url} (comptoir console prints a login link)")
     click.echo(f"Profile: {settings.profile}")
     if is_empty:
         click.echo("Company: none yet (comptoir company create NAME creates one)")

@@ -1,46 +1,55 @@
-"""The ASGI application: the API below the base path, pages and the console outside it."""
+"""The ASGI application: the API below the base path, and pages outside it."""
 
 import asyncio
 import gc
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from comptoir.auth import Account, Principal
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.basic import RequestOrigin, is_basic
-from comptoir.auth.failures import Failures, sent_by
-from comptoir.config import Settings
+from comptoir.auth.basic import BasicAuthenticator, RequestOrigin, is_basic
+from comptoir.auth.failures import sent_by
 from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal
 from comptoir.http.batch import Batches, batch_root
-from comptoir.http.company_names import COMPANY_HEADERS, RequestTarget
+from comptoir.http.company_names import RequestTarget
 from comptoir.http.compression import VARY, encoded, response_coding
-from comptoir.http.concurrency import ConcurrencyLimiters
+from comptoir.http.concurrency import AccountLease, ConcurrencyLimiters
 from comptoir.http.cors import Cors
 from comptoir.http.exchange import (
+    CUT,
     NO_STORE,
     REVALIDATE,
     ClientDisconnectedError,
     ConnectionCutError,
     Exchange,
+    Lease,
     ProfileHeaders,
     UrlLimits,
     disconnection,
     is_private,
     read_body,
 )
+from comptoir.http.feature import Feature, Kernel, answer_through
 from comptoir.http.log import Journal
-from comptoir.http.pages import Outside, is_for_admin, is_for_console
-from comptoir.http.pipeline import CUT, Answer, RequestPipeline
+from comptoir.http.pages import is_for_admin
 from comptoir.http.refusals import failed
-from comptoir.http.routes import Routes
 from comptoir.plan.read import Row
 from comptoir.refusals import stopping
-from comptoir.request.headers import ISOLATION, access, check_isolation, check_versions, combined
+from comptoir.request.headers import (
+    ISOLATION,
+    Headers,
+    access,
+    check_isolation,
+    check_versions,
+    combined,
+)
 from comptoir.response.errors import ErrorWriter
-from comptoir.response.response import Pieces, Response
+from comptoir.response.response import Header, Pieces, Response
+from comptoir.response.root import Root
 from comptoir.service import Request
 from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.fair_queue import CLIENT
@@ -57,73 +66,71 @@ _log = logging.getLogger(__name__)
 class Api:
     """Handles exchanges: each has an id, a response, and an entry in the log and the metrics.
 
-    The console handles those that are for it by itself.
+    The applications that its optional parts mount handle what is for them by themselves.
     """
 
     def __init__(
         self,
-        served: RequestPipeline,
-        outside: Outside,
+        kernel: Kernel,
+        pages: ASGIApp,
         authenticator: Authenticator,
-        failures: Failures,
         journal: Journal,
         errors: ErrorWriter,
-        routes: Routes,
-        settings: Settings,
     ) -> None:
-        self._inspector = served.inspector
-        self._service = served.service
-        self._injector = served.injector
-        self._batches = Batches(served, errors, routes, settings)
-        self._pages = outside.pages
-        self._console = outside.console
+        service, features, settings = kernel.service, kernel.features, kernel.settings
+        routes = kernel.routes
+        batches = Batches(service, features, errors, routes, settings)
+        self._answer = answer_through(features, lambda request, _: service.handle(request))
+        self._answer_batch = answer_through(features, batches.response)
+        self._mounts = [mount for each in features for mount in each.mounts()]
+        found = [each.observer() for each in features]
+        self._observers = [each for each in found if each is not None]
+        self._pages = pages
         self._authenticator = authenticator
-        self._basic = authenticator.basic
-        self._failures = failures
+        self._authenticate = self._by_token
+        if authenticator.basic is not None:
+            self._authenticate = partial(self._by_token_or_secret, authenticator.basic)
+        self._failures = kernel.failures
         self._journal = journal
         self._errors = errors
         self._profile_headers = ProfileHeaders(settings)
-        self._refuses_isolation = not settings.behaviour.batches.snapshot
-        self._shows_limits = settings.behaviour.shows_limits
+        takes_isolation = settings.behaviour.batches.snapshot
+        self._check_isolation = _accept_isolation if takes_isolation else check_isolation
+        self._limits_of = Lease.headers if settings.behaviour.shows_limits else _no_headers
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
-        self._limiters: ConcurrencyLimiters | None = None
+        self._lease: Callable[[Account], AccountLease] = AccountLease
         if settings.running_requests:
-            self._limiters = ConcurrencyLimiters(
+            self._lease = ConcurrencyLimiters(
                 settings.running_requests, settings.workers, settings.queue_seconds
-            )
-        self._settings = settings
+            ).slot
         self._locate = routes.located
-        self._names = routes.names
-        others = frozenset[bytes]() if routes.names is None else COMPANY_HEADERS
-        if settings.behaviour.batches.snapshot:
-            others |= frozenset(ISOLATION)
-        self._cors = Cors(settings.origins, others) if settings.origins else None
+        self._with_company_id = routes.with_company_id
+        others = routes.company_headers.union(ISOLATION if takes_isolation else ())
+        self._cors = Cors(settings.origins, others)
         self._serves = routes.serves
-        self._has_admin_port = settings.admin_port != 0
+        self._is_for_admin = partial(is_for_admin, settings=settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one exchange."""
-        if self._serves(scope["raw_path"]) and not (
-            self._has_admin_port and is_for_admin(scope, self._settings)
-        ):
+        if self._serves(scope["raw_path"]) and not self._is_for_admin(scope):
             answer = self._respond
-        elif self._console is not None and is_for_console(scope, self._settings):
-            await self._console(scope, receive, send)
-            return
         else:
+            for mount in self._mounts:
+                if mount.has(scope):
+                    await mount.application(scope, receive, send)
+                    return
             answer = self._show_page
         exchange = Exchange(scope)
-        inspector = self._inspector
-        if inspector is not None and inspector.is_on:
-            exchange.capture = inspector.begin(scope)
+        for each in self._observers:
+            each.begin(exchange, scope)
         try:
             await answer(scope, receive, send, exchange)
         except ConnectionCutError:
             exchange.status = CLIENT_DISCONNECTED
-            if self._injector is not None:
-                self._injector.respond(exchange, None)
+            for each in self._observers:
+                each.respond(exchange, None)
             await send({"type": CUT})
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
@@ -131,10 +138,8 @@ class Api:
             await self._respond_to_stop(scope, receive, send, exchange)
         finally:
             self._journal.end(exchange)
-            if self._injector is not None:
-                self._injector.end_exchange(exchange)
-            if inspector is not None and exchange.capture is not None:
-                inspector.add(exchange, exchange.capture)
+            for each in self._observers:
+                each.end(exchange)
 
     async def _show_page(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -146,22 +151,18 @@ class Api:
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
     ) -> None:
         try:
-            preflight = None if self._cors is None else self._cors.preflight(scope)
-            response = preflight or await self._response(scope, receive, exchange)
+            response = self._cors.preflight(scope) or await self._response(scope, receive, exchange)
         except Refusal as refusal:
             exchange.note_refusal(refusal)
             if refusal.error is INVALID_CREDENTIALS:
                 self._note_failure(scope, exchange, refusal)
-            if exchange.capture is not None and exchange.capture.unread is not None:
-                exchange.capture.body = await _arrived(exchange.capture.unread)
+            await exchange.notes.note_refusal()
             response = self._errors.response(refusal, exchange.id, combined(scope["headers"]))
         except ClientDisconnectedError:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
             response = self._errors.response(failed(exchange.id), exchange.id)
-        if self._injector is not None:
-            self._injector.respond(exchange, response)
         try:
             await _send(self._completed(response, scope, exchange), receive, send, exchange)
         except ClientDisconnectedError:
@@ -190,36 +191,17 @@ class Api:
         self._check_url(len(raw_path), query)
         headers = combined(scope["headers"])
         root, path = self._locate(raw_path, headers)
-        authorization = headers.get(b"authorization")
-        try:
-            if self._basic is not None and root.basic and is_basic(authorization):
-                sender = RequestOrigin(exchange.client, is_private(scope), exchange.id)
-                principal = await self._basic.authenticate(authorization, sender)
-            else:
-                principal = await self._authenticator.authenticate(authorization)
-        except Refusal as refusal:
-            if root.challenge and refusal.error is INVALID_CREDENTIALS:
-                refusal.headers = {**refusal.headers, "WWW-Authenticate": root.challenge}
-            raise
-        exchange.subject = principal.subject
-        CLIENT.set(principal.subject)
-        account = principal.account
-        if account is not None:
-            if self._limiters is None:
-                exchange.account = account
-                account.enter()
-            else:
-                exchange.account = slot = self._limiters.slot(account)
-                receive = await slot.enter(receive)
+        principal = await self._principal(root, headers, scope, exchange)
+        if principal.account is not None:
+            exchange.account = lease = self._lease(principal.account)
+            receive = await lease.enter(receive)
         exchange.coding = response_coding(headers)
         check_versions(headers)
-        if self._refuses_isolation:
-            check_isolation(headers)
-        if self._names is not None:
-            place = RequestTarget(root, path, query, headers)
-            root, path, query, headers = await self._names.with_company_id(place, principal)
-        batch = batch_root(path) if raw_path.endswith(_BATCH) else None
-        limit = self._body_bytes if batch is None else self._batch_bytes
+        self._check_isolation(headers)
+        target = RequestTarget(root, path, query, headers)
+        root, path, query, headers = await self._with_company_id(target, principal)
+        is_batch = raw_path.endswith(_BATCH) and batch_root(path) is not None
+        limit = self._batch_bytes if is_batch else self._body_bytes
         request = Request(
             method=scope["method"],
             root=root,
@@ -231,14 +213,43 @@ class Api:
             while_connected=partial(while_connected, receive),
             access=access(headers),
         )
-        if exchange.capture is not None:
-            exchange.capture.note_request(request)
-        answer: Answer = self._service.handle
-        if batch is not None:
-            answer = partial(self._batches.response, root=batch, exchange=exchange)
-        if self._injector is not None:
-            return await self._injector.handle(request, exchange, answer, headers[b"authorization"])
-        return await answer(request)
+        exchange.notes.note_request(request)
+        answer = self._answer_batch if is_batch else self._answer
+        return await answer(request, exchange)
+
+    async def _principal(
+        self, root: Root, headers: Headers, scope: Scope, exchange: Exchange
+    ) -> Principal:
+        """The principal of a request, which the exchange notes; raises `Refusal` without one."""
+        authorization = headers.get(b"authorization")
+        try:
+            principal = await self._authenticate(authorization, root, scope, exchange)
+        except Refusal as refusal:
+            if root.challenge and refusal.error is INVALID_CREDENTIALS:
+                refusal.headers = {**refusal.headers, "WWW-Authenticate": root.challenge}
+            raise
+        exchange.subject = principal.subject
+        exchange.authorization = authorization or b""
+        CLIENT.set(principal.subject)
+        return principal
+
+    async def _by_token(
+        self, authorization: bytes | None, _root: Root, _scope: Scope, _exchange: Exchange
+    ) -> Principal:
+        return await self._authenticator.authenticate(authorization)
+
+    async def _by_token_or_secret(
+        self,
+        basic: BasicAuthenticator,
+        authorization: bytes | None,
+        root: Root,
+        scope: Scope,
+        exchange: Exchange,
+    ) -> Principal:
+        if not (root.basic and is_basic(authorization)):
+            return await self._authenticator.authenticate(authorization)
+        sender = RequestOrigin(exchange.client, is_private(scope), exchange.id)
+        return await basic.authenticate(authorization, sender)
 
     async def _respond_to_stop(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -255,15 +266,12 @@ class Api:
         await _send(self._completed(response, scope, exchange), receive, send, exchange)
 
     def _completed(self, response: Response, scope: Scope, exchange: Exchange) -> Response:
-        """Add the headers of every response."""
-        if self._profile_headers.exist:
-            response.headers += self._profile_headers.of(exchange.id)
-        if exchange.account is not None and self._shows_limits:
-            response.headers += exchange.account.headers()
-        if self._cors is not None:
-            response.headers += self._cors.headers(scope)
-        if exchange.capture is not None:
-            exchange.capture.note_response(response)
+        """Add the headers of every response, which observers note."""
+        response.headers += self._profile_headers.of(exchange.id)
+        response.headers += self._limits_of(exchange.account)
+        response.headers += self._cors.headers(scope)
+        for each in self._observers:
+            each.respond(exchange, response)
         return response
 
     def _recorded(self, send: Send, exchange: Exchange) -> Send:
@@ -284,14 +292,27 @@ class Api:
         return recording
 
 
+def _accept_isolation(_: Headers) -> None:
+    """Accept the isolation that a batch asks for."""
+
+
+def _no_headers(_: Lease) -> list[Header]:
+    return []
+
+
 class Application:
     """An ASGI application whose API exists from the server's start to its stop.
 
-    `lifespan` opens the API and closes it, as in Starlette.
+    `lifespan` opens the API and closes it, as in Starlette. `features` are its optional parts.
     """
 
-    def __init__(self, lifespan: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> None:
+    def __init__(
+        self,
+        lifespan: Callable[[], AbstractAsyncContextManager[ASGIApp]],
+        features: Sequence[Feature],
+    ) -> None:
         self._lifespan = lifespan
+        self.features = features
         self._open = AsyncExitStack()
         self._api: ASGIApp | None = None
 
@@ -318,14 +339,6 @@ class Application:
         await receive()
         await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-async def _arrived(read_body: Callable[[], Awaitable[bytes]]) -> bytes | None:
-    """The body of a refused request, for which it does not wait; None if not all has arrived."""
-    with suppress(Refusal, ClientDisconnectedError, TimeoutError):
-        async with asyncio.timeout(0):
-            return await read_body()
-    return None
 
 
 async def while_connected(receive: Receive, rows: Awaitable[list[Row]]) -> list[Row]:

@@ -15,7 +15,7 @@ from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, Check, Refusal
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
-from comptoir.http.pipeline import RequestPipeline
+from comptoir.http.feature import Feature
 from comptoir.http.routes import Routes
 from comptoir.plan.target import company_id_of
 from comptoir.refusals import inapplicable, method_not_allowed
@@ -49,7 +49,7 @@ from comptoir.response.batch import (
 )
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
-from comptoir.service import Request
+from comptoir.service import Request, Service
 
 PIECE_BYTES = 64 << 10
 """Bytes of a response that are joined before they are sent."""
@@ -85,9 +85,14 @@ class Batches:
     """Processes batches."""
 
     def __init__(
-        self, served: RequestPipeline, errors: ErrorWriter, routes: Routes, settings: Settings
+        self,
+        service: Service,
+        features: Sequence[Feature],
+        errors: ErrorWriter,
+        routes: Routes,
+        settings: Settings,
     ) -> None:
-        self._service = served.service
+        self._service = service
         self._settings = settings
         self._json_type = settings.behaviour.envelope.media.encode()
         self._rules = rules = settings.behaviour.batches
@@ -101,16 +106,15 @@ class Batches:
         urls = {settings.base_url, settings.listening_url}
         self._origins = frozenset(map(origin, urls))
         self._base_paths = routes.paths
-        self._shared = Shared(served, errors, settings, routes.names)
+        self._shared = Shared(service, features, errors, settings, routes)
 
-    async def response(
-        self, request: Request, root: BatchRoot, exchange: Exchange, known: Batch | None = None
-    ) -> Response:
+    async def response(self, request: Request, exchange: Exchange) -> Response:
         """Process a batch; raises `Refusal` if none of its requests is processed.
 
         The checks come in this order: company, method, media type, Accept, headers, size, body,
-        rate. A `known` batch has been read before, so the request needs no body.
+        rate.
         """
+        root = batch_root(request.path) or BatchRoot("", None)
         if root.company_id is not None:
             # each request of the batch checks its company again
             await self._service.company(request, root.company_id, may_lag=True)
@@ -120,7 +124,7 @@ class Batches:
         response_type = _response_type(request, request_type)
         _check_headers(request.headers)
         repeatable = _is_repeatable(request.headers, self._limits.requests)
-        batch = known or await self._batch(request, root, request_type)
+        batch = await self._batch(request, root, request_type)
         _check_authorization(request.headers, batch)
         account = request.principal.account
         if account is not None:
@@ -138,8 +142,7 @@ class Batches:
             headers.append((RESULT.lower().encode(), b"accepted"))
         is_snapshot = self._rules.snapshot and asks_for_snapshot(request.headers)
         replies = run.snapshot(batch) if is_snapshot else run.replies(batch)
-        if exchange.capture is not None:
-            replies = exchange.capture.noting(batch, replies)
+        replies = exchange.notes.noting(batch, replies)
         if response_type == JSON:
             headers.append((b"content-type", self._json_type))
             body = json_body(replies, null_ids=not self._rules.ids)

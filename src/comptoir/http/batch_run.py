@@ -12,10 +12,11 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, FAILED_DEPENDENCY, Refusal
-from comptoir.http.company_names import COMPANY_NAME, CompanyNames, RequestTarget
+from comptoir.http.company_names import COMPANY_NAME, RequestTarget
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
-from comptoir.http.pipeline import AtomicWrites, RequestPipeline
+from comptoir.http.feature import AtomicWrites, Feature, answer_through
 from comptoir.http.refusals import body_too_large, failed
+from comptoir.http.routes import Routes
 from comptoir.refusals import limit_exceeded, stopping
 from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
 from comptoir.request.headers import (
@@ -29,7 +30,7 @@ from comptoir.request.headers import (
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Response
-from comptoir.service import Request
+from comptoir.service import Request, Service
 from comptoir.store.writes import GroupRefusal
 
 SLICE_SECONDS = 0.002
@@ -142,23 +143,22 @@ class Outcomes:
 
 
 class Shared:
-    """The common parts of the runs of all batches.
-
-    `names` finds companies by their names, None in a profile without.
-    """
+    """The common parts of the runs of all batches."""
 
     def __init__(
         self,
-        served: RequestPipeline,
+        service: Service,
+        features: Sequence[Feature],
         errors: ErrorWriter,
         settings: Settings,
-        names: CompanyNames | None,
+        routes: Routes,
     ) -> None:
-        self.service = served.service
-        self.injector = served.injector
+        self.service = service
+        self.features = features
+        self.answer = answer_through(features, lambda request, _: service.handle(request))
         self.errors = errors
         self.settings = settings
-        self.names = names
+        self.routes = routes
         self.url_limits = UrlLimits(settings)
         self.refuses_isolation = not settings.behaviour.batches.snapshot
         self.path_bytes = len(settings.base_path)
@@ -170,15 +170,9 @@ class Run:
     def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: BatchMode) -> None:
         self._shared = shared
         self._service = shared.service
-        self._injector = shared.injector
         self._errors = shared.errors
         self._outer = outer
         self._exchange = exchange
-        self._answer: Callable[[Request], Awaitable[Response]] = self._service.handle
-        if self._injector is not None:
-            self._answer = partial(
-                self._injector.handle, exchange=exchange, answer=self._answer, token=self._token
-            )
         self._mode = mode
         self._outcomes = Outcomes()
         self._inherited = {
@@ -219,8 +213,8 @@ class Run:
         refusal: Refusal | None = None
         left = self._shared.settings.batch_bytes
         failing = None
-        if self._injector is not None:
-            failing = await self._injector.failing(self._outer, self._exchange)
+        for feature in self._shared.features:
+            failing = failing or await feature.failing(self._outer, self._exchange)
         parts = list(batch.parts)
         for number, part in enumerate(parts):
             try:
@@ -260,7 +254,7 @@ class Run:
 
     async def _read(self, request: Request, limit: int) -> Response:
         """The whole response to a read; raises `Refusal` (413) if it is longer than the limit."""
-        response = await self._answer(request)
+        response = await self._shared.answer(request, self._exchange)
         if not isinstance(response.body, bytes):
             pieces: list[bytes] = []
             size = 0
@@ -313,7 +307,7 @@ class Run:
         try:
             self._outcomes.check_dependencies(part)
             request = await self._request(part)
-            response = await self._awaited(partial(self._answer, request))
+            response = await self._awaited(partial(self._shared.answer, request, self._exchange))
             path = request.path
         except Refusal as refusal:
             self._exchange.note_refusal(refusal)
@@ -322,14 +316,10 @@ class Run:
         return Reply(part.id, response)
 
     def _atomic(self) -> AtomicWrites:
-        atomic = self._service.atomic()
-        if self._injector is None:
-            return atomic
-        return self._injector.group(atomic, self._exchange, self._token)
-
-    @property
-    def _token(self) -> bytes:
-        return self._outer.headers[b"authorization"]
+        atomic: AtomicWrites = self._service.atomic()
+        for feature in reversed(self._shared.features):
+            atomic = feature.around_group(atomic, self._exchange)
+        return atomic
 
     async def _group(self, group: Group) -> GroupReply:
         atomic = self._atomic()
@@ -408,9 +398,8 @@ class Run:
         if shared.refuses_isolation:
             check_isolation(headers)
         root, principal = self._outer.root, self._outer.principal
-        if shared.names is not None:
-            place = RequestTarget(root, path, query, headers)
-            root, path, query, headers = await shared.names.with_company_id(place, principal)
+        place = RequestTarget(root, path, query, headers)
+        root, path, query, headers = await shared.routes.with_company_id(place, principal)
         wish = access(headers)
         if part.method != "GET":
             self._has_written = True

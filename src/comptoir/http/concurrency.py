@@ -4,10 +4,11 @@ import asyncio
 from weakref import WeakKeyDictionary
 
 from starlette.types import Message, Receive
+from typing_extensions import override
 
 from comptoir.auth import Account
 from comptoir.errors import UNAVAILABLE, Refusal
-from comptoir.http.exchange import ClientDisconnectedError
+from comptoir.http.exchange import ClientDisconnectedError, Lease
 from comptoir.response.response import Header
 
 
@@ -82,34 +83,53 @@ class _Waiting:
         return message
 
 
-class ConcurrencySlot:
-    """The slot of one request, with the account of its client."""
+class AccountLease(Lease):
+    """The share of one request in what its client may use."""
 
-    def __init__(self, account: Account, limiter: ConcurrencyLimiter) -> None:
+    def __init__(self, account: Account) -> None:
         self._account = account
-        self._limiter = limiter
-        self._is_admitted = False
 
     async def enter(self, receive: Receive) -> Receive:
         """Begin a request, which `leave` ends even after a refusal; returns what receives the body.
 
-        Raises `Refusal`: 429 above a limit of the account, 503 if no slot becomes free. Raises
-        `ClientDisconnectedError` if the client does not wait for it.
+        Raises `Refusal` (429) above a limit of the account.
         """
         self._account.enter()
-        receive = await self._limiter.enter(receive)
+        return receive
+
+    @override
+    def leave(self) -> None:
+        self._account.leave()
+
+    @override
+    def headers(self) -> list[Header]:
+        return self._account.headers()
+
+
+class ConcurrencySlot(AccountLease):
+    """The share of one request, with a slot of its client."""
+
+    def __init__(self, account: Account, limiter: ConcurrencyLimiter) -> None:
+        super().__init__(account)
+        self._limiter = limiter
+        self._is_admitted = False
+
+    @override
+    async def enter(self, receive: Receive) -> Receive:
+        """Begin a request as `AccountLease` does.
+
+        Raises `Refusal` (503) if no slot becomes free, and `ClientDisconnectedError` if the client
+        does not wait for it.
+        """
+        receive = await self._limiter.enter(await super().enter(receive))
         self._is_admitted = True
         return receive
 
+    @override
     def leave(self) -> None:
-        """End the request."""
-        self._account.leave()
+        super().leave()
         if self._is_admitted:
             self._limiter.leave()
-
-    def headers(self) -> list[Header]:
-        """The limits of the account, and what is left of them."""
-        return self._account.headers()
 
 
 class ConcurrencyLimiters:

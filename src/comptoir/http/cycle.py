@@ -13,7 +13,7 @@ from uvicorn._types import (
 )
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from comptoir.http.pipeline import CUT
+from comptoir.http.exchange import CUT
 from comptoir.http.transport import GatheringTransport
 from comptoir.response.response import Header
 

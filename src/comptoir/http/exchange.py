@@ -4,7 +4,7 @@ import itertools
 import re
 import secrets
 from time import perf_counter, time
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from starlette.types import Receive, Scope
 
@@ -15,17 +15,20 @@ from comptoir.errors import (
     URI_TOO_LONG,
     Check,
     ExceededLimit,
+    OAuthRefusal,
     Refusal,
     RefusalCondition,
 )
 from comptoir.http.compression import IDENTITY
 from comptoir.http.refusals import body_too_large
-from comptoir.inspector.capture import Capture
 from comptoir.messages import quoted
 from comptoir.refusals import limit_exceeded
+from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers
+from comptoir.response.batch import Replies
 from comptoir.response.errors import as_guid
 from comptoir.response.response import Header
+from comptoir.service import Request
 
 NO_STORE: tuple[Header, ...] = (
     (b"x-content-type-options", b"nosniff"),
@@ -45,6 +48,9 @@ REVALIDATE: tuple[Header, ...] = (
 )
 """Headers of a response that its client may cache, and reuse after it has checked the ETag."""
 
+CUT = "comptoir.cut"
+"""The type of the message by which the application cuts the connection."""
+
 _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto"})
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)
@@ -57,10 +63,7 @@ def next_id() -> str:
 
 
 class ProfileHeaders:
-    """The headers by which every response names its profile, and its request as this does.
-
-    `exist` is False for a profile without such headers.
-    """
+    """The headers by which every response names its profile, and its request as this does."""
 
     def __init__(self, settings: Settings) -> None:
         envelope = settings.behaviour.envelope
@@ -68,10 +71,11 @@ class ProfileHeaders:
             (name.lower().encode(), value.encode()) for name, value in envelope.headers.items()
         ]
         self._ids = [name.encode() for name in envelope.ids]
-        self.exist = bool(self._fixed or self._ids)
 
     def of(self, request_id: str) -> list[Header]:
         """The headers of the response to a request with this id."""
+        if not self._ids:
+            return self._fixed
         guid = str(as_guid(request_id)).encode()
         return [*self._fixed, *((name, guid) for name in self._ids)]
 
@@ -89,36 +93,61 @@ class Refused(NamedTuple):
     wait: int
 
 
-class Lease(Protocol):
-    """The share of its limits that a client holds until its request ends."""
+class Lease:
+    """The share of its limits that a client holds until its request ends; by default, of none."""
 
     def leave(self) -> None:
         """End the request."""
 
     def headers(self) -> list[Header]:
         """The limits of the client, and what is left of them."""
+        return []
+
+
+class Notes:
+    """Notes of an exchange, which an observer takes; without one, nothing is noted."""
+
+    __slots__ = ()
+
+    def note_request(self, request: Request) -> None:
+        """Note who sends a request, and its body when it is read."""
+
+    async def note_refusal(self) -> None:
+        """Note that the request is refused, maybe before its body was read."""
+
+    def note_denial(self, refusal: OAuthRefusal) -> None:
+        """Note the error that the token endpoint gives."""
+
+    def noting(self, _: Batch, replies: Replies) -> Replies:
+        """Pass the responses to the requests of a batch on, and note each with its request."""
+        return replies
+
+
+NO_NOTES = Notes()
+NO_LEASE = Lease()
 
 
 class Exchange:
     """A request and its response, as the log and the metrics record them.
 
-    `account` counts the request until its end; None for a token that is not a client's. `refused`
-    has the errors that it got, several in a batch. `coding` is the content coding of the response.
-    `fault` has the ids of the rules of a rehearsal that have acted on it. `capture` notes
-    more of it, None for nothing. `seconds` is the duration of the exchange, and `ended_at` its end
-    in seconds since 1970; both are set by `end`.
+    `account` counts the request until its end. `refused` has the errors that it got, several in a
+    batch. `coding` is the content coding of the response.
+    `authorization` is that header, blank for a page. `fault` has the ids of the rules that have
+    acted on it. `notes` are those of an observer. `seconds` is the duration of the exchange, and
+    `ended_at` its end in seconds since 1970; both are set by `end`.
     """
 
     __slots__ = (
         "_query",
         "account",
-        "capture",
+        "authorization",
         "client",
         "coding",
         "ended_at",
         "fault",
         "id",
         "method",
+        "notes",
         "path",
         "refused",
         "seconds",
@@ -136,8 +165,9 @@ class Exchange:
         self.status = 0
         self.size = 0
         self.subject = ""
-        self.account: Lease | None = None
-        self.capture: Capture | None = None
+        self.account = NO_LEASE
+        self.authorization = b""
+        self.notes = NO_NOTES
         self.refused: tuple[Refused, ...] = ()
         self.coding = IDENTITY
         self.fault = ""
@@ -165,8 +195,7 @@ class Exchange:
 
     def end(self) -> None:
         """Record the end of the exchange."""
-        if self.account is not None:
-            self.account.leave()
+        self.account.leave()
         self.seconds += perf_counter()
         self.ended_at = time()
 
@@ -176,7 +205,7 @@ class ClientDisconnectedError(Exception):
 
 
 class ConnectionCutError(ClientDisconnectedError):
-    """A rehearsal cuts the connection before the client has received the response."""
+    """The service cuts the connection before the client has received the response."""
 
 
 def is_private(scope: Scope) -> bool:

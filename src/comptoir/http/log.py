@@ -7,6 +7,7 @@ header, a body or a token. With the level `debug`, it has the query too, without
 import asyncio
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,8 +20,7 @@ from typing_extensions import override
 from comptoir.edm.times import instant
 from comptoir.http.exchange import Exchange
 from comptoir.http.metrics import Metrics
-from comptoir.inspector.redaction import Redactor
-from comptoir.inspector.short_path import short_path
+from comptoir.http.redaction import Redactor
 
 FLUSH_SECONDS = 0.1
 """Seconds between two writes to the log; a killed process loses the lines in between."""
@@ -29,8 +29,17 @@ _ATOMIC_BYTES = 4_096
 """Bytes that a pipe accepts in one piece."""
 _MAX_PATH = 500
 _CLOCK = "%H:%M:%S"
+_COMPANY = "/companies("
+_ID = re.compile(r"(?<=[(=])([0-9a-f]{4})[0-9a-f]{4}-[0-9a-f-]{27}(?=[,)])", re.IGNORECASE)
 
 _encode = msgspec.json.Encoder().encode
+
+
+def short_path(path: str) -> str:
+    """A path without what precedes the resource, and with the beginnings of ids alone."""
+    # not by a pattern, whose search would take hours for a path with many companies
+    resource = path.rpartition(_COMPANY)[2].partition(")/")[2] if _COMPANY in path else ""
+    return _ID.sub(r"\1…", resource or path)
 
 
 class RequestLog:

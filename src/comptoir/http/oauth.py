@@ -219,8 +219,7 @@ def _unavailable(refusal: Refusal) -> OAuthRefusal:
 def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Response:
     exchange: Exchange = request.scope["exchange"]
     asked_by = request.headers.get("client-request-id", "")
-    if exchange.capture is not None:
-        exchange.capture.denial = refusal
+    exchange.notes.note_denial(refusal)
     text = description(refusal.message)
     if settings.behaviour.tokens.numbered:
         text = f"AADSTS{refusal.error.number}: {text}"

@@ -10,7 +10,6 @@ from html import escape
 from importlib.metadata import distribution
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,31 +20,22 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from comptoir.auth.origins import serves_console
-from comptoir.config import CONSOLE, Settings
+from comptoir.auth.authentication import Authenticator
+from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.http.addresses import profile_addresses
 from comptoir.http.exchange import Exchange
+from comptoir.http.feature import Feature, Link
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.http.refusals import failed
-from comptoir.messages import message
 from comptoir.metadata.openapi import openapi_document
 from comptoir.refusals import method_not_allowed
 from comptoir.request.headers import combined, prefers_html
 from comptoir.response.errors import ErrorWriter
 from comptoir.service.descriptions import capabilities
 from comptoir.store.store import Store
-
-_BELOW_CONSOLE = f"{CONSOLE}/"
-_WITHOUT_CONSOLE = message(
-    "The console is not served at this address",
-    "The setting `console` decides where it is: `auto` serves it on a loopback address if "
-    "`public_url` is empty, `on` also at an https address, and `off` nowhere. With `admin_port`, "
-    "it has that port.",
-)
-"""The same for every service, because anyone may read it."""
 
 ASSETS = Path(__file__).with_name("assets")
 PAGE_HEADERS = {
@@ -68,23 +58,9 @@ _FRONT_HEADERS = {
 _ABOUT = "An OData v4 API for business records, in the style of the Business Central API."
 
 
-class Outside(NamedTuple):
-    """The routes outside the API: the pages, and the console if the settings serve one."""
-
-    pages: ASGIApp
-    console: ASGIApp | None
-
-
 def is_for_admin(scope: Scope, settings: Settings) -> bool:
     """Whether a request came by the port for the operator, if there is one."""
     return settings.admin_port != 0 and scope["server"][1] == settings.admin_port
-
-
-def is_for_console(scope: Scope, settings: Settings) -> bool:
-    """Whether a request is for the console, which the port for the operator has if there is one."""
-    path: str = scope["path"]
-    is_here = not settings.admin_port or is_for_admin(scope, settings)
-    return is_here and (path == CONSOLE or path.startswith(_BELOW_CONSOLE))
 
 
 def pages(
@@ -94,14 +70,10 @@ def pages(
     errors: ErrorWriter,
     settings: Settings,
     oauth: Sequence[Route],
-    faults: Sequence[Route],
-    conditions: Callable[[], Sequence[str]],
+    features: Sequence[Feature],
+    operator: Authenticator,
 ) -> ASGIApp:
-    """The application outside the base path.
-
-    `oauth` are the routes of OAuth, and `faults` those of a rehearsal, which has `conditions` in
-    `/readyz`.
-    """
+    """The application outside the base path; `oauth` are the routes of OAuth."""
 
     async def healthz(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -111,24 +83,27 @@ def pages(
         lines = ["ready", *(f"warning: {each}" for each in store.condition.warnings())]
         if settings.refuses_writes:
             lines.append("read_only is on: writes of records and companies are refused")
-        return PlainTextResponse("\n".join([*lines, *conditions(), ""]))
+        lines += [line for each in features for line in each.conditions()]
+        return PlainTextResponse("\n".join([*lines, ""]))
 
     async def exposition(_: Request) -> Response:
         return Response(journal.exposition(), media_type=CONTENT_TYPE)
 
     health = Route("/healthz", healthz)
+    optional = [route for each in features for route in each.routes(operator)]
+    links = [link for each in features for link in each.links()]
     inner = [
         Route("/readyz", readyz),
         Route("/metrics", exposition),
         *_docs_routes(model, settings),
     ]
     if not settings.admin_port:
-        front = front_routes(settings, has_docs=True)
-        return _application([*front, health, *inner, *faults, *oauth], errors, settings)
-    of_operator = front_routes(settings, has_docs=True)
-    of_admin = _application([*of_operator, health, *inner, *faults], errors, settings)
-    front = front_routes(settings, has_docs=False)
-    of_clients = _application([*front, health, *faults, *oauth], errors, settings)
+        front = front_routes(settings, links, has_docs=True)
+        return _application([*front, health, *inner, *optional, *oauth], errors, settings)
+    of_operator = front_routes(settings, links, has_docs=True)
+    of_admin = _application([*of_operator, health, *inner, *optional], errors, settings)
+    front = front_routes(settings, links, has_docs=False)
+    of_clients = _application([*front, health, *optional, *oauth], errors, settings)
 
     async def by_port(scope: Scope, receive: Receive, send: Send) -> None:
         application = of_admin if is_for_admin(scope, settings) else of_clients
@@ -160,21 +135,12 @@ def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Setting
         return Response(content, response.status, headers)
 
     application = Starlette(
-        routes=[*routes, *_without_console()],
+        routes=routes,
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )
     # a redirect would contain the Host header, which is not trusted
     application.router.redirect_slashes = False
     return application
-
-
-def _without_console() -> list[Route]:
-    """The pages in place of the console where the settings serve none."""
-
-    async def unserved(_: Request) -> Response:
-        return PlainTextResponse(f"{_WITHOUT_CONSOLE}\n", 404)
-
-    return [Route(CONSOLE, unserved), Route(f"{_BELOW_CONSOLE}{{rest:path}}", unserved)]
 
 
 def _docs_routes(model: Model, settings: Settings) -> list[Route]:
@@ -205,22 +171,9 @@ def _swagger_ui(name: str) -> Path:
     return Path(str(distribution("offapi").locate_file(f"offapi/swagger_{name}")))
 
 
-class _Link(msgspec.Struct, frozen=True):
-    """A part of the service: its name in JSON and for people, and its address.
-
-    `href` is relative where that works, because the page may be read by another host name.
-    """
-
-    name: str
-    title: str
-    about: str
-    url: str
-    href: str
-
-
-def front_routes(settings: Settings, *, has_docs: bool) -> list[Route]:
+def front_routes(settings: Settings, optional: Sequence[Link], *, has_docs: bool) -> list[Route]:
     """The page `/` and its style sheet; `has_docs`: the documentation is on the same port."""
-    links = list(_links(settings, has_docs=has_docs))
+    links = list(_links(settings, optional, has_docs=has_docs))
     parts = {"name": "Comptoir", "about": _ABOUT, **{each.name: each.url for each in links}}
     document = msgspec.json.format(msgspec.json.encode(parts)) + b"\n"
 
@@ -244,27 +197,25 @@ def file_route(path: str, find: Callable[[], Path], media_type: str) -> Route:
     return Route(path, response)
 
 
-def _links(settings: Settings, *, has_docs: bool) -> Iterator[_Link]:
-    if has_docs and serves_console(settings):
-        about = "Requests, records and clients. The command comptoir console prints a login link."
-        yield _Link("console", "Console", about, settings.console_url, "console")
+def _links(settings: Settings, optional: Sequence[Link], *, has_docs: bool) -> Iterator[Link]:
     if has_docs:
+        yield from optional
         about = "All operations, with examples to try in the browser."
-        yield _Link("documentation", "Documentation", about, settings.docs_url, "docs")
+        yield Link("documentation", "Documentation", about, settings.docs_url, "docs")
     is_elsewhere = bool(settings.public_url) or (has_docs and settings.admin_port != 0)
     api = settings.base_url if is_elsewhere else settings.base_path.removeprefix("/")
     about = "The base URL of the API. Requests need a bearer token."
-    yield _Link("api", "API", about, settings.base_url, api)
+    yield Link("api", "API", about, settings.base_url, api)
     about = "The entity types, their properties and what they can do. Needs a token, too."
     metadata = f"{settings.base_url}/$metadata"
-    yield _Link("metadata", "Metadata", about, metadata, f"{api}/$metadata")
+    yield Link("metadata", "Metadata", about, metadata, f"{api}/$metadata")
     about = "An address that the profile adds for its clients."
     for name, url in profile_addresses(settings).items():
         href = url if is_elsewhere else urlsplit(url).path.removeprefix("/")
-        yield _Link(name, name, about, url, href)
+        yield Link(name, name, about, url, href)
 
 
-def _page(links: list[_Link]) -> str:
+def _page(links: list[Link]) -> str:
     page = Template((ASSETS / "front.html").read_text(encoding="utf-8"))
     item = Template('<li><a href="$href">$title</a><p>$about</p><code>$url</code></li>')
     items = [

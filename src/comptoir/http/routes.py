@@ -12,11 +12,12 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
+from comptoir.auth import Principal
 from comptoir.auth.origins import own_origins
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import RESOURCE_NOT_FOUND, Refusal, RefusalCondition
-from comptoir.http.company_names import CompanyNames
+from comptoir.http.company_names import COMPANY_HEADERS, CompanyNames, RequestTarget
 from comptoir.request.headers import Headers
 from comptoir.response.root import Root
 from comptoir.store.store import Store
@@ -25,7 +26,8 @@ from comptoir.store.store import Store
 class BaseRoute:
     """The base path alone."""
 
-    names: CompanyNames | None = None
+    company_headers = frozenset[bytes]()
+    """The headers that name a company."""
 
     def __init__(self, settings: Settings) -> None:
         base = settings.base_path.encode()
@@ -42,6 +44,10 @@ class BaseRoute:
         """The service root of a path of the API, and the rest of the path."""
         return self._root, raw_path[self._length :].decode("latin-1")
 
+    async def with_company_id(self, at: RequestTarget, _: Principal) -> RequestTarget:
+        """The same request with the id of its company in its path; here, it has that already."""
+        return at
+
 
 class ProfileRoutes:
     """The base path, and the API in each environment of a profile.
@@ -49,8 +55,10 @@ class ProfileRoutes:
     The links have the origin that the `Host` header names, if it is an own one.
     """
 
+    company_headers = COMPANY_HEADERS
+
     def __init__(self, settings: Settings, names: CompanyNames) -> None:
-        self.names: CompanyNames | None = names
+        self.with_company_id = names.with_company_id
         self._base = BaseRoute(settings)
         routes = settings.behaviour.routes
         origins = own_origins(settings)

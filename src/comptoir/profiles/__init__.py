@@ -4,22 +4,24 @@ The settings choose one profile at the start. The stations receive its parts and
 name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
-from comptoir.profiles.business_central import CURRENT, VERSIONS, business_central
 from comptoir.profiles.record import Profile
 from comptoir.profiles.standard import STANDARD
 
-PROFILES: Mapping[str, Profile] = {
-    "standard": STANDARD,
-    "business-central": business_central(CURRENT),
-}
-"""The profiles by the names that the setting `profile` accepts, of the current version."""
+VERSIONS = range(15, 29)
+"""The versions of Business Central that a profile may imitate: those that have API v2.0."""
+
+CURRENT = VERSIONS[-1]
+"""The version that is imitated by default."""
+
+PROFILES: dict[str, Callable[[int], Profile]] = {"standard": lambda _: STANDARD}
+"""What makes each profile of a version, by the names that the setting `profile` accepts.
+
+Optional parts of the service add theirs.
+"""
 
 
 def profile_of(name: str, version: int) -> Profile:
     """The profile of a name; if it imitates Business Central, this version of that."""
-    return STANDARD if name == "standard" else business_central(version)
-
-
-__all__ = ["CURRENT", "PROFILES", "VERSIONS", "profile_of"]
+    return PROFILES[name](version)

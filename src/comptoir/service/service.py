@@ -44,7 +44,7 @@ _WITHOUT_SCOPE = frozenset({Resource.SERVICE, Resource.METADATA})
 
 
 class Service:
-    """Answers requests for the records of a model, and for subscriptions to them if there are.
+    """Answers requests for the records of a model, and for what is mounted beside them.
 
     `renamed` is the same model with the other form of enumerations, for requests that want that.
     """
@@ -54,13 +54,12 @@ class Service:
         model: Model,
         store: Store,
         settings: Settings,
-        subscriptions: Mounted | None = None,
         renamed: Model | None = None,
     ) -> None:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries
         self._options = OptionParser(queries.versions, queries.unsupported)
-        self._mounted: list[Mounted] = [] if subscriptions is None else [subscriptions]
+        self._mounted: list[Mounted] = []
         if settings.behaviour.routes.definitions:
             self._mounted.append(Definitions(model, self._options, self._runtime.limits))
         collections = Collections(self._runtime)
@@ -91,6 +90,10 @@ class Service:
             },
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
+
+    def mount(self, resource: Mounted) -> None:
+        """Answer the requests to a resource by itself."""
+        self._mounted.append(resource)
 
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises `Refusal` unless the request succeeds.

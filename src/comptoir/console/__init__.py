@@ -1,1 +1,0 @@
-"""The web console: pages to watch, try and administer the service with."""

@@ -1,1 +1,0 @@
-"""Notifications of the changes of records, for receivers outside."""

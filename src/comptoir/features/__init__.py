@@ -1,0 +1,44 @@
+"""The optional parts of the service: each is a folder that can be deleted, with its line here."""
+
+from functools import partial
+from pkgutil import resolve_name
+
+from comptoir.features import (
+    business_central,
+    console,
+    inspector,
+    notifications,
+    rehearsal,
+    samples,
+    transfer,
+)
+from comptoir.profiles import PROFILES
+from comptoir.profiles.record import Profile
+
+_LISTED = [
+    each.ENTRY
+    for each in (
+        business_central,
+        notifications,
+        inspector,
+        rehearsal,
+        console,
+        transfer,
+        samples,
+    )
+]
+_NAMES = {each.name for each in _LISTED}
+
+FEATURES = [each for each in _LISTED if _NAMES.issuperset(each.needs)]
+"""The entries of the parts, in the order in which a service opens them."""
+
+
+def _profile(place: str, version: int) -> Profile:
+    profile = resolve_name(place)(version)
+    if not isinstance(profile, Profile):
+        raise TypeError(f"{place} makes no profile")
+    return profile
+
+
+for each in FEATURES:
+    PROFILES.update({name: partial(_profile, place) for name, place in each.profiles.items()})

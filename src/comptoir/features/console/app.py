@@ -1,0 +1,246 @@
+"""The console as an application: its routes, and how a request becomes a visit."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from pkgutil import resolve_name
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from comptoir.auth.code_flow import CodeFlow
+from comptoir.auth.logins import ConsoleRole, Session
+from comptoir.config import CONSOLE
+from comptoir.errors import OperatorError, Refusal
+from comptoir.features.console.backend import Backend
+from comptoir.features.console.companies import company_choices
+from comptoir.features.console.figures import Figures
+from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
+from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards
+from comptoir.features.console.issuer_login import ISSUER, IssuerLogin
+from comptoir.features.console.login import (
+    LOGIN,
+    LoginPage,
+    company_cookie_name,
+    cookie_name,
+    set_cookie,
+)
+from comptoir.features.console.problem import Problem, problem_page, unanswered
+from comptoir.features.console.screens import (
+    audit,
+    clients,
+    issuers,
+    overview,
+    records,
+    roles,
+    sessions,
+)
+from comptoir.features.console.sessions import found_session
+from comptoir.features.console.visit import (
+    CompanyChoice,
+    FormData,
+    Visit,
+    form_data,
+    principal_of,
+    read_form,
+)
+from comptoir.http.exchange import Exchange
+from comptoir.http.feature import Feature, Kernel
+
+COMPANY_SECONDS = 365 * 24 * 3600
+"""The time that a browser remembers the company that it had last."""
+
+SCREENS = (
+    overview.SCREEN,
+    records.SCREEN,
+    clients.SCREEN,
+    roles.SCREEN,
+    issuers.SCREEN,
+    audit.SCREEN,
+    sessions.SCREEN,
+)
+"""The screens that every console has."""
+
+_STATIC = Path(__file__).with_name("static")
+_MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def console(kernel: Kernel, figures: Figures) -> ASGIApp:
+    """The application at `/console`."""
+    flow = CodeFlow(kernel.registry, kernel.fetch, kernel.post_form, kernel.issuers)
+    backend = Backend(
+        kernel.settings,
+        kernel.model,
+        kernel.service,
+        kernel.features,
+        kernel.routes,
+        kernel.store,
+        figures,
+        kernel.failures,
+        kernel.keys,
+        flow,
+    )
+    entrance = ScreenRouter(backend)
+    login, outside = LoginPage(backend), IssuerLogin(backend)
+    routes = [
+        Route(LOGIN, login.show, methods=["GET"]),
+        Route(LOGIN, login.enter, methods=["POST"]),
+        Route(ISSUER, outside.leave, methods=["GET"]),
+        Route(f"{ISSUER}/back", outside.come_back, methods=["GET"]),
+        *_static_routes(),
+        *[
+            entrance.route(screen, endpoint)
+            for screen in entrance.screens
+            for endpoint in screen.endpoints
+        ],
+    ]
+    application = Starlette(
+        routes=routes,
+        exception_handlers={
+            HTTPException: _not_found,
+            Refusal: _failed,
+            Problem: _failed,
+            TimeoutError: _failed,
+        },
+    )
+    # a redirect would contain the Host header
+    application.router.redirect_slashes = False
+    return Guards(application, backend.settings, kernel.log)
+
+
+class ScreenRouter:
+    """Routes requests to screens: each needs a session and a role."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        screens = [*SCREENS, *_screens_of(backend.features)]
+        self.screens = sorted(screens, key=lambda each: each.position)
+
+    def route(self, screen: Screen, endpoint: Endpoint) -> Route:
+        """The route of an endpoint of a screen."""
+
+        async def handle(request: Request) -> Response:
+            if endpoint.is_polled:
+                request.scope[UNLOGGED] = True
+            secret = request.cookies.get(cookie_name(request.scope[ORIGIN]), "")
+            if not secret:
+                return RedirectResponse(LOGIN, 303)
+            # a form may arrive slowly, and its session may end meanwhile
+            form = await read_form(request) if request.method == "POST" else FormData(())
+            session = await found_session(self._backend, secret)
+            if session is None:
+                return RedirectResponse(LOGIN, 303)
+            visit = await self._visit(request, session, form, screen)
+            response = respond(await _answer(visit, screen, endpoint), visit, self.screens, screen)
+            _remember_company(response, visit)
+            return response
+
+        return Route(f"{screen.address}{endpoint.path}", handle, methods=[endpoint.method])
+
+    async def _visit(
+        self, request: Request, session: Session, form: FormData, screen: Screen
+    ) -> Visit:
+        exchange: Exchange = request.scope["exchange"]
+        exchange.subject = session.login.by
+        query = form_data(request.url.query)
+        companies: Sequence[CompanyChoice] = ()
+        company = None
+        if screen.has_companies or query.has("company"):
+            wanted = query.text("company") if query.has("company") else None
+            last = request.cookies.get(company_cookie_name(request.scope[ORIGIN]), "")
+            principal = principal_of(session.login)
+            companies, company = await company_choices(self._backend, principal, wanted, last)
+        return Visit(self._backend, request, session, query, form, companies, company)
+
+
+def _screens_of(features: Sequence[Feature]) -> Iterator[Screen]:
+    for place in filter(None, [each.screen for each in features]):
+        screen = resolve_name(place)
+        if not isinstance(screen, Screen):
+            raise TypeError(f"{place} is not a screen")
+        yield screen
+
+
+async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
+    """The answer of an endpoint, or the page that says why it has none."""
+    try:
+        _check(visit, screen, endpoint)
+        if visit.lacks_company:
+            return TemplatePage("no_company.html", "Unknown company", {}, 404)
+        return await endpoint.handler(visit)
+    except Problem as problem:
+        return _page_of(problem)
+    except Refusal as refusal:
+        return _page_of(Problem.of(refusal))
+    except OperatorError as error:
+        return _page_of(Problem(409, error.problem, error.remedy))
+    except TimeoutError:
+        return _page_of(unanswered())
+
+
+def _remember_company(response: Response, visit: Visit) -> None:
+    """Have the browser send the chosen company, which a page without one then shows."""
+    origin: str = visit.request.scope[ORIGIN]
+    name = company_cookie_name(origin)
+    if visit.company is not None and visit.request.cookies.get(name) != visit.company.id:
+        set_cookie(response, origin, name, visit.company.id, "strict", COMPANY_SECONDS)
+
+
+def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
+    """Raise `Problem` (403) for a user who lacks the role, or access to all companies."""
+    concerns_all = screen.is_of_service or endpoint.role is ConsoleRole.ADMIN
+    if concerns_all and not visit.sees_service:
+        raise Problem(
+            403,
+            f"This concerns all companies, and {visit.login.subject} has some of them",
+            "Log in with a link of `comptoir console` without --company.",
+        )
+    login, needed = visit.login, endpoint.role
+    if not visit.may(needed):
+        raise Problem(
+            403,
+            f"This needs the role {needed}, and {login.subject} has {login.role}",
+            f"Log in with a link of `comptoir console --role {needed}`.",
+        )
+
+
+def _page_of(problem: Problem) -> TemplatePage:
+    context = {"problem": problem}
+    return TemplatePage("problem.html", "Not possible", context, problem.status, problem.headers)
+
+
+async def _not_found(_: Request, fault: Exception) -> Response:
+    if isinstance(fault, HTTPException) and fault.status_code == 405:
+        problem = "This page has no such form"
+        return problem_page(Problem(405, problem, f"Begin at {CONSOLE}.", fault.headers))
+    return problem_page(
+        Problem(404, "The console has no page at this address", f"Begin at {CONSOLE}.")
+    )
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    if isinstance(error, Refusal):
+        error = Problem.of(error)
+    return problem_page(error if isinstance(error, Problem) else unanswered())
+
+
+def _static_routes() -> list[Route]:
+    """The files of the console, which are read once."""
+    return [
+        Route(f"{CONSOLE}/static/{path.name}", _file(path), methods=["GET"])
+        for path in sorted(_STATIC.iterdir())
+        if path.suffix in _MEDIA_TYPES
+    ]
+
+
+def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
+    content, media_type = path.read_bytes(), _MEDIA_TYPES[path.suffix]
+
+    async def response(request: Request) -> Response:
+        request.scope[UNLOGGED] = True
+        return Response(content, media_type=media_type)
+
+    return response

@@ -1,0 +1,137 @@
+"""The parts of the service that screens use, built once for a process."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TypeVar
+
+from comptoir.auth import KeyFolder
+from comptoir.auth.code_flow import CodeFlow
+from comptoir.auth.failures import Failures
+from comptoir.auth.logins import SessionPolicy
+from comptoir.auth.principal import Principal
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.features.console.figures import Figures
+from comptoir.http.company_names import RequestTarget
+from comptoir.http.feature import Feature
+from comptoir.http.routes import Routes
+from comptoir.request.headers import Headers, access, check_isolation, check_versions
+from comptoir.response.response import Response
+from comptoir.response.root import Root
+from comptoir.service import Request, Service
+from comptoir.store.control import ControlStore
+from comptoir.store.store import Store, always_connected
+
+F = TypeVar("F")
+
+QUICK_SECONDS = 2.0
+"""Seconds that a page waits for what it can be shown without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """The parts of the service that screens use.
+
+    `routes` are the addresses of the API. `figures` has the figures of the last minutes. `failures`
+    leads wrong codes to the audit log. `keys` are those that sign and verify tokens. `code_flow`
+    lets users log in through outside issuers.
+    """
+
+    settings: Settings
+    model: Model
+    service: Service
+    features: Sequence[Feature]
+    routes: Routes
+    store: Store
+    figures: Figures
+    failures: Failures
+    keys: KeyFolder
+    code_flow: CodeFlow
+
+    @property
+    def control(self) -> ControlStore:
+        """Clients, roles, issuers, sessions and the audit log."""
+        return self.store.control
+
+    def feature(self, kind: type[F]) -> F:
+        """The part of the service of a type; raises `LookupError` without one."""
+        for each in self.features:
+            if isinstance(each, kind):
+                return each
+        raise LookupError(f"the service has no {kind.__name__}")
+
+    @property
+    def terms(self) -> SessionPolicy:
+        """The duration of sessions."""
+        settings = self.settings
+        return SessionPolicy(
+            int(settings.console_idle_seconds), int(settings.console_session_seconds)
+        )
+
+    @property
+    def now(self) -> int:
+        """Epoch seconds."""
+        return int(time.time())
+
+    async def answer(
+        self,
+        principal: Principal,
+        method: str,
+        path: str,
+        query: str = "",
+        headers: Headers | None = None,
+        body: bytes = b"",
+    ) -> Response:
+        """The response to a request for records; raises `Refusal` as the API does.
+
+        `path` is percent-encoded and begins after the base URL, as in `/companies`.
+        """
+        place = RequestTarget(Root(self.settings.base_url), path, query, headers or {})
+        return await self.answer_at(principal, method, place, body)
+
+    async def with_company_id(
+        self, principal: Principal, path: str, query: str, headers: Headers
+    ) -> RequestTarget:
+        """The target of a client's request, whose whole path is one that `routes` serve.
+
+        Raises `Refusal` as the API does.
+        """
+        root, rest = self.routes.located(path.encode("latin-1", "replace"), headers)
+        place = RequestTarget(root, rest, query, headers)
+        return await self.routes.with_company_id(place, principal)
+
+    async def answer_at(
+        self, principal: Principal, method: str, place: RequestTarget, body: bytes
+    ) -> Response:
+        """The response to a request at any address; raises `Refusal` as the API does."""
+        check_versions(place.headers)
+        if not self.settings.behaviour.batches.snapshot:
+            check_isolation(place.headers)
+
+        async def read_body() -> bytes:
+            return body
+
+        request = Request(
+            method=method,
+            root=place.root,
+            path=place.path,
+            query=place.query,
+            headers=place.headers,
+            principal=principal,
+            read_body=read_body,
+            while_connected=always_connected,
+            access=access(place.headers),
+        )
+        async with asyncio.timeout(self.settings.request_seconds):
+            return await self.service.handle(request)
+
+
+async def body_of(response: Response) -> bytes:
+    """The whole body of a response, which may come in pieces."""
+    if isinstance(response.body, bytes):
+        return response.body
+    async with aclosing(response.body) as pieces:
+        return b"".join([piece async for piece in pieces])

@@ -1,0 +1,202 @@
+"""The records of a company, through the service that clients use."""
+
+import re
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import cast
+from urllib.parse import quote
+
+import msgspec
+
+from comptoir.edm.model import EntitySet
+from comptoir.errors import COMPANY_NOT_FOUND, UNAVAILABLE, Refusal
+from comptoir.features.console.backend import body_of
+from comptoir.features.console.values import Values, decoded, encoded
+from comptoir.features.console.visit import Visit
+from comptoir.jsonvalue import Json
+from comptoir.request.headers import Headers, entity_tag
+from comptoir.response import tags
+from comptoir.response.records import key_in_path
+from comptoir.store.ledger import Change
+
+PAGE_SIZE = 50
+"""The records of a page."""
+
+PREFER = f"odata.maxpagesize={PAGE_SIZE}"
+"""The value of `Prefer` by which a page has `PAGE_SIZE` records."""
+
+NO_HEADERS: Headers = MappingProxyType({})
+
+_NUMBER = re.compile("[0-9]{1,18}")
+"""The number of a change, which a 64-bit integer holds."""
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A version of a record: its ETag, and its values without the secret ones."""
+
+    tag: str
+    values: Values
+
+
+class CollectionPage(msgspec.Struct, frozen=True):
+    """A page of records, and the service's link to the next one, which may be empty."""
+
+    records: list[Version]
+    next_link: str
+
+
+class Author(msgspec.Struct, frozen=True):
+    """The author of a change, its time and its number."""
+
+    by: str
+    at: str
+    number: int
+
+
+class CompanyRecords:
+    """The records of the company that a visit has chosen, with the rights of its user.
+
+    The methods raise `Refusal` as the service does.
+    """
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+
+    def path(self, entity_set: EntitySet, key: str | None = None) -> str:
+        """The path of a set after the service root, or of its record with this key."""
+        path = f"{self._company(entity_set)}/{entity_set.name}"
+        if key is None:
+            return path
+        declared = entity_set.type.key_property
+        text = key if declared.type.quoted else quote(key, safe="")
+        part = key_in_path(text, is_quoted=declared.type.quoted)
+        if entity_set.key_narrows:
+            # a key without its name would restrict the collection
+            part = f"({declared.name}={part[1:]}"
+        return path + part
+
+    def url(self, path: str, query: str) -> str:
+        """The complete URL of a path."""
+        return f"{self._visit.backend.settings.base_url}{path}?{query}"
+
+    async def document(self, entity_set: EntitySet, query: str) -> bytes:
+        """A page of a collection as JSON, as clients receive it."""
+        return await self._sent(
+            "GET", self.path(entity_set), query, headers={b"prefer": PREFER.encode()}
+        )
+
+    async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
+        """A page of a collection."""
+        document = decoded(await self.document(entity_set, query))
+        rows = cast("list[dict[str, Json]]", document["value"])
+        return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
+
+    async def read(self, entity_set: EntitySet, key: str) -> Version:
+        """A record without its secrets."""
+        path, query = self.path(entity_set, key), _without_secrets(entity_set)
+        return _version(decoded(await self._sent("GET", path, query)))
+
+    async def create(self, entity_set: EntitySet, values: Values) -> Version:
+        """Create a record, if none has its key."""
+        path, query = self.path(entity_set), _without_secrets(entity_set)
+        headers = {b"if-none-match": b"*"} if entity_set.create_guarded else NO_HEADERS
+        return _version(decoded(await self._sent("POST", path, query, values, headers)))
+
+    async def update(self, entity_set: EntitySet, key: str, tag: str, changes: Values) -> Version:
+        """Change values of the version of a record that has the ETag."""
+        path, query = self.path(entity_set, key), _without_secrets(entity_set)
+        return _version(decoded(await self._sent("PATCH", path, query, changes, _if_match(tag))))
+
+    async def delete(self, entity_set: EntitySet, key: str, tag: str) -> None:
+        """Delete a record, if it has the ETag."""
+        await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
+
+    async def author(self, entity_set: EntitySet, key: str, tag: str) -> Author | None:
+        """The author of the version with an ETag; None if the change log does not say."""
+        return await self.author_of(entity_set, key, change_number(entity_set, tag))
+
+    async def author_of(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
+        """The author of the change with a number; None if the change log does not say."""
+        change = await self._change(entity_set, key, number)
+        if change is None:
+            return None
+        day, _, time = change.at.partition("T")
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        shown_time = time[:8] if day == today else f"{day} {time[:8]}"
+        return Author(change.by, f"{shown_time} UTC", change.number)
+
+    async def _change(self, entity_set: EntitySet, key: str, number: int | None) -> Change | None:
+        store = self._visit.backend.store
+        company = await store.company(company_of(self._visit))
+        if number is None or company is None:
+            return None
+        for change in await store.changes(company, number - 1, 1):
+            if (change.number, change.entity_set, change.record) == (number, entity_set.name, key):
+                return change
+        return None
+
+    def _company(self, entity_set: EntitySet) -> str:
+        """The path of the company whose records a set has; blank for the set of companies."""
+        if not entity_set.per_company:
+            return ""
+        company_id = company_of(self._visit)
+        if not company_id:
+            raise Refusal(
+                COMPANY_NOT_FOUND,
+                "You may see no company",
+                "Create one with `comptoir company create NAME`, then load this page again.",
+            )
+        return f"/companies({company_id})"
+
+    async def _sent(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        values: Values | None = None,
+        headers: Headers = NO_HEADERS,
+    ) -> bytes:
+        """Send a request to the service, and return the body of its response."""
+        body = b""
+        if values is not None:
+            headers, body = {**headers, b"content-type": b"application/json"}, encoded(values)
+        try:
+            return await body_of(await self._visit.answer(method, path, query, headers, body))
+        except TimeoutError:
+            remedy = "Load the record again, to see whether it was changed."
+            raise Refusal(UNAVAILABLE, "The service did not answer in time", remedy) from None
+
+
+def company_of(visit: Visit) -> str:
+    """The id of the company that a page is about; blank without any."""
+    return "" if visit.company is None else visit.company.id
+
+
+def key_of(entity_set: EntitySet, version: Version) -> str:
+    """The key of a record, as in `CompanyRecords.path`."""
+    return str(version.values[entity_set.type.key])
+
+
+def change_number(entity_set: EntitySet, tag: str) -> int | None:
+    """The number of the change that made the version with this ETag; None for a malformed tag."""
+    parsed = entity_tag(tag)
+    if parsed is None:
+        return None
+    [opaque] = (tags.decoded(parsed) if entity_set.encodes_tags else parsed).opaque
+    number = opaque.rpartition(".")[2]
+    return int(number) if _NUMBER.fullmatch(number) else None
+
+
+def _if_match(tag: str) -> Headers:
+    return {b"if-match": tag.encode("latin-1", "replace")}
+
+
+def _without_secrets(entity_set: EntitySet) -> str:
+    """The query by which a response has no secrets; empty for a set without any."""
+    entity_type = entity_set.type
+    return f"$select={','.join(entity_type.queried)}" if entity_type.unqueried else ""
+
+
+def _version(record: dict[str, Json]) -> Version:
+    values = {name: value for name, value in record.items() if "@" not in name}
+    return Version(str(record.get("@odata.etag", "")), values)

@@ -1,0 +1,52 @@
+"""Forms as pages show them: the values of their fields, each with what is wrong with it."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from comptoir.errors import OperatorError, Refusal
+from comptoir.features.console.visit import FormData
+
+T = TypeVar("T")
+
+
+class Form:
+    """The entries of a form, which is shown again until nothing is wrong."""
+
+    def __init__(self, data: FormData) -> None:
+        self.data = data
+        self.faults: dict[str, str] = {}
+        """The message of each field with a fault."""
+
+    def text(self, name: str) -> str:
+        """The value of a field, without spaces around it."""
+        return self.data.text(name).strip()
+
+    def has(self, name: str, value: str) -> bool:
+        """Whether a box with this value is ticked, or an option chosen."""
+        return value in self.data.texts(name)
+
+    def read(self, name: str, parse: Callable[[str], T]) -> T | None:
+        """The parsed value of a field; None with a fault if it is not valid."""
+        try:
+            return parse(self.text(name))
+        except (OperatorError, Refusal) as error:
+            self.refuse(name, error)
+            return None
+
+    def refuse(self, name: str, fault: OperatorError | Refusal | str) -> None:
+        """Show a fault beside a field."""
+        message = fault.message if isinstance(fault, Refusal) else str(fault)
+        self.faults[name] = message[:1].upper() + message[1:]
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """A parser of whole numbers; it raises `OperatorError` for others."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(high))) or not (
+            low <= int(text) <= high
+        ):
+            raise OperatorError("this is not a valid number", f"Enter one from {low} to {high}.")
+        return int(text)
+
+    return parse

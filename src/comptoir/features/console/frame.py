@@ -1,0 +1,89 @@
+"""The common parts of screens: their declaration, their pages, and the templates."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from starlette.responses import RedirectResponse, Response
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.config import CONSOLE
+from comptoir.features.console.templates import Context, html_page
+from comptoir.features.console.visit import Visit
+
+
+class TemplatePage(NamedTuple):
+    """A page by its template, which extends `frame.html`, and what the template shows."""
+
+    template: str
+    title: str
+    context: Context
+    status: int = 200
+    headers: Mapping[str, str] = MappingProxyType({})
+
+
+class Redirect(NamedTuple):
+    """Leads the browser to another page after a POST (303)."""
+
+    location: str
+
+
+Answer = TemplatePage | Redirect | Response
+Handler = Callable[[Visit], Awaitable[Answer]]
+
+
+class Endpoint(NamedTuple):
+    """A method and a path below that of its screen, such as `/{id}`, and who may use it.
+
+    `is_polled`: a page asks for it again and again.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    role: ConsoleRole = ConsoleRole.VIEWER
+    is_polled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A part of the console: its title in the navigation, its path below `/console`, its endpoints.
+
+    `position` orders the navigation. `is_of_service`: it shows what belongs to no
+    company, so users who may access only some companies cannot open it. `has_companies`: its pages
+    show one company, which the user chooses.
+    """
+
+    title: str
+    path: str
+    endpoints: Sequence[Endpoint]
+    position: int
+    is_of_service: bool = False
+    has_companies: bool = False
+
+    def is_open_to(self, visit: Visit) -> bool:
+        """Whether a user may open the screen."""
+        return not self.is_of_service or visit.sees_service
+
+    @property
+    def address(self) -> str:
+        """The path of its first page."""
+        return f"{CONSOLE}{self.path}"
+
+
+def respond(answer: Answer, visit: Visit, screens: Sequence[Screen], here: Screen) -> Response:
+    """The response with a screen's answer, in the frame of all screens."""
+    if isinstance(answer, Response):
+        return answer
+    if isinstance(answer, Redirect):
+        return RedirectResponse(answer.location, 303)
+    frame = {
+        "title": answer.title,
+        "visit": visit,
+        "screens": [each for each in screens if each.is_open_to(visit)],
+        "is_admin": visit.may(ConsoleRole.ADMIN),
+        "here": here,
+        "notices": [line for each in visit.backend.features for line in each.notices()],
+    }
+    return html_page(answer.template, {**frame, **answer.context}, answer.status, answer.headers)

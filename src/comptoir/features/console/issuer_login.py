@@ -1,0 +1,251 @@
+"""Login through an outside issuer: the way there, and the way back."""
+
+import hmac
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
+from comptoir.auth.guesses import Guesses
+from comptoir.auth.issuers import NoRoleError
+from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
+from comptoir.auth.origins import redirect_uri
+from comptoir.auth.records import ConsoleLogin, Issuer
+from comptoir.errors import OperatorError, Refusal
+from comptoir.features.console.backend import Backend
+from comptoir.features.console.guards import ORIGIN
+from comptoir.features.console.login import (
+    GUESSED,
+    LOGIN,
+    check_guesses,
+    cookie_name,
+    login_form,
+    new_session,
+    pending_cookie_name,
+    set_cookie,
+)
+from comptoir.features.console.problem import Problem
+from comptoir.features.console.templates import html_page
+from comptoir.features.console.visit import FormData, form_data
+from comptoir.http.exchange import Exchange
+from comptoir.outgoing import OutgoingError
+
+ISSUER = f"{LOGIN}/{{issuer}}"
+"""The address that sends a user to an issuer."""
+
+MOST_RUNNING = 8
+"""The most logins that wait for one issuer at once."""
+
+_OWN_SITES = (None, "same-origin", "none")
+_DENIED = "access_denied"
+
+
+class IssuerLogin:
+    """Sends users to issuers, and begins a session for those who come back with a role."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._guesses = Guesses()
+        self._running: Counter[str] = Counter()
+
+    async def leave(self, request: Request) -> Response:
+        """Send the user to an issuer.
+
+        A link leads here, because browsers apply `form-action` to the redirect after a form too.
+        Only the console's own page may begin a login.
+        """
+        if request.headers.get("sec-fetch-site") not in _OWN_SITES:
+            return RedirectResponse(LOGIN, 303)
+        origin: str = request.scope[ORIGIN]
+        issuer, console = await self._found(request)
+        former = former_digest(request.cookies.get(cookie_name(origin), ""))
+        pending = PendingLogin.begin(issuer.name, self._backend.now, former)
+        back = redirect_uri(origin, issuer.name)
+        try:
+            with self._waiting(issuer):
+                address = await self._backend.code_flow.address(issuer, console, pending, back)
+        except Problem as problem:
+            return self._failed(issuer, problem, request)
+        response = RedirectResponse(address, 303)
+        # the way back is a navigation from another site, for which a strict cookie is not sent
+        name = pending_cookie_name(origin)
+        set_cookie(response, origin, name, pending.text, "lax", CODE_SECONDS)
+        return response
+
+    async def come_back(self, request: Request) -> Response:
+        """Begin a session for a user who returns with a code.
+
+        Raises `Refusal` (429) after too many failures, which does not end the login.
+        """
+        exchange: Exchange = request.scope["exchange"]
+        exchange.hide_query()
+        query = form_data(request.url.query)
+        origin: str = request.scope[ORIGIN]
+        issuer, console = await self._found(request)
+        try:
+            pending = self._pending(request, issuer, query)
+        except Problem as problem:
+            # any site can send an answer that this browser has not asked for, and another login may
+            # be under way in it: that goes on, and nobody waits
+            return self._failed(issuer, problem, request)
+        check_guesses(self._guesses, issuer.name, exchange)
+        try:
+            secret = await self._begun(request, issuer, console, pending, query)
+        except Problem as problem:
+            response = self._failed(issuer, problem, request)
+        else:
+            # a redirect would still be a navigation from the issuer, without the strict cookie
+            response = html_page("login_done.html", {"title": "Logged in"})
+            set_cookie(response, origin, cookie_name(origin), secret, "strict")
+        # it is over, whatever has become of it
+        set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
+        return response
+
+    async def _begun(
+        self,
+        request: Request,
+        issuer: Issuer,
+        console: ConsoleLogin,
+        pending: PendingLogin,
+        query: FormData,
+    ) -> str:
+        """The secret of a new session; raises `Problem`."""
+        exchange: Exchange = request.scope["exchange"]
+        try:
+            login = await self._login(request.scope[ORIGIN], issuer, console, pending, query)
+        except Problem as problem:
+            # 503: nobody has checked the code, or the ID token
+            if problem.status != 503:
+                self._guesses.note(issuer.name, exchange.client)
+            raise
+        new = new_session(self._backend, exchange, pending.former)
+        logins = self._backend.control.logins
+        session = await logins.begin_once(pending.text, issuer, login, new)
+        if session is None:
+            raise Problem(
+                403, "This login was finished before, or its issuer was removed", "Begin it again."
+            )
+        exchange.subject = session.login.by
+        return new.secret
+
+    def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
+        """The login that an answer belongs to; raises `Problem` (403) without one."""
+        cookie = request.cookies.get(pending_cookie_name(request.scope[ORIGIN]), "")
+        pending = PendingLogin.parsed(issuer.name, cookie, self._backend.now)
+        if pending is None:
+            raise Problem(
+                403,
+                f"This browser has not begun a login with {issuer.name} in the last "
+                f"{CODE_SECONDS // 60} minutes",
+                "Begin it again.",
+            )
+        if not hmac.compare_digest(query.text("state").encode(), pending.state.encode()):
+            raise Problem(
+                403, "The answer belongs to another login (state)", "Begin the login again."
+            )
+        return pending
+
+    async def _login(
+        self,
+        origin: str,
+        issuer: Issuer,
+        console: ConsoleLogin,
+        pending: PendingLogin,
+        query: FormData,
+    ) -> Login:
+        """The user whom the issuer names in exchange for the code; raises `Problem`."""
+        code = query.text("code")
+        if query.has("error") or not 0 < len(code) <= LONGEST_CODE:
+            raise _refused(issuer, query.text("error"))
+        back = redirect_uri(origin, issuer.name)
+        answered = IssuerAnswer(code, query.text("iss"))
+        with self._waiting(issuer):
+            login = await self._backend.code_flow.user(issuer, console, pending, answered, back)
+        try:
+            checked_subject(login.subject)
+        except OperatorError as error:
+            remedy = "Ask the operator to give the issuer a shorter name."
+            raise Problem(403, "The name of the user is too long", remedy) from error
+        return login
+
+    async def _found(self, request: Request) -> tuple[Issuer, ConsoleLogin]:
+        """The issuer of an address; raises `Problem` (404) if users do not log in with it.
+
+        Raises `Refusal` (503) while the database is away.
+        """
+        found = await self._backend.code_flow.issuer(request.path_params["issuer"])
+        if found is None:
+            raise Problem(404, "The console has no login with this issuer", f"Begin at {LOGIN}.")
+        return found
+
+    @contextmanager
+    def _waiting(self, issuer: Issuer) -> Iterator[None]:
+        """Wait for an issuer; raises `Problem` if too many do, or for what the issuer did."""
+        if self._running[issuer.name] >= MOST_RUNNING:
+            raise Problem(
+                503,
+                f"{MOST_RUNNING} other logins wait for {issuer.name}",
+                "Begin the login again in a moment.",
+                {"Retry-After": "1"},
+            )
+        self._running[issuer.name] += 1
+        try:
+            yield
+        except OutgoingError as error:
+            raise _issuer_failed(issuer) from error
+        except Refusal as refusal:
+            raise _invalid(issuer, refusal) from refusal
+        except NoRoleError as error:
+            problem = f"{issuer.name} gives you no role in the console"
+            raise Problem(403, problem, "Ask the operator for a role.") from error
+        finally:
+            self._running[issuer.name] -= 1
+
+    def _failed(self, issuer: Issuer, problem: Problem, request: Request) -> Response:
+        """Note a login that failed for the audit log, and show the ways to log in."""
+        exchange: Exchange = request.scope["exchange"]
+        reason, target = _reason(problem), f"{GUESSED} {issuer.name}"
+        self._backend.failures.note(target, exchange.client, reason, exchange.id)
+        return login_form(self._backend, problem)
+
+
+def _reason(problem: Problem) -> str:
+    """Why a login failed: for the operator, with what the page does not tell a stranger."""
+    cause = problem.__cause__
+    if isinstance(cause, Refusal):
+        return cause.problem.replace("bearer token", "ID token")
+    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else problem.problem
+
+
+def _issuer_failed(issuer: Issuer) -> Problem:
+    return Problem(
+        502,
+        f"The login with {issuer.name} failed",
+        "Begin it again. If that fails too, ask the operator: the audit log has the reason.",
+    )
+
+
+def _invalid(issuer: Issuer, refusal: Refusal) -> Problem:
+    # the challenge of a 401 is for programs
+    is_refused = refusal.error.status == 401
+    return Problem(
+        403 if is_refused else refusal.error.status,
+        f"The ID token of {issuer.name} was not accepted",
+        "Begin the login again. If that fails too, ask the operator: the audit log has the reason.",
+        None if is_refused else refusal.headers,
+    )
+
+
+def _refused(issuer: Issuer, error: str) -> Problem:
+    if error == _DENIED:
+        return Problem(
+            403, f"The login was cancelled at {issuer.name}", "Begin it again to log in."
+        )
+    return Problem(
+        403,
+        f"{issuer.name} did not give a code",
+        "Begin the login again. If that fails too, ask the operator to check the issuer.",
+    )

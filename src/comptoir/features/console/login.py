@@ -1,0 +1,144 @@
+"""Login by a code, which the link of `comptoir console` has in its fragment."""
+
+import asyncio
+from typing import Literal
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from comptoir.auth.audit import Actor
+from comptoir.auth.guesses import Guesses
+from comptoir.auth.logins import NewSession, former_digest, new_secret
+from comptoir.config import CONSOLE
+from comptoir.errors import TOO_MANY_REQUESTS, Refusal
+from comptoir.features.console.backend import Backend
+from comptoir.features.console.guards import ORIGIN
+from comptoir.features.console.problem import Problem
+from comptoir.features.console.templates import html_page
+from comptoir.features.console.visit import read_form
+from comptoir.http.exchange import Exchange
+
+LOGIN = f"{CONSOLE}/login"
+
+GUESSED = "console"
+"""The name of the console's user, where failed authentications are counted."""
+
+_LARGEST_FORM = 1_000
+"""The most bytes of a form with a code."""
+
+
+def cookie_name(origin: str) -> str:
+    """The name of the cookie with the secret of a session.
+
+    Browsers accept the prefix `__Host-` only from the host itself, by TLS. Some refuse secure
+    cookies on loopback addresses without TLS, which have another name. All services of a host share
+    cookies, so the name has the port that the address shows.
+    """
+    parts = urlsplit(origin)
+    name = "__Host-comptoir" if parts.scheme == "https" else "comptoir_console"
+    return name if parts.port is None else f"{name}_{parts.port}"
+
+
+def pending_cookie_name(origin: str) -> str:
+    """The name of the cookie of a login through an issuer that has begun."""
+    return f"{cookie_name(origin)}_login"
+
+
+def company_cookie_name(origin: str) -> str:
+    """The name of the cookie with the id of the company that the browser had last."""
+    return f"{cookie_name(origin)}_company"
+
+
+class LoginPage:
+    """Shows the form for a code, and begins a session with the right one."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._lock = asyncio.Lock()
+        self._guesses = Guesses()
+
+    async def show(self, _: Request) -> Response:
+        """The form; its script sends the code of the link."""
+        return login_form(self._backend)
+
+    async def enter(self, request: Request) -> Response:
+        """Begin a session; raises `Refusal` (429) after too many wrong codes."""
+        exchange: Exchange = request.scope["exchange"]
+        code = (await read_form(request, _LARGEST_FORM)).text("code").strip()
+        origin: str = request.scope[ORIGIN]
+        backend = self._backend
+        former = former_digest(request.cookies.get(cookie_name(origin), ""))
+        # one after another: many at the same time would fill the queue of writes
+        async with self._lock:
+            check_guesses(self._guesses, GUESSED, exchange)
+            new = new_session(backend, exchange, former)
+            session = await backend.control.logins.begin(code, new)
+            if session is None:
+                self._guesses.note(GUESSED, exchange.client)
+        if session is None:
+            reason = "The code is wrong, was used, or has ended"
+            backend.failures.note(GUESSED, exchange.client, reason, exchange.id)
+            return login_form(
+                backend, Problem(403, reason, "Get a new link with `comptoir console`.")
+            )
+        exchange.subject = session.login.by
+        response = RedirectResponse(CONSOLE, 303)
+        set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
+        if pending_cookie_name(origin) in request.cookies:
+            # a login that began before this session would not end it
+            set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
+        return response
+
+
+def check_guesses(guesses: Guesses, name: str, exchange: Exchange) -> None:
+    """Raise `Refusal` (429) after too many failed logins from the address of a request."""
+    wait = guesses.wait(name, exchange.client)
+    if wait:
+        raise Refusal(
+            TOO_MANY_REQUESTS,
+            "Too many logins from this address failed",
+            "Wait for the seconds in Retry-After, and log in again.",
+            headers={"Retry-After": str(wait)},
+        )
+
+
+def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:
+    """A session that a request may begin, in place of the one with the digest `former`."""
+    actor = Actor("", exchange.client, exchange.id)
+    return NewSession(new_secret(), former, backend.terms, backend.now, actor)
+
+
+def set_cookie(
+    response: Response,
+    origin: str,
+    name: str,
+    value: str,
+    sent: Literal["strict", "lax"],
+    seconds: int | None = None,
+) -> None:
+    """Set a cookie that scripts cannot read, until the browser ends or for some seconds.
+
+    A strict one is `sent` only with what the console's own pages ask for.
+    """
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path="/",
+        secure=origin.startswith("https:"),
+        httponly=True,
+        samesite=sent,
+    )
+
+
+def login_form(backend: Backend, fault: Problem | None = None) -> Response:
+    """The page with all ways to log in, after a fault if there was one."""
+    context = {
+        "title": "Log in",
+        "fault": "" if fault is None else fault.message,
+        "issuers": [(name, f"{LOGIN}/{name}") for name in backend.code_flow.choices],
+    }
+    if fault is None:
+        return html_page("login.html", context)
+    return html_page("login.html", context, fault.status, fault.headers)

@@ -1,0 +1,173 @@
+"""Forms for records, made from the declaration of their entity type."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, cast
+
+import msgspec
+
+from comptoir.edm.model import EntityType, Property
+from comptoir.edm.numbers import DecimalNumber, Int32
+from comptoir.edm.times import Date
+from comptoir.edm.types import TEXT_LENGTH, Boolean, Text, ValueFault
+from comptoir.features.console.values import Values, empty, shown
+from comptoir.http.redaction import MASK
+
+Control = Literal["line", "lines", "choice", "day", "whole", "number", "secret"]
+
+ELSEWHERE = "bytes at an address of their own"
+"""The text in place of a stream."""
+
+_BOOLEANS = ("false", "true")
+
+
+class FormField(msgspec.Struct, frozen=True):
+    """A field of a form.
+
+    `options` are all values of a `choice`, and the usual ones of another control. A `secret` has no
+    value: it shows `MASK`. `note` says what the field accepts, and `fault` why the service has
+    refused its value.
+    """
+
+    name: str
+    label: str
+    description: str
+    control: Control
+    value: str
+    options: tuple[str, ...]
+    required: bool
+    note: str
+    fault: str
+
+
+class ReadOnlyField(msgspec.Struct, frozen=True):
+    """A property that is only shown."""
+
+    name: str
+    label: str
+    description: str
+    value: str
+
+
+def editable(entity_type: EntityType, *, creating: bool = False) -> tuple[Property, ...]:
+    """The properties that an update may change, or a create may set; no streams."""
+    return tuple(
+        each
+        for each in entity_type.properties
+        if each.shows is None
+        and not each.is_stream
+        and entity_type.accepts(each, creating=creating, any_key=False)
+    )
+
+
+def secrets(entity_type: EntityType) -> tuple[str, ...]:
+    """The properties whose values no page shows."""
+    return tuple(each.name for each in entity_type.properties if each.secret)
+
+
+def form_fields(
+    entity_type: EntityType,
+    values: Values,
+    faults: Mapping[str, str] | None = None,
+    *,
+    creating: bool = False,
+) -> list[FormField]:
+    """The fields of a form with these values; a property without one is empty.
+
+    `faults` are messages by the names of properties.
+    """
+    faults = faults or {}
+    return [
+        _field(each, values, faults.get(each.name, ""), creating=creating)
+        for each in editable(entity_type, creating=creating)
+    ]
+
+
+def shown_properties(
+    entity_type: EntityType, values: Values, *, whole: bool
+) -> list[ReadOnlyField]:
+    """The properties that are only shown: all if `whole`, else those that no form may change."""
+    changed = frozenset[str]() if whole else {each.name for each in editable(entity_type)}
+    return [
+        ReadOnlyField(each.name, each.caption, each.description, text_of(each, values))
+        for each in entity_type.properties
+        if each.name not in changed
+    ]
+
+
+def text_of(declared: Property, values: Values) -> str:
+    """The value of a property as text; `MASK` for a secret, `ELSEWHERE` for a stream."""
+    if declared.secret:
+        return MASK
+    if declared.is_stream:
+        return ELSEWHERE
+    return shown(declared, values[declared.name]) if declared.name in values else ""
+
+
+def _field(declared: Property, values: Values, fault: str, *, creating: bool) -> FormField:
+    value = "" if declared.secret else shown(declared, values.get(declared.name, empty(declared)))
+    control, options = _control(declared, value), declared.suggested
+    if control == "choice":
+        options = _choices(declared)
+        if value not in options:
+            options = (value, *options)
+    return FormField(
+        name=declared.name,
+        label=declared.caption,
+        description=declared.description,
+        control=control,
+        value=value,
+        options=options,
+        required=declared.required and not (creating and declared.numbered),
+        note=" ".join(_notes(declared)),
+        fault=fault,
+    )
+
+
+def _control(declared: Property, value: str) -> Control:
+    edm_type = declared.type
+    if declared.secret:
+        return "secret"
+    if _choices(declared):
+        return "choice"
+    if isinstance(edm_type, Int32):
+        return "whole"
+    if isinstance(edm_type, DecimalNumber):
+        return "number"
+    if isinstance(edm_type, Date) and _is_day(edm_type, value):
+        return "day"
+    # a field of one line would drop line ends
+    is_long = declared.is_unlimited or "\n" in value or "\r" in value
+    return "lines" if is_long else "line"
+
+
+def _is_day(day: Date, value: str) -> bool:
+    """Whether a field for days keeps a value: browsers remove what is not a day."""
+    if not value:
+        return True
+    try:
+        day.from_text(value)
+    except ValueFault:
+        return False
+    return True
+
+
+def _choices(declared: Property) -> tuple[str, ...]:
+    """All values of a property that has only a few."""
+    if isinstance(declared.type, Boolean):
+        return _BOOLEANS
+    return cast("tuple[str, ...]", declared.type.accepted_json_schema.get("enum", ()))
+
+
+def _notes(declared: Property) -> Iterator[str]:
+    edm_type = declared.type
+    if declared.secret:
+        yield "Shown to nobody. Type a value to replace it."
+    if declared.numbered:
+        yield "A new record without one gets the next free number."
+    if isinstance(edm_type, Text):
+        limit = edm_type.max_length
+        if limit is not None and limit < TEXT_LENGTH and not _choices(declared):
+            yield f"Up to {limit} characters."
+    elif not isinstance(edm_type, Boolean | Date):
+        expected, example = edm_type.expected, edm_type.example.strip('"')
+        yield f"{expected[0].upper()}{expected[1:]}, such as {example}."

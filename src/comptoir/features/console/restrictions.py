@@ -1,0 +1,42 @@
+"""The fields of a form that restrict something to some roles, or to some companies."""
+
+from collections.abc import Iterable
+
+from comptoir.edm.types import is_guid
+from comptoir.errors import OperatorError
+from comptoir.features.console.companies import listed_companies
+from comptoir.features.console.form import Form
+from comptoir.features.console.visit import Visit
+
+ALL, SOME = "all", "some"
+"""The options of the field that decides whether there is a restriction."""
+
+
+def chosen(form: Form, decision: str, boxes: str, what: str) -> tuple[str, ...] | None:
+    """The values of the ticked `boxes`, each once; None if the field `decision` is `ALL`.
+
+    Raises `OperatorError` if no box is ticked, which is not the same as all.
+    """
+    if form.has(decision, ALL):
+        return None
+    values = tuple(dict.fromkeys(form.data.texts(boxes)))
+    if not values:
+        raise OperatorError(
+            f"no {what} is chosen", "Choose at least one, or remove the restriction."
+        )
+    return values
+
+
+def chosen_companies(form: Form) -> tuple[str, ...] | None:
+    """The ids of the chosen companies, None for all; raises `OperatorError` for other values."""
+    companies = chosen(form, "access", "companies", "company")
+    if companies is not None and not all(map(is_guid, companies)):
+        raise OperatorError("these companies are not valid", "Choose companies of the list.")
+    return companies
+
+
+async def company_options(visit: Visit, others: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """The ids and names of the companies to choose, and `others` by their ids alone."""
+    found = await listed_companies(visit.backend, visit.principal)
+    listed = {each.id: each.name for each in found}
+    return list((listed | {each: each for each in others if each not in listed}).items())

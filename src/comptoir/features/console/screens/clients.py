@@ -1,0 +1,372 @@
+"""Clients: what each may do, its secrets and keys, and the forms that change them."""
+
+import hashlib
+import time
+from collections.abc import Callable, Set
+
+from msgspec.structs import replace
+
+from comptoir.auth.audit import ActName
+from comptoir.auth.client_keys import parse_client_key
+from comptoir.auth.client_terms import (
+    LARGEST_QUOTA,
+    LONGEST_DAYS,
+    USUAL_DAYS,
+    changes_listed,
+    checked_name,
+    checked_roles,
+    new_client,
+    secret_for,
+)
+from comptoir.auth.limits import DAY, Rate, parse_rate
+from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.origins import own_origins, token_url
+from comptoir.auth.records import Client, ClientKey, Secret
+from comptoir.auth.tokens import MOST_COMPANIES, Scope
+from comptoir.errors import OperatorError
+from comptoir.features.console.form import Form, number
+from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
+from comptoir.features.console.problem import Problem
+from comptoir.features.console.restrictions import (
+    ALL,
+    SOME,
+    chosen,
+    chosen_companies,
+    company_options,
+)
+from comptoir.features.console.templates import Context
+from comptoir.features.console.visit import FormData, Visit
+
+MOST_SHOWN = 200
+"""The most clients that the list shows."""
+
+DONE = {
+    "changed": "The client was changed.",
+    "disabled": "The client is disabled. Within two seconds, its secrets and tokens are refused.",
+    "enabled": "The client is enabled. Tokens from before remain refused.",
+    "key": "The key was added.",
+    "secret-removed": "The secret was removed.",
+    "key-removed": "The key was removed.",
+    "removed": "The client was removed.",
+}
+"""The notices after a change, by the value in the address of the page."""
+
+_days = number(1, LONGEST_DAYS)
+_quota = number(1, LARGEST_QUOTA)
+
+
+class Terms:
+    """The terms in the form of a client, once nothing is wrong with it."""
+
+    def __init__(self, form: Form) -> None:
+        self.scopes = form.read("scopes", lambda _: _scopes(form))
+        self.roles = form.read("roles", lambda _: _roles(form))
+        self.companies = form.read("companies", lambda _: _companies(form))
+        self.rate: Rate | None = form.read("rate", lambda text: parse_rate(text) if text else None)
+        self.quota: int | None = form.read("quota", lambda text: _quota(text) if text else None)
+
+    def changes_of(self, client: Client) -> dict[str, object]:
+        """The parts that differ from those of a client, by the name of the field."""
+        parts: dict[str, object] = {
+            "scopes": self.scopes,
+            "roles": self.roles,
+            "companies": self.companies,
+            "rate": self.rate,
+            "quota": self.quota,
+        }
+        return {name: value for name, value in parts.items() if getattr(client, name) != value}
+
+
+class _StaleError(OperatorError):
+    """Somebody else has changed a client since its form was shown."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "somebody else has changed this client meanwhile",
+            "Compare your entries with what it is now, and save again.",
+        )
+
+
+async def show(visit: Visit) -> Answer:
+    """Clients by name, or those whose name or id contains a text."""
+    form = Form(visit.query)
+    wanted = form.text("text").casefold()
+    known = await visit.backend.control.load()
+    found = [
+        each
+        for each in sorted(known.clients.values(), key=lambda each: each.name)
+        if wanted in each.name.casefold() or wanted in each.id
+    ]
+    context = {
+        "form": form,
+        "clients": found[:MOST_SHOWN],
+        "more": max(len(found) - MOST_SHOWN, 0),
+        "done": DONE.get(visit.query.text("done"), ""),
+    }
+    return TemplatePage("clients.html", "Clients", context)
+
+
+async def show_one(visit: Visit) -> Answer:
+    """A client with all it has, and the forms to change it."""
+    client = await _client(visit, visit.query.text("name"))
+    return await _page_of(visit, client)
+
+
+async def show_new(visit: Visit) -> Answer:
+    """The form of a new client."""
+    usual = (("scopes", Scope.RECORDS_READ), ("days", str(USUAL_DAYS)), ("secret", "yes"))
+    fields = FormData((*usual, ("restricted", ALL), ("access", ALL)))
+    return await _new_page(visit, Form(fields))
+
+
+async def add(visit: Visit) -> Answer:
+    """Add a client, and show its secret."""
+    form = Form(visit.form)
+    name = form.read("name", lambda text: checked_name(text, "a client"))
+    terms = Terms(form)
+    added: tuple[tuple[Secret, str], ...] = ()
+    if form.has("secret", "yes"):
+        days = form.read("days", _days)
+        added = () if days is None else (secret_for(days),)
+    if name is not None and terms.scopes is not None and not form.faults:
+        client = new_client(
+            name,
+            scopes=terms.scopes,
+            roles=terms.roles,
+            companies=terms.companies,
+            rate=terms.rate,
+            quota=terms.quota,
+            secrets=[secret for secret, _ in added],
+        )
+        try:
+            await visit.backend.control.add_client(client, visit.actor)
+        except OperatorError as error:
+            form.refuse("name", error)
+        else:
+            return _secret_page(visit, client, added[0][1] if added else "")
+    return await _new_page(visit, form)
+
+
+async def change(visit: Visit) -> Answer:
+    """Change the parts of a client that differ from the form."""
+    client = await _client(visit, visit.form.text("name"))
+    form = Form(visit.form)
+    terms = Terms(form)
+    if not form.faults:
+        changes = terms.changes_of(client)
+        if not changes:
+            return _back(visit, client.name, "")
+
+        def changed(former: Client) -> Client:
+            if _digest(former) != form.text("seen"):
+                raise _StaleError
+            return replace(former, **changes)
+
+        act = visit.act(ActName.CLIENT_CHANGE, client.name, changes_listed(changes))
+        try:
+            await visit.backend.control.change_client(changed, act)
+        except _StaleError as error:
+            form.refuse("seen", error)
+            client = await _client(visit, client.name)
+        except OperatorError as error:
+            form.refuse("roles", error)
+        else:
+            return _back(visit, client.name, "changed")
+    return await _page_of(visit, client, form)
+
+
+async def add_secret(visit: Visit) -> Answer:
+    """Add a secret, and show it."""
+    client = await _client(visit, visit.form.text("name"))
+    form = Form(visit.form)
+    days = form.read("secret-days", _days)
+    if days is not None:
+        secret, text = secret_for(days)
+        try:
+            await visit.backend.control.add_secret(client.name, secret, visit.actor)
+        except OperatorError as error:
+            form.refuse("secret-days", error)
+        else:
+            return _secret_page(visit, client, text)
+    return await _page_of(visit, client, secrets=form)
+
+
+async def remove_secret(visit: Visit) -> Answer:
+    """Remove the secret with a hint."""
+    name, hint = visit.form.text("name"), visit.form.text("hint")
+    await visit.backend.control.remove_secret(name, hint, visit.actor)
+    return _back(visit, name, "secret-removed")
+
+
+async def add_key(visit: Visit) -> Answer:
+    """Add a public key or a certificate."""
+    client = await _client(visit, visit.form.text("name"))
+    form = Form(visit.form)
+    days, now = form.read("key-days", _days), int(time.time())
+
+    def parsed(text: str) -> ClientKey:
+        return parse_client_key(text.encode(), "this text", now, now + (days or 1) * DAY)
+
+    key = form.read("pem", parsed)
+    if key is not None and not form.faults:
+        try:
+            await visit.backend.control.add_key(client.name, key, visit.actor)
+        except OperatorError as error:
+            form.refuse("pem", error)
+        else:
+            return _back(visit, client.name, "key")
+    return await _page_of(visit, client, keys=form)
+
+
+async def remove_key(visit: Visit) -> Answer:
+    """Remove the key with an id."""
+    name, kid = visit.form.text("name"), visit.form.text("kid")
+    await visit.backend.control.remove_key(name, kid, visit.actor)
+    return _back(visit, name, "key-removed")
+
+
+async def disable(visit: Visit) -> Answer:
+    """Disable a client."""
+    return await _switch(visit, ActName.CLIENT_DISABLE, Client.disabled, "disabled")
+
+
+async def enable(visit: Visit) -> Answer:
+    """Enable a client."""
+    now = time.time()
+    return await _switch(visit, ActName.CLIENT_ENABLE, lambda each: each.enabled(now), "enabled")
+
+
+async def remove(visit: Visit) -> Answer:
+    """Remove a client."""
+    await visit.backend.control.remove_client(visit.form.text("name"), visit.actor)
+    return Redirect(visit.url(SCREEN.address, done="removed"))
+
+
+async def _switch(
+    visit: Visit, name: ActName, changed: Callable[[Client], Client], done: str
+) -> Answer:
+    target = visit.form.text("name")
+    await visit.backend.control.change_client(changed, visit.act(name, target))
+    return _back(visit, target, done)
+
+
+async def _client(visit: Visit, name: str) -> Client:
+    """The client with a name; raises `Problem` (404)."""
+    known = await visit.backend.control.load()
+    found = next((each for each in known.clients.values() if each.name == name), None)
+    if found is None:
+        raise Problem(404, "No client has this name", "Choose one in the list.")
+    return found
+
+
+async def _new_page(visit: Visit, form: Form) -> TemplatePage:
+    companies = await company_options(visit)
+    context = {"form": form, **await _choices(visit, set()), "companies": companies}
+    return TemplatePage("client_new.html", "New client", context, 400 if form.faults else 200)
+
+
+async def _page_of(
+    visit: Visit,
+    client: Client,
+    form: Form | None = None,
+    secrets: Form | None = None,
+    keys: Form | None = None,
+) -> TemplatePage:
+    """The page of a client; the given entries have faults."""
+    usual = Form(FormData((("secret-days", str(USUAL_DAYS)), ("key-days", str(USUAL_DAYS)))))
+    companies = await company_options(visit, client.companies or ())
+    names = dict(companies)
+    context = {
+        "client": client,
+        "form": form or Form(_form_data(client)),
+        "seen": _digest(client),
+        "secrets": secrets or usual,
+        "keys": keys or usual,
+        "company_names": [names.get(each, each) for each in sorted(client.companies or ())],
+        "now": visit.backend.now,
+        "done": DONE.get(visit.query.text("done"), ""),
+        **await _choices(visit, client.roles or set()),
+        "companies": companies,
+    }
+    is_refused = bool(form or secrets or keys)
+    return TemplatePage("client.html", f"Client {client.name}", context, 400 if is_refused else 200)
+
+
+async def _choices(visit: Visit, roles: Set[str]) -> Context:
+    """The scopes and roles that the fields of a client offer, with the roles that it has."""
+    known = {each.name for each in await visit.backend.control.roles()}
+    return {
+        "scopes": [(each, each) for each in Scope],
+        "roles": [(each, each) for each in sorted(known | roles)],
+    }
+
+
+def _form_data(client: Client) -> FormData:
+    """The form of a client as it is now."""
+    pairs = [("scopes", each) for each in client.scopes]
+    pairs += [("restricted", ALL if client.roles is None else SOME)]
+    pairs += [("roles", each) for each in client.roles or ()]
+    pairs += [("access", ALL if client.companies is None else SOME)]
+    pairs += [("companies", each) for each in client.companies or ()]
+    pairs += [("rate", str(client.rate or "")), ("quota", str(client.quota or ""))]
+    return FormData(pairs)
+
+
+def _digest(client: Client) -> str:
+    """The changes by the parts that the form of a client shows."""
+    return hashlib.sha256(str(sorted(_form_data(client).pairs)).encode()).hexdigest()
+
+
+def _secret_page(visit: Visit, client: Client, secret: str) -> TemplatePage:
+    """The only page that shows a secret."""
+    settings = visit.backend.settings
+    endpoint = token_url(own_origins(settings)[0], settings.tenants[0])
+    context = {"client": client, "secret": secret, "endpoint": endpoint}
+    return TemplatePage("client_secret.html", f"Secret of {client.name}", context)
+
+
+def _back(visit: Visit, name: str, done: str) -> Redirect:
+    return Redirect(visit.url(f"{SCREEN.address}/client", name=name, done=done))
+
+
+def _scopes(form: Form) -> frozenset[str]:
+    scopes = frozenset(form.data.texts("scopes"))
+    if not scopes or not scopes <= set(Scope):
+        raise OperatorError("a client needs a scope", "Choose at least one.")
+    return scopes
+
+
+def _roles(form: Form) -> frozenset[str] | None:
+    roles = chosen(form, "restricted", "roles", "role")
+    return None if roles is None else checked_roles(roles)
+
+
+def _companies(form: Form) -> frozenset[str] | None:
+    companies = chosen_companies(form)
+    if companies is not None and len(companies) > MOST_COMPANIES:
+        raise OperatorError(
+            f"{len(companies)} companies are chosen", f"Choose up to {MOST_COMPANIES}, or all."
+        )
+    return None if companies is None else frozenset(companies)
+
+
+SCREEN = Screen(
+    "Clients",
+    "/clients",
+    (
+        Endpoint("GET", "", show),
+        Endpoint("GET", "/client", show_one),
+        Endpoint("GET", "/new", show_new, ConsoleRole.ADMIN),
+        Endpoint("POST", "/new", add, ConsoleRole.ADMIN),
+        Endpoint("POST", "/change", change, ConsoleRole.ADMIN),
+        Endpoint("POST", "/secrets/add", add_secret, ConsoleRole.ADMIN),
+        Endpoint("POST", "/secrets/remove", remove_secret, ConsoleRole.ADMIN),
+        Endpoint("POST", "/keys/add", add_key, ConsoleRole.ADMIN),
+        Endpoint("POST", "/keys/remove", remove_key, ConsoleRole.ADMIN),
+        Endpoint("POST", "/disable", disable, ConsoleRole.ADMIN),
+        Endpoint("POST", "/enable", enable, ConsoleRole.ADMIN),
+        Endpoint("POST", "/remove", remove, ConsoleRole.ADMIN),
+    ),
+    40,
+    is_of_service=True,
+)

@@ -1,0 +1,47 @@
+"""The templates, whose values are always escaped."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse, Response
+
+from comptoir import __version__
+from comptoir.http.redaction import MASK
+from comptoir.messages import time_text
+
+Context = Mapping[str, object]
+"""The values of a template, by their names there."""
+
+LARGEST_FORM = 1 << 20
+"""The most bytes of a form."""
+
+_PAGES = Path(__file__).with_name("pages")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_PAGES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals |= {
+        "version": __version__,
+        "mask": MASK,
+        "largest_form": LARGEST_FORM,
+    }
+    environment.filters["time"] = time_text
+    return environment
+
+
+def html_page(
+    template: str, context: Context, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The response with a page; every template needs a `title`."""
+    text = _environment().get_template(template).render(context)
+    return HTMLResponse(text, status, headers)

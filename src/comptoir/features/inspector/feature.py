@@ -1,0 +1,37 @@
+"""The inspector as a part of a service."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from typing_extensions import override
+
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.features.inspector.inspector import Inspector
+from comptoir.http.feature import Feature, Kernel, Observer
+from comptoir.http.redaction import Redactor
+
+
+class Inspecting(Feature):
+    """Keeps the last exchanges of a service that has a console, which shows them."""
+
+    inspector: Inspector
+    screen = "comptoir.features.inspector.screen:SCREEN"
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        self._settings = settings
+        self._model = model
+
+    @override
+    @asynccontextmanager
+    async def opened(self, _: Kernel) -> AsyncIterator[None]:
+        self.inspector = Inspector(self._settings, Redactor.of(self._model))
+        self.inspector.start()
+        try:
+            yield
+        finally:
+            await self.inspector.stop()
+
+    @override
+    def observer(self) -> Observer:
+        return self.inspector

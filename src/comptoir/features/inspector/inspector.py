@@ -1,0 +1,197 @@
+"""The inspector of a process: captures exchanges, and keeps their records when they have ended."""
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+from starlette.types import Scope
+
+from comptoir.config import Settings
+from comptoir.features.inspector.capture import Capture
+from comptoir.features.inspector.record import ExchangeRecord, Head, Scribe
+from comptoir.features.inspector.segments import SegmentReader, SegmentWriter
+from comptoir.http.exchange import Exchange
+from comptoir.http.redaction import Redactor
+from comptoir.http.shared_folder import FOLDER, private_folder
+from comptoir.response.response import Response
+from comptoir.store.event_loop import cancel_and_wait
+
+LOOK_SECONDS = 0.5
+"""Seconds between two looks whether another process has switched the recording."""
+
+SLICE_SECONDS = 0.002
+"""Seconds for which records are written before requests have their turn."""
+
+_PAUSE = 99
+"""The pause after a slice, in its durations, which bounds the cost of records."""
+
+_RECORD_SECONDS = 0.02
+"""Seconds from the end of an exchange to its record, which others share."""
+
+_SWITCH = "switch.json"
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+class Level(StrEnum):
+    """The parts of exchanges that are kept."""
+
+    OFF = "off"
+    HEADS = "heads"
+    BODIES = "bodies"
+
+
+class Switch(msgspec.Struct, frozen=True):
+    """The parts that are kept, until a time in epoch seconds; None until the service stops."""
+
+    level: Level
+    until: float | None = None
+
+
+class Inspector:
+    """Keeps the last exchanges of a service; one for each of its processes.
+
+    `is_on` says whether exchanges are captured. What is switched in one process, others notice
+    within `LOOK_SECONDS`, because they share a folder.
+    """
+
+    def __init__(
+        self, settings: Settings, redactor: Redactor, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        self._closing = ExitStack()
+        shared = os.environ.get(FOLDER)
+        folder = Path(shared) if shared else self._closing.enter_context(private_folder())
+        self._switch_file = folder / _SWITCH
+        self._first = Switch(Level.OFF if settings.inspect == "auto" else Level(settings.inspect))
+        self._body_bytes = settings.inspect_body_bytes
+        self._most_bytes = settings.inspect_bytes // settings.workers // 2
+        self._scribe = Scribe(redactor)
+        self._writer = SegmentWriter(folder, settings.inspect_requests, self._most_bytes)
+        self._reader = SegmentReader(folder)
+        self._ended: deque[tuple[Exchange, Capture, int]] = deque()
+        self._ended_bytes = 0
+        self._is_full = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._limit = 0
+        self.is_on = False
+        self.requests = settings.inspect_requests
+        """The number of its last exchanges that each process keeps."""
+        self.skipped = 0
+        """The number of exchanges that were not captured because they came too fast."""
+        self._apply()
+
+    def start(self) -> None:
+        """Begin to look; the running event loop must run `stop` at the end."""
+        self._looking = asyncio.create_task(self._look())
+
+    async def stop(self) -> None:
+        """End, and remove what this process has kept for itself."""
+        if self._looking is not None:
+            await cancel_and_wait(self._looking)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._writer.close()
+        self._closing.close()
+
+    @property
+    def switch(self) -> Switch:
+        """The parts that are kept now, and until when."""
+        with suppress(FileNotFoundError):
+            switch = msgspec.json.decode(self._switch_file.read_bytes(), type=Switch)
+            if switch.until is None or switch.until > self._clock():
+                return switch
+        return self._first
+
+    def set(self, level: Level, seconds: float | None) -> None:
+        """Keep more or less, for some seconds or until the stop, in all processes."""
+        until = None if seconds is None else self._clock() + seconds
+        new = self._switch_file.with_suffix(f".{os.getpid()}")
+        new.write_bytes(msgspec.json.encode(Switch(level, until)))
+        new.rename(self._switch_file)
+        self._apply()
+
+    def begin(self, exchange: Exchange, scope: Scope) -> None:
+        """Capture an exchange that begins, unless it is a probe, or too many wait already."""
+        if not self.is_on or scope["path"] in _PROBES:
+            return
+        if self._is_full:
+            self.skipped += 1
+            return
+        exchange.notes = Capture(scope, self._limit)
+
+    def respond(self, exchange: Exchange, response: Response | None) -> None:
+        """Note the response of an exchange before it is sent; None if its connection is cut."""
+        if isinstance(exchange.notes, Capture) and response is not None:
+            exchange.notes.note_response(response)
+
+    def end(self, exchange: Exchange) -> None:
+        """Keep an exchange that has ended, of which a record is written soon."""
+        capture = exchange.notes
+        if not isinstance(capture, Capture):
+            return
+        size = capture.size
+        self._ended.append((exchange, capture, size))
+        self._note_waiting(size)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_RECORD_SECONDS, self._write_slice)
+
+    async def newest(self, most: int, wanted: Callable[[Head], bool]) -> Sequence[Head]:
+        """The newest exchanges of all processes that are wanted, the latest one first."""
+        await self._write_all()
+        return await asyncio.to_thread(self._reader.newest, most, wanted)
+
+    async def find(self, exchange_id: str) -> ExchangeRecord | None:
+        """The record of an exchange of any process; None if it is not kept any more."""
+        await self._write_all()
+        return await asyncio.to_thread(self._reader.find, exchange_id)
+
+    def _write_slice(self) -> None:
+        took = self._write(SLICE_SECONDS)
+        self._timer = None
+        if self._ended:
+            pause = took * _PAUSE
+            self._timer = asyncio.get_running_loop().call_later(pause, self._write_slice)
+
+    async def _write_all(self) -> None:
+        """Write the records of what has ended, so that this process sees it."""
+        waiting = len(self._ended)
+        while waiting > 0 and self._ended:
+            before = len(self._ended)
+            self._write(SLICE_SECONDS)
+            waiting -= before - len(self._ended)
+            await asyncio.sleep(0)
+
+    def _write(self, seconds: float) -> float:
+        """Write records for a time; returns the seconds that it took."""
+        began = time.perf_counter()
+        records: list[ExchangeRecord] = []
+        while self._ended and time.perf_counter() - began < seconds:
+            ended, capture, size = self._ended.popleft()
+            self._note_waiting(-size)
+            records.append(self._scribe.record(ended, capture))
+        # requests must not fail because a record cannot be written
+        with suppress(OSError):
+            self._writer.append(records)
+        return time.perf_counter() - began
+
+    def _note_waiting(self, more: int) -> None:
+        """Decide whether more exchanges may wait, when those that do have more bytes, or fewer."""
+        self._ended_bytes += more
+        self._is_full = len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes
+
+    def _apply(self) -> None:
+        level = self.switch.level
+        self.is_on = level is not Level.OFF
+        self._limit = self._body_bytes if level is Level.BODIES else 0
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._apply()

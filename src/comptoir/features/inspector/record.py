@@ -1,0 +1,304 @@
+"""The record of an exchange, without secrets: written as a line of JSON, and read again."""
+
+import hashlib
+from base64 import urlsafe_b64decode
+from binascii import Error as NotBase64Error
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from comptoir.auth import Scope
+from comptoir.features.inspector.capture import Answered, Capture, CapturedPart
+from comptoir.http.exchange import Exchange
+from comptoir.http.redaction import MASK, Redactor, Shown
+from comptoir.request.batch.tree import Condition
+from comptoir.response.response import Header
+
+_JSON = b"application/json"
+_BEARER = b"bearer "
+_COMPARED = 20
+"""Characters of a secret that a message may have, even if it cuts what it quotes."""
+
+LONGEST_URL = 4_000
+"""The most characters that are kept of a path, and of a query."""
+
+_CLAIMS = msgspec.json.Decoder(dict[str, object])
+
+
+# the garbage collector need not visit records, which have no cycles
+class KeptBody(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A body: its text up to the limit, None if it is not shown, and its length in bytes."""
+
+    length: int
+    text: str | None = None
+    is_cut: bool = False
+
+
+class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A request or a response."""
+
+    headers: Sequence[tuple[str, str]]
+    body: KeptBody = KeptBody(0)
+
+
+class Token(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A bearer token, by its issuer, its key's id and its claims instead of itself.
+
+    `digest` are the first digits of its SHA-256, and `client` is the claim `client_id`.
+    """
+
+    digest: str
+    issuer: str = ""
+    key: str = ""
+    client: str = ""
+    claims: str = ""
+
+
+class PartRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A request of a batch, and its response.
+
+    `name` is its `id`, or its place in a batch where it has none. `url` is its path below the base
+    path, after the `$id` of a request that it refers to. `group` names its atomic group.
+    """
+
+    name: str
+    method: str
+    url: str
+    request: Message
+    status: int
+    response: Message
+    check: str = ""
+    problem: str = ""
+    id: str | None = None
+    group: str = ""
+    depends_on: tuple[str, ...] = ()
+    condition: Condition | None = None
+
+
+class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """The head of an exchange for lists. `at` is its end in epoch seconds, `path` is encoded.
+
+    `check` is the one that refused it; of a batch, the one that refused the first of its requests
+    that was refused. `denied` is the client whose credentials or wishes were refused.
+    """
+
+    id: str
+    at: float
+    method: str
+    path: str
+    query: str = ""
+    status: int
+    ms: float
+    by: str = ""
+    denied: str = ""
+    check: str = ""
+    fault: str = ""
+
+
+class ExchangeRecord(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """The record of an exchange.
+
+    A batch had as many `requests`; those that got a response are its `parts`. `error` is that of
+    the token endpoint with its number, `reason` what the client does not learn of a refusal, and
+    `change` the number of the change that made the version of the record then.
+    """
+
+    address: str
+    scopes: Sequence[str] = ()
+    token: Token | None = None
+    error: str = ""
+    problem: str = ""
+    reason: str = ""
+    change: int | None = None
+    request: Message
+    response: Message
+    parts: Sequence[PartRecord] = ()
+    requests: int = 0
+
+
+class _Asked(msgspec.Struct, frozen=True, gc=False):
+    """A request without its secrets; `is_private`: its URL had some."""
+
+    path: str
+    query: str
+    sent: Shown
+    is_private: bool
+
+    def body(self, length: int, limit: int) -> KeptBody:
+        return _cut(self.sent, length, limit)
+
+
+class _Answer(msgspec.Struct, frozen=True, gc=False):
+    """A response without its secrets, and what the request was refused by."""
+
+    status: int
+    message: Message
+    check: str = ""
+    problem: str = ""
+
+
+class Scribe:
+    """Makes records of exchanges."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._token = lru_cache(100)(_token)
+
+    def record(self, ended: Exchange, capture: Capture) -> ExchangeRecord:
+        """The record of an exchange, of which a capture has noted the rest."""
+        headers = dict(capture.headers)
+        asked = self._asked(capture.path.decode("latin-1"), ended.query, capture.body)
+        length = _number(headers.get(b"content-length", b"0"))
+        body = asked.body(len(capture.body or b"") or length, capture.limit)
+        answer = _Answer(0, Message((), KeptBody(ended.size)))
+        if capture.answered is not None:
+            # a fault may have changed what the service wrote
+            answer = self._answer(capture.answered, asked, is_certain=not ended.fault)
+        denial, error = capture.denial, ""
+        refusal = None if capture.answered is None else capture.answered.refusal
+        if denial is not None:
+            answer = _Answer(0, answer.message, denial.error.check, denial.message)
+            error = f"{denial.error.error} ({denial.error.number})"
+        elif refusal is not None:
+            denial = refusal.denial
+        parts = [self._part(each) for each in capture.parts]
+        return ExchangeRecord(
+            id=ended.id,
+            at=ended.ended_at,
+            method=ended.method[:20],
+            path=asked.path,
+            query=asked.query,
+            status=ended.status,
+            ms=round(ended.seconds * 1_000, 3),
+            by=ended.subject,
+            denied="" if denial is None else denial.client,
+            check=answer.check or next((each.check for each in parts if each.check), ""),
+            fault=ended.fault,
+            address=ended.client,
+            scopes=_scopes(capture),
+            token=self._token(headers.get(b"authorization", b"")),
+            error=error,
+            problem=answer.problem,
+            reason=denial.reason if denial is not None and denial.reason != denial.problem else "",
+            change=None if refusal is None else refusal.change,
+            request=Message(self._headers(capture.headers), body),
+            response=answer.message,
+            parts=parts,
+            requests=capture.requests,
+        )
+
+    def _part(self, captured: CapturedPart) -> PartRecord:
+        part = captured.part
+        address = part.address
+        asked = self._asked(address.path, address.query, part.body or None)
+        answer = self._answer(captured.answered, asked, is_certain=True)
+        start = "" if address.reference is None else f"${address.reference}"
+        body = asked.body(len(part.body), captured.answered.body.limit)
+        return PartRecord(
+            name=part.place if part.id is None else part.id,
+            method=part.method[:20],
+            url=f"{start}{asked.path}{asked.query and '?'}{asked.query}",
+            request=Message(self._headers(part.headers.items()), body),
+            status=answer.status,
+            response=answer.message,
+            check=answer.check,
+            problem=answer.problem,
+            id=part.id,
+            group=captured.group,
+            depends_on=part.depends_on,
+            condition=part.condition,
+        )
+
+    def _asked(self, path: str, query: str, body: bytes | None) -> _Asked:
+        shown_path, shown_query = self._redactor.path(path), self._redactor.query(query)
+        is_private = shown_path != path or shown_query != query
+        sent = Shown(None) if body is None or is_private else self._redactor.sent(body)
+        return _Asked(shown_path[:LONGEST_URL], shown_query[:LONGEST_URL], sent, is_private)
+
+    def _answer(self, answered: Answered, asked: _Asked, *, is_certain: bool) -> _Answer:
+        """A response; not `is_certain`: the service may not have written its body as it is."""
+        noted, refusal = answered.body, answered.refusal
+        is_whole = noted.length == len(noted.content)
+        if asked.is_private or not _is_json(answered):
+            shown = Shown(None)
+        elif is_certain:
+            shown = Shown(self._redactor.written(noted.content.decode("utf-8", "ignore")))
+        else:
+            shown = self._redactor.sent(noted.content) if is_whole else Shown(None)
+        check = problem = ""
+        if refusal is not None:
+            check, problem = refusal.check, refusal.message
+            if asked.is_private or _has(f"{refusal.message} {shown.text}", asked.sent.secrets):
+                shown, problem = Shown(None), MASK
+        body = _cut(shown, noted.length, noted.limit)
+        return _Answer(
+            answered.status, Message(self._headers(answered.headers), body), check, problem
+        )
+
+    def _headers(self, headers: Iterable[Header]) -> Sequence[tuple[str, str]]:
+        return [self._redactor.header(each) for each in headers]
+
+
+def _has(text: str, secrets: Iterable[str]) -> bool:
+    """Whether a text has a secret, or its beginning, in any case, as it is or with escapes."""
+    text = text.lower()
+    for secret in secrets:
+        start = secret[:_COMPARED].lower()
+        escaped = msgspec.json.encode(start).decode()[1:-1]
+        if start and any(each in text for each in (start, escaped, repr(start)[1:-1])):
+            return True
+    return False
+
+
+def _cut(shown: Shown, length: int, limit: int) -> KeptBody:
+    if shown.text is None or not limit:
+        return KeptBody(length)
+    text = shown.text.encode()
+    is_cut = len(text) > limit or length > limit
+    return KeptBody(length, text[:limit].decode("utf-8", "ignore"), is_cut)
+
+
+def _is_json(answered: Answered) -> bool:
+    return any(
+        name == b"content-type" and value.startswith(_JSON) for name, value in answered.headers
+    )
+
+
+def _number(text: bytes) -> int:
+    return int(text) if text.isdigit() and len(text) < 19 else 0
+
+
+def _scopes(capture: Capture) -> Sequence[Scope | str]:
+    return () if capture.principal is None else sorted(capture.principal.scopes)
+
+
+def _token(authorization: bytes) -> Token | None:
+    """The claims of a bearer token, whether or not it is valid; None for anything else."""
+    if authorization[:7].lower() != _BEARER:
+        return None
+    token = authorization[7:].strip()
+    parts = token.split(b".")
+    if len(parts) != 3:
+        return None
+    header, claims = _decoded(parts[0]), _decoded(parts[1])
+    if header is None or claims is None:
+        return None
+    return Token(
+        hashlib.sha256(token).hexdigest()[:8],
+        _text(claims.get("iss")),
+        _text(header.get("kid")),
+        _text(claims.get("client_id")),
+        msgspec.json.format(msgspec.json.encode(claims)).decode()[:LONGEST_URL],
+    )
+
+
+def _decoded(part: bytes) -> Mapping[str, object] | None:
+    try:
+        return _CLAIMS.decode(urlsafe_b64decode(part + b"=" * (-len(part) % 4)))
+    except (msgspec.DecodeError, NotBase64Error, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,337 @@
+"""Requests: the last ones of this host, one of them with its checks, and what is kept of them."""
+
+import time
+from collections.abc import Sequence
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+from starlette.responses import Response
+
+from comptoir.auth.audit import ActName
+from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.origins import needs_credentials
+from comptoir.auth.records import Client
+from comptoir.config import CONSOLE
+from comptoir.errors import Check, Refusal
+from comptoir.features.console.company_records import Author, CompanyRecords
+from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
+from comptoir.features.console.problem import Problem
+from comptoir.features.console.record_urls import page_url
+from comptoir.features.console.visit import FormData, Visit
+from comptoir.features.inspector.capture import NotedBody
+from comptoir.features.inspector.exchanges import (
+    check_results,
+    is_visible,
+    pretty,
+)
+from comptoir.features.inspector.feature import Inspecting
+from comptoir.features.inspector.inspector import Inspector, Level
+from comptoir.features.inspector.record import ExchangeRecord, Head
+from comptoir.features.inspector.replay import (
+    headers_of,
+    is_writing,
+    missing_part,
+    why_not_replayable,
+)
+from comptoir.features.inspector.request_command import command
+from comptoir.features.inspector.requested_record import RequestedRecord, requested_record
+from comptoir.http.log import short_path
+from comptoir.http.redaction import Redactor
+from comptoir.response.response import Response as ServiceResponse
+
+MOST_SHOWN = 100
+"""The most requests that the page lists."""
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS")
+STATUSES = ("2xx", "3xx", "4xx", "5xx")
+_LONGEST_SHOWN = 200
+"""Characters of a path with its query that a row shows."""
+
+_PATH = "/requests"
+_QUESTION = "Send this request?"
+_DURATIONS = {"10 minutes": 600.0, "an hour": 3_600.0, "until the stop": None}
+"""The seconds for which a level of recording lasts, by what people call that."""
+
+
+class RequestRow(msgspec.Struct, frozen=True):
+    """A request in the list."""
+
+    id: str
+    address: str
+    time: str
+    method: str
+    asked: str
+    status: int
+    check: str
+    by: str
+    ms: str
+
+
+class RequestFilter(NamedTuple):
+    """The filter of the list of requests; blank for any."""
+
+    method: str
+    status: str
+    client: str
+    check: str
+    text: str
+
+    @classmethod
+    def of(cls, fields: FormData) -> "RequestFilter":
+        """The filter of a query."""
+        return cls(*(fields.text(name) for name in cls._fields))
+
+    def wants(self, head: Head, visit: Visit) -> bool:
+        """Whether the list shows a request."""
+        status = str(head.status)
+        return (
+            self.method in ("", head.method)
+            and self.status in ("", status, f"{status[0]}xx")
+            and self.client in ("", _party(head, visit))
+            and self.check in ("", head.check)
+            and (not self.text or self._has_text(head))
+        )
+
+    def _has_text(self, head: Head) -> bool:
+        text = self.text.lower()
+        return any(
+            text in each.lower()
+            for each in (head.path, unquote(head.path), unquote(head.query), head.by, head.id)
+        )
+
+
+async def show(visit: Visit) -> Answer:
+    """The list, and how much is kept."""
+    inspector = _inspector(visit)
+    switch = inspector.switch
+    left = None if switch.until is None else max(1, round((switch.until - time.time()) / 60))
+    context = {
+        "rows": await _rows(visit),
+        "filter": RequestFilter.of(visit.query),
+        "methods": METHODS,
+        "statuses": STATUSES,
+        "checks": tuple(Check),
+        "level": switch.level,
+        "left": left,
+        "levels": tuple(Level),
+        "durations": tuple(_DURATIONS),
+        "requests": inspector.requests,
+        "skipped": inspector.skipped,
+        "workers": visit.backend.settings.workers,
+        "list_address": f"{CONSOLE}{_PATH}",
+        "most": MOST_SHOWN,
+    }
+    return TemplatePage("requests.html", "Requests", context)
+
+
+async def rows(visit: Visit) -> Answer:
+    """The rows of the list as JSON, for the live list."""
+    return Response(msgspec.json.encode(await _rows(visit)), media_type="application/json")
+
+
+async def _rows(visit: Visit) -> Sequence[RequestRow]:
+    wanted, login = RequestFilter.of(visit.query), visit.login
+
+    def shows(head: Head) -> bool:
+        return wanted.wants(head, visit) and is_visible(head, login.companies)
+
+    return [_row(each, visit) for each in await _inspector(visit).newest(MOST_SHOWN, shows)]
+
+
+def _row(head: Head, visit: Visit) -> RequestRow:
+    asked = short_path(unquote(head.path))
+    if head.query:
+        asked += f"?{unquote(head.query)}"
+    return RequestRow(
+        head.id,
+        visit.url(f"{CONSOLE}{_PATH}/{head.id}"),
+        time_of_day(head.at),
+        head.method,
+        asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
+        head.status,
+        head.check,
+        _shown_party(head, visit),
+        f"{head.ms:.1f}",
+    )
+
+
+def _party(head: Head, visit: Visit) -> str:
+    """The client of a request; one that was refused only for users who may see all clients."""
+    return head.by or (head.denied if visit.sees_service else "")
+
+
+def _shown_party(head: Head, visit: Visit) -> str:
+    party = _party(head, visit)
+    return party if party == head.by else f"{party} (refused)"
+
+
+def time_of_day(at: float) -> str:
+    """The time in UTC, with milliseconds."""
+    return f"{time.strftime('%H:%M:%S', time.gmtime(at))}.{int(at % 1 * 1_000):03d}"
+
+
+async def record(visit: Visit) -> Answer:
+    """The recording becomes another one, for some time."""
+    level, chosen = visit.form.text("level"), visit.form.text("for")
+    if level not in tuple(Level) or chosen not in _DURATIONS:
+        raise Problem(400, "The form has a value that does not exist", "Choose one of the list.")
+    detail = f"{level} {chosen}"
+    await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
+    _inspector(visit).set(Level(level), _DURATIONS[chosen])
+    return Redirect(visit.url(f"{CONSOLE}{_PATH}"))
+
+
+async def one(visit: Visit) -> Answer:
+    """A request: its checks, what was sent and answered, and what to do next."""
+    found = await _found(visit)
+    settings = visit.backend.settings
+    about = await requested_record(found, visit)
+    client = await _client(found, visit)
+    is_form = needs_credentials(found.path, settings)
+    context = {
+        "found": found,
+        "at": f"{time.strftime('%Y-%m-%d', time.gmtime(found.at))} {time_of_day(found.at)}",
+        "asked": short_path(unquote(found.path)),
+        "checks": check_results(found),
+        "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
+        "pretty": pretty,
+        "curl": command(found, client, settings),
+        "missing_part": "" if is_form else missing_part(found),
+        "address": "" if about is None else _record_url(about, visit),
+        "author": await _author(found.change, about, visit) if about else None,
+        "party": found.by or (client.party if client else _party(found, visit)),
+        "client": client,
+        "reason": found.reason if visit.sees_service else "",
+        "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
+        "why_not_replayable": why_not_replayable(found, visit.backend.routes),
+        "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
+        "question": _QUESTION,
+        "is_writing": is_writing(found),
+    }
+    return TemplatePage(
+        "request.html", f"{found.method} {short_path(unquote(found.path))}", context
+    )
+
+
+async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
+    """The client of a request, or the one that its refused credentials name, if it exists."""
+    if not visit.sees_service:
+        return None
+    # the request is shown in any case
+    with suppress(Refusal):
+        clients = (await visit.backend.control.load()).clients
+        party = _party(found, visit)
+        if not party and found.token is not None:
+            return clients.get(found.token.client)
+        return next((each for each in clients.values() if each.party == party), None)
+    return None
+
+
+def _record_url(about: RequestedRecord, visit: Visit) -> str:
+    return page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key)
+
+
+async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> Author | None:
+    """The author of the change with this number; None if that is not known."""
+    records = CompanyRecords(replace(visit, company=about.company))
+    # the request is shown in any case
+    with suppress(Refusal):
+        return await records.author_of(about.entity_set, about.key, number)
+    return None
+
+
+async def again(visit: Visit) -> Answer:
+    """Send a request again as the user; one that writes is sent only when this is confirmed."""
+    found = await _found(visit)
+    settings = visit.backend.settings
+    why_not = why_not_replayable(found, visit.backend.routes)
+    if why_not:
+        raise Problem(409, why_not, "Send it from its client instead.")
+    context = {
+        "found": found,
+        "asked": short_path(unquote(found.path)),
+        "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
+        "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
+        "pretty": pretty,
+        "status": 0,
+        "check": "",
+        "body": "",
+        "length": 0,
+    }
+    if is_writing(found) and visit.form.text("confirmed") != "yes":
+        return TemplatePage("again.html", _QUESTION, context)
+    try:
+        response = await _sent(visit, found)
+    except Refusal as refusal:
+        status, check, shown = refusal.error.status, str(refusal.check), refusal.message
+    else:
+        status, check = response.status, ""
+        noted = await _noted_body(response, int(settings.inspect_body_bytes))
+        shown = _shown(visit, response, noted)
+        context["length"] = noted.length if noted.length > len(noted.content) else 0
+    context |= {"status": status, "check": check, "body": shown}
+    return TemplatePage("again.html", "Sent again", context)
+
+
+async def _sent(visit: Visit, found: ExchangeRecord) -> ServiceResponse:
+    """The response to a request that is sent again; raises `Refusal` as the API does."""
+    backend, principal = visit.backend, visit.principal
+    headers = headers_of(found.request)
+    place = await backend.with_company_id(principal, found.path, found.query, headers)
+    body = (found.request.body.text or "").encode()
+    return await backend.answer_at(principal, found.method, place, body)
+
+
+async def _noted_body(response: ServiceResponse, limit: int) -> NotedBody:
+    """The beginning of the body of a response, which is read to its end."""
+    noted = NotedBody(limit)
+    if isinstance(response.body, bytes):
+        noted.add(response.body)
+    else:
+        async with aclosing(response.body) as pieces:
+            async for piece in pieces:
+                noted.add(piece)
+    return noted
+
+
+def _shown(visit: Visit, response: ServiceResponse, noted: NotedBody) -> str:
+    """The beginning of a body in JSON, without secrets; blank for another media type."""
+    media_type = dict(response.headers).get(b"content-type", b"")
+    if not media_type.startswith(b"application/json"):
+        return ""
+    return Redactor.of(visit.backend.model).written(noted.content.decode("utf-8", "ignore"))
+
+
+async def _found(visit: Visit) -> ExchangeRecord:
+    inspector = _inspector(visit)
+    found = await inspector.find(visit.request.path_params["id"])
+    if found is None or not is_visible(found, visit.login.companies):
+        kept = f"Each worker keeps its last {inspector.requests} requests while it records."
+        raise Problem(
+            404,
+            "No request with this id is kept",
+            f"{kept} Choose one from the list of requests.",
+        )
+    return found
+
+
+def _inspector(visit: Visit) -> Inspector:
+    """The inspector, without which the screen does not exist."""
+    return visit.backend.feature(Inspecting).inspector
+
+
+SCREEN = Screen(
+    "Requests",
+    _PATH,
+    (
+        Endpoint("GET", "", show),
+        Endpoint("GET", "/rows", rows, is_polled=True),
+        Endpoint("POST", "/recording", record, ConsoleRole.ADMIN),
+        Endpoint("GET", "/{id}", one),
+        Endpoint("POST", "/{id}/again", again),
+    ),
+    20,
+)

@@ -1,0 +1,9 @@
+"""Notifications of the changes of records, for receivers outside."""
+
+from comptoir.feature import FeatureEntry
+
+ENTRY = FeatureEntry(
+    "notifications",
+    mount="comptoir.features.notifications.feature:Notifications",
+    is_on=lambda settings: settings.hooks is not None,
+)

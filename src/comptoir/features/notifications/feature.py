@@ -1,0 +1,67 @@
+"""Notifications as a part of a service."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from typing_extensions import override
+
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.edm.overlay import instant_type
+from comptoir.features.notifications.resource import SubscriptionResource
+from comptoir.features.notifications.sender import Sender
+from comptoir.features.notifications.subscriptions import Subscriptions
+from comptoir.http.feature import Feature, Kernel
+from comptoir.outgoing.faults import DeliveryFaults
+from comptoir.outgoing.guard import Guard
+from comptoir.outgoing.session import Poster
+
+_RESET = "reason=a reset of the rehearsal"
+
+
+class Notifications(Feature):
+    """Serves subscriptions, and sends the notifications for them."""
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        self._settings = settings
+        self._model = model
+        self._marked: frozenset[str] | None = None
+
+    @override
+    @asynccontextmanager
+    async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
+        settings, model, store = self._settings, self._model, kernel.store
+        hooks = settings.hooks
+        if hooks is None:
+            raise LookupError("a profile without notifications")
+        post = Poster(Guard(settings.networks, plain=settings.outgoing_http == "on")).post
+        faults: DeliveryFaults | None = None
+        for each in kernel.features:
+            faults = faults or each.delivery_faults
+        self._subscriptions = Subscriptions(store)
+        instants = instant_type(settings.behaviour.forms)
+        sender = Sender(store, model, kernel.registry, hooks, post, instants, kernel.clock)
+        sender.note = kernel.metrics.count_delivery
+        sender.start(faults, kernel.metrics.note_notification_lag)
+        kernel.service.mount(
+            SubscriptionResource(store, model, settings, hooks, post, kernel.clock)
+        )
+        try:
+            yield
+        finally:
+            await sender.stop()
+
+    @override
+    async def mark(self) -> None:
+        self._marked = frozenset([each.id for each in await self._subscriptions.everywhere()])
+
+    @override
+    async def reset(self) -> None:
+        """Delete the subscriptions that were added since the mark."""
+        if self._marked is None:
+            return
+        for each in await self._subscriptions.everywhere():
+            if each.id not in self._marked:
+                act = Act(Actor("service"), ActName.SUBSCRIPTION_DROP, each.id, _RESET)
+                await self._subscriptions.remove(each, act)

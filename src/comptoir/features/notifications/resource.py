@@ -1,0 +1,435 @@
+"""The resource `subscriptions`: who is notified of the changes of which records."""
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import msgspec
+
+from comptoir.auth import require
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.auth.origins import own_origins
+from comptoir.config import Settings
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.overlay import instant_type
+from comptoir.edm.times import Clock
+from comptoir.errors import (
+    BAD_REQUEST,
+    ENTITY_CHANGED,
+    PARAM_NOT_PROVIDED,
+    PRECONDITION_REQUIRED,
+    RECORD_NOT_FOUND,
+    Refusal,
+    RefusalCondition,
+)
+from comptoir.features.notifications.notifications import at, in_form
+from comptoir.features.notifications.subscriptions import (
+    NEEDED,
+    Subscription,
+    Subscriptions,
+    new_id,
+)
+from comptoir.jsonvalue import Json, json_type
+from comptoir.messages import quoted
+from comptoir.outgoing import OutgoingError, Post
+from comptoir.plan.rights import check_readable
+from comptoir.plan.target import COMPANIES, Resource, company_id_of, resolve
+from comptoir.profiles.record import Hooks
+from comptoir.refusals import limit_exceeded, method_not_allowed, unknown_name
+from comptoir.request.headers import entity_tags, response_format, spaced_format
+from comptoir.request.options import OptionParser
+from comptoir.request.path import Segment, parse_path
+from comptoir.request.payload import parse_object, require_json
+from comptoir.response.response import ODATA_VERSION, Header, Response
+from comptoir.response.tags import decoded, encoded
+from comptoir.service.context import FORMAT_OPTIONS, Request, allow_options
+from comptoir.store.store import Store
+
+NAME = "subscriptions"
+_PATH = re.compile(rf"/{NAME}(?:\([^/]*\))?/?", re.ASCII)
+_KEY = "subscriptionId"
+_TYPE = "subscription"
+
+_WRITABLE = ("notificationUrl", "resource", "clientState")
+_READ_ONLY = (_KEY, "expirationDateTime", "lastModifiedDateTime", "systemCreatedAt")
+
+_PREFIX = re.compile(r"[\w.~/-]{0,200}", re.ASCII)
+
+LONGEST_STATE = 2_048
+"""The most characters of `clientState`."""
+
+_Verb = Callable[[Request, Sequence[Header]], Awaitable[Response]]
+_RecordVerb = Callable[[Request, Sequence[Header], Subscription], Awaitable[Response]]
+
+
+_log = logging.getLogger(__name__)
+
+
+class SubscriptionResource:
+    """Answers requests for subscriptions; each client has its own.
+
+    `clock` is the profile's, in epoch seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        model: Model,
+        settings: Settings,
+        hooks: Hooks,
+        post: Post,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._model = model
+        self._hooks = hooks
+        self._post = post
+        self._clock = clock
+        forms, envelope = settings.behaviour.forms, settings.behaviour.envelope
+        self._instants = instant_type(forms)
+        self._encodes_tags = forms.tags == "base64"
+        self._format_of = spaced_format if envelope.spaced else response_format
+        queries = settings.behaviour.queries
+        self._options = OptionParser(queries.versions, queries.unsupported)
+        self._origins = own_origins(settings)
+        self._subscriptions = Subscriptions(store)
+        self._of_all: Mapping[str, _Verb] = {"GET": self._list, "POST": self._create}
+        self._of_one: Mapping[str, _RecordVerb] = {
+            "GET": self._read,
+            "PATCH": self._renew,
+            "DELETE": self._delete,
+        }
+
+    def has(self, path: str) -> bool:
+        """Whether a path after a service root is of this resource."""
+        return _PATH.fullmatch(path) is not None
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request; raises `Refusal` unless the request succeeds."""
+        (segment,) = parse_path(request.path)
+        key = _key(segment)
+        method = "GET" if request.method == "HEAD" else request.method
+        verbs: Mapping[str, _Verb | _RecordVerb] = self._of_all if key is None else self._of_one
+        if method not in verbs:
+            raise _not_allowed(request.method, ["HEAD", *verbs], is_set=key is None)
+        options = self._options.parse(request.query)
+        form = self._format_of(request.headers, options.format)
+        for scope in sorted(NEEDED):
+            require(request.principal, scope)
+        allow_options(options, FORMAT_OPTIONS, NAME)
+        headers = ((b"content-type", form.media_type), ODATA_VERSION)
+        if key is None:
+            return await self._of_all[method](request, headers)
+        found = await self._subscriptions.find(key)
+        if found is None or not _is_own(found, request):
+            raise _not_found(key)
+        return await self._of_one[method](request, headers, found)
+
+    async def _list(self, request: Request, headers: Sequence[Header]) -> Response:
+        own = [each for each in await self._subscriptions.everywhere() if _is_own(each, request)]
+        context = {"@odata.context": request.root.context(f"/{NAME}")}
+        return _response(200, headers, {**context, "value": [self._shown(each) for each in own]})
+
+    async def _read(
+        self, request: Request, headers: Sequence[Header], found: Subscription
+    ) -> Response:
+        return self._one(request, 200, headers, found)
+
+    async def _create(self, request: Request, headers: Sequence[Header]) -> Response:
+        sent = await _sent(request)
+        url, resource = _text(sent, "notificationUrl"), _text(sent, "resource")
+        state = _state(sent, "")
+        company_id, entity_set, shown = await self._located(request, resource)
+        check = partial(self._check_room, request.principal.subject)
+        check(await self._subscriptions.everywhere())
+        await shake_hands(url, self._post, self._hooks.handshake)
+        now = self._clock()
+        subscription = Subscription(
+            id=new_id(company_id),
+            owner=request.principal.subject,
+            url=url,
+            sets=entity_set.name,
+            resource=shown,
+            client_state=state,
+            version=1,
+            expires_at=int(now + self._hooks.lifetime),
+            created_at=at(now),
+            modified_at=at(now),
+        )
+        act = _act(ActName.SUBSCRIPTION_ADD, request, subscription)
+        await self._subscriptions.add(subscription, act, check)
+        link = request.root.address(f"/{NAME}('{subscription.id}')").encode()
+        return self._one(request, 201, [*headers, (b"location", link)], subscription)
+
+    def _check_room(self, owner: str, known: Sequence[Subscription]) -> None:
+        """Raise `Refusal` (400) if another subscription of a client would be too many."""
+        hooks = self._hooks
+        own = [each for each in known if each.owner == owner]
+        for party, count, most in (
+            ("client", len(own), hooks.most_of_client),
+            ("service", len(known), hooks.most),
+        ):
+            if count >= most:
+                raise Refusal(
+                    BAD_REQUEST,
+                    f"The {party} has {most} subscriptions already",
+                    "Delete one, or wait until one has ended.",
+                )
+
+    async def _renew(
+        self, request: Request, headers: Sequence[Header], found: Subscription
+    ) -> Response:
+        sent = await _sent(request)
+        self._check_tag(request, found)
+        if "resource" in sent:
+            company_id, entity_set, _ = await self._located(request, _text(sent, "resource"))
+            if (company_id, entity_set.name) != (found.company_id, found.sets):
+                raise Refusal(
+                    BAD_REQUEST,
+                    "The resource of a subscription cannot be changed",
+                    "Add a subscription for the other resource.",
+                    target="resource",
+                )
+        url = _text(sent, "notificationUrl") if "notificationUrl" in sent else found.url
+        state = _state(sent, found.client_state)
+        await shake_hands(url, self._post, self._hooks.handshake)
+        now = self._clock()
+        renewed = msgspec.structs.replace(
+            found,
+            url=url,
+            client_state=state,
+            version=found.version + 1,
+            expires_at=int(now + self._hooks.lifetime),
+            modified_at=at(now),
+        )
+        act = _act(ActName.SUBSCRIPTION_RENEW, request, renewed)
+        if not await self._subscriptions.renew(found, renewed, act):
+            raise _changed()
+        return self._one(request, 200, headers, renewed)
+
+    async def _delete(self, request: Request, _: Sequence[Header], found: Subscription) -> Response:
+        self._check_tag(request, found)
+        act = _act(ActName.SUBSCRIPTION_REMOVE, request, found)
+        if not await self._subscriptions.remove(found, act):
+            raise _changed()
+        return Response(204, [ODATA_VERSION])
+
+    def _one(
+        self, request: Request, status: int, headers: Sequence[Header], found: Subscription
+    ) -> Response:
+        context = {"@odata.context": request.root.context(f"/{NAME}/$entity")}
+        return _response(status, headers, {**context, **self._shown(found)})
+
+    def _shown(self, subscription: Subscription) -> dict[str, str]:
+        return {
+            "@odata.etag": self._tag(subscription),
+            _KEY: subscription.id,
+            "notificationUrl": subscription.url,
+            "resource": subscription.resource,
+            "clientState": subscription.client_state,
+            "expirationDateTime": in_form(at(subscription.expires_at), self._instants),
+            "lastModifiedDateTime": in_form(subscription.modified_at, self._instants),
+            "systemCreatedAt": in_form(subscription.created_at, self._instants),
+        }
+
+    def _tag(self, subscription: Subscription) -> str:
+        opaque = _opaque_tag(subscription)
+        return f'W/"{encoded(opaque) if self._encodes_tags else opaque}"'
+
+    def _check_tag(self, request: Request, found: Subscription) -> None:
+        """Raise `Refusal` unless `If-Match` has the ETag of a subscription."""
+        tags = entity_tags(request.headers, b"if-match")
+        if tags is None:
+            raise Refusal(
+                PRECONDITION_REQUIRED,
+                "Changing a subscription requires If-Match",
+                "Read the subscription, and send its @odata.etag. Send * to accept any version.",
+                target="If-Match",
+            ).with_condition(RefusalCondition.NO_TAG)
+        if not (decoded(tags) if self._encodes_tags else tags).contain(_opaque_tag(found)):
+            raise _changed()
+
+    async def _located(self, request: Request, resource: str) -> tuple[str, EntitySet, str]:
+        """The company and the set that a resource names, and the path that notifications have.
+
+        The resource is the URL or the path of a collection, with or without the base path; what it
+        has in front of the company is repeated in the notifications. Raises `Refusal` (400, 403).
+        """
+        prefix, path = self._parts(resource)
+        prefix = prefix or urlsplit(request.root.url).path.strip("/")
+        try:
+            segments = parse_path(path)
+            company_id = company_id_of(segments)
+            target = resolve(self._model, segments, company_id, at_root=False)
+        except Refusal:
+            raise _unknown(resource) from None
+        entity_set = target.entity_set
+        is_whole = target.resource is Resource.COLLECTION and not target.steps
+        if company_id is None or not is_whole or not entity_set.tracks_changes:
+            raise _unknown(resource)
+        principal = request.principal
+        is_reached = principal.reaches(company_id)
+        if not is_reached or await self._store.company(company_id) is None:
+            raise _unknown(resource)
+        if principal.rights is not None:
+            check_readable(entity_set, principal.rights.readable)
+        return company_id, entity_set, f"{prefix}/{COMPANIES}({company_id})/{entity_set.name}"
+
+    def _parts(self, resource: str) -> tuple[str, str]:
+        """The part of a resource before the company, and the path from there on."""
+        try:
+            parts = urlsplit(resource)
+        except ValueError:
+            raise _unknown(resource) from None
+        prefix, found, rest = parts.path.partition(f"{COMPANIES}(")
+        origin = f"{parts.scheme}://{parts.netloc}".lower()
+        is_own = origin in self._origins or not (parts.scheme or parts.netloc)
+        if not is_own or not found or parts.query or _PREFIX.fullmatch(prefix) is None:
+            raise _unknown(resource)
+        return prefix.strip("/"), found + rest
+
+
+def _key(segment: Segment) -> str | None:
+    """The id in a path, None for all subscriptions; raises `Refusal` (400)."""
+    if segment.key is None:
+        return None
+    if len(segment.key) != 1 or segment.key[0].name not in (None, _KEY):
+        raise Refusal(
+            BAD_REQUEST,
+            "The key of a subscription must be its id",
+            f"Use {NAME}('…').",
+        ).with_condition(RefusalCondition.MALFORMED_KEY)
+    return segment.key[0].text
+
+
+def _is_own(subscription: Subscription, request: Request) -> bool:
+    principal = request.principal
+    return subscription.owner == principal.subject and principal.reaches(subscription.company_id)
+
+
+def _opaque_tag(subscription: Subscription) -> str:
+    """A tag in the form of a record's, with zeros in place of the company's incarnation."""
+    return f"{0:08x}.{subscription.version}"
+
+
+async def _sent(request: Request) -> Mapping[str, Json]:
+    """The properties of a body; raises `Refusal` (400, 415)."""
+    require_json(request.headers)
+    sent = parse_object(await request.read_body())
+    for name in sent:
+        if name not in _WRITABLE and name not in _READ_ONLY:
+            refusal = unknown_name(
+                f"The {_TYPE}", "property", name, _WRITABLE, error=BAD_REQUEST, target=name[:80]
+            )
+            raise refusal.with_condition(
+                RefusalCondition.UNKNOWN_PROPERTY, name=name[:80], type=_TYPE
+            )
+    return sent
+
+
+def _text(sent: Mapping[str, Json], name: str) -> str:
+    value = sent.get(name)
+    if value is None or value == "":
+        raise Refusal(PARAM_NOT_PROVIDED, f"{name} is required", "Send a value.", target=name)
+    if not isinstance(value, str):
+        problem = f"{name} is {json_type(value)}, not a text"
+        raise Refusal(BAD_REQUEST, problem, "Send a text.", target=name)
+    if "\0" in value:
+        raise Refusal(BAD_REQUEST, f"{name} contains NUL", "Remove it.", target=name)
+    return value
+
+
+def _state(sent: Mapping[str, Json], former: str) -> str:
+    if "clientState" not in sent:
+        return former
+    state = "" if sent["clientState"] in (None, "") else _text(sent, "clientState")
+    if len(state) > LONGEST_STATE:
+        remedy = "Send a shorter one."
+        raise limit_exceeded(
+            "clientState",
+            LONGEST_STATE,
+            "characters",
+            remedy,
+            error=BAD_REQUEST,
+            target="clientState",
+        )
+    return state
+
+
+def _response(status: int, headers: Sequence[Header], shown: Mapping[str, object]) -> Response:
+    return Response(status, list(headers), msgspec.json.encode(shown))
+
+
+def _act(name: ActName, request: Request, subscription: Subscription) -> Act:
+    actor = Actor(request.principal.subject)
+    return Act(actor, name, subscription.id, subscription.listed)
+
+
+def _not_allowed(method: str, allowed: Sequence[str], *, is_set: bool) -> Refusal:
+    refusal = method_not_allowed(method, NAME, ", ".join(allowed))
+    if is_set:
+        refusal.with_condition(RefusalCondition.METHOD_ON_SET, method=method[:20], set=NAME)
+    return refusal
+
+
+def _not_found(key: str) -> Refusal:
+    return Refusal(
+        RECORD_NOT_FOUND,
+        f"The subscription {quoted(key)} does not exist",
+        f"List your subscriptions with GET {NAME}.",
+    ).with_condition(RefusalCondition.NO_RECORD, set=NAME)
+
+
+def _changed() -> Refusal:
+    return Refusal(
+        ENTITY_CHANGED,
+        "The subscription has changed, or was deleted",
+        "Read it, and send its current @odata.etag.",
+        target="If-Match",
+    ).with_condition(RefusalCondition.STALE_TAG)
+
+
+def _unknown(resource: str) -> Refusal:
+    return Refusal(
+        BAD_REQUEST,
+        f"{quoted(resource)} is not a collection whose changes are tracked",
+        "Use the URL of an entity set of a company that the token reaches: "
+        f"{COMPANIES}(<guid>)/contactsExt.",
+        target="resource",
+    )
+
+
+async def shake_hands(url: str, post: Post, seconds: float) -> None:
+    """Raise `Refusal` (400) unless a URL responds with the token that it is sent."""
+    if "#" in url:
+        raise Refusal(
+            BAD_REQUEST,
+            f"The notification URL has the fragment {quoted(url[url.index('#') :])}",
+            "Remove it, since no server gets it.",
+            target="notificationUrl",
+        )
+    token = str(uuid4())
+    separator = "&" if "?" in url else "?"
+    try:
+        answer = await post(f"{url}{separator}validationToken={token}", b"", seconds)
+    except OutgoingError as error:
+        _log.warning("a handshake failed: %s", error)
+        raise _failed(error.public, seconds) from None
+    if answer.status != HTTPStatus.OK:
+        raise _failed(f"it responded with status {answer.status}", seconds)
+    if answer.body.strip() != token.encode():
+        raise _failed("it responded with another body", seconds)
+
+
+def _failed(reason: str, seconds: float) -> Refusal:
+    return Refusal(
+        BAD_REQUEST,
+        f"The notification URL did not return the validation token: {reason}",
+        f"Let it respond within {seconds:g} seconds with status 200, and the value of its query "
+        "parameter validationToken as the body.",
+        target="notificationUrl",
+    )

@@ -1,0 +1,464 @@
+"""Delivers the changes of records to the receivers of subscriptions.
+
+Each process has a sender. A lease in the database lets one of them attempt a delivery at a time,
+and a cursor moves after it has succeeded, so a crash may repeat a notification but never lose one.
+"""
+
+import asyncio
+import itertools
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from time import time
+
+import msgspec
+
+from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.auth.records import Registry
+from comptoir.edm.model import Company, EntitySet, Model
+from comptoir.edm.times import Clock, DateTimeOffset
+from comptoir.errors import Refusal
+from comptoir.features.notifications.delivery import (
+    LEASE_SECONDS,
+    DeliveryCursor,
+    Outcome,
+    Retries,
+    due_at,
+)
+from comptoir.features.notifications.fold import Fold
+from comptoir.features.notifications.notifications import body, written
+from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, lost_right
+from comptoir.outgoing import OutgoingError, Post, PostAnswer
+from comptoir.outgoing.faults import HELD, DeliveryFault, DeliveryFaults, DeliveryMode
+from comptoir.profiles.record import Hooks
+from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.refusals import IS_REPEATED
+from comptoir.store.store import Store, always_connected
+
+LOOK_SECONDS = 1.0
+"""Seconds between two looks for changes to deliver."""
+
+LAG_LOOKS = 5
+"""Looks after which the lag of notifications is measured again."""
+
+POST_SECONDS = LEASE_SECONDS / 2
+"""The time in which a receiver must answer; the lease also covers the reads before that."""
+
+MOST_DELIVERIES = 20
+"""The most deliveries of a process at once."""
+
+MOST_OF_CLIENT = MOST_DELIVERIES // 2
+"""The most of them for the subscriptions of one client, whose receivers may be slow."""
+
+READ_CHANGES = 500
+"""Changes that are read at once."""
+
+MOST_READS = 40
+"""The most reads of changes for a subscription in one delivery; a later one has the others."""
+
+MOST_PASSED = 10_000
+"""Changes of other sets after which a cursor moves though nothing was delivered."""
+
+KEPT_SECONDS = 3_600
+"""The time that a company is scanned after its last subscription was added."""
+
+SERVICE = Actor("service")
+
+NoteAttempt = Callable[[str, float | None], None]
+"""Receives the outcome of an attempt and, if it has succeeded, by how many seconds it was late."""
+
+_log = logging.getLogger(__name__)
+
+
+def _note_nothing(_: str, _seconds: float | None) -> None:
+    """Note no attempt."""
+
+
+class _Scan(msgspec.Struct, frozen=True):
+    """The result of a scan between two numbers of changes: when the first one is due.
+
+    None without a change.
+    """
+
+    cursor: int
+    until: int
+    due_at: float | None
+
+
+class _Pending(msgspec.Struct, frozen=True):
+    """A subscription with changes after its cursor, the first of which is due at a time."""
+
+    subscription: Subscription
+    lane: DeliveryCursor
+    due_at: float
+    is_due: bool
+
+
+_Attempt = tuple[Subscription, DeliveryCursor, DeliveryFault | None]
+"""A subscription with its leased lane, and the fault that the delivery meets for it."""
+
+
+class _DeliveryBatch(msgspec.Struct, frozen=True):
+    """The part of a delivery for one subscription: its changes up to `number`."""
+
+    subscription: Subscription
+    lane: DeliveryCursor
+    number: int
+    objects: Sequence[bytes]
+    fault: DeliveryFault | None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing of it is posted."""
+        return self.fault is not None and self.fault.mode in HELD
+
+    def settled(self, outcome: Outcome, now: float, retries: Retries) -> DeliveryCursor | None:
+        """The lane after a delivery, None if the subscription must be deleted."""
+        if self.fault is not None and self.is_held:
+            if self.fault.mode is DeliveryMode.DELAY:
+                return self.lane.delayed(now + self.fault.seconds)
+            outcome = Outcome.DELIVERED if self.fault.mode is DeliveryMode.DROP else Outcome.REFUSED
+        return self.lane.settled(outcome, self.number, now, retries)
+
+    def meets(self, fault: DeliveryFault, outcome: Outcome) -> bool:
+        """Whether its fault has changed a delivery with this outcome."""
+        if self.is_held:
+            return True
+        is_alone = fault.mode is DeliveryMode.REORDER and len(self.objects) == 1
+        return outcome is Outcome.DELIVERED and not is_alone
+
+
+class Sender:
+    """Finds subscriptions with changes, and delivers these to each URL together.
+
+    Notifications have times of the type `instants`. `clock` is the profile's and `real_clock` that
+    of the processes, both in epoch seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        model: Model,
+        registry: Registry,
+        hooks: Hooks,
+        post: Post,
+        instants: DateTimeOffset,
+        clock: Clock = time,
+        real_clock: Clock = time,
+    ) -> None:
+        self._store = store
+        self._sets = model.by_name
+        self._registry = registry
+        self._hooks = hooks
+        self._retries = Retries(hooks.retries, hooks.retried)
+        self._post = post
+        self._instants = instants
+        self._clock = clock
+        self._real_clock = real_clock
+        self.note: NoteAttempt = _note_nothing
+        """Is called after each attempt."""
+        self._faults: DeliveryFaults | None = None
+        self._resets = 0
+        self._subscriptions = Subscriptions(store)
+        self._holder = secrets.token_hex(16)
+        self._looks: dict[str, _Scan] = {}
+        self._ahead = 0.0
+        """By how much the profile's clock was ahead of the processes' at the last look."""
+        self._deliveries: dict[asyncio.Task[None], frozenset[str]] = {}
+        """Those that were begun, with the clients for which they are."""
+        self._looking: asyncio.Task[None] | None = None
+
+    def start(
+        self,
+        faults: DeliveryFaults | None = None,
+        note_lag: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        """Begin to look; the running event loop must run `stop` before the store is closed.
+
+        The first attempt of each delivery meets the faults of a rehearsal, if there is one.
+        `note_lag` receives what `lag` returns, after every few looks.
+        """
+        self._faults = faults
+        self._looking = asyncio.create_task(self._look_regularly(note_lag))
+
+    async def stop(self) -> None:
+        """Cancel all deliveries, which are repeated after their leases."""
+        if self._looking is not None:
+            await cancel_and_wait(self._looking)
+        for task in list(self._deliveries):
+            await cancel_and_wait(task)
+
+    async def _look_regularly(self, note_lag: Callable[[float], None]) -> None:
+        for number in itertools.count():
+            # only the first failure is logged, where it happens
+            IS_REPEATED.set(not await self.look())
+            if number % LAG_LOOKS == 0:
+                with _going_on([]):
+                    note_lag(await self.lag())
+            await self._next_look()
+
+    async def _next_look(self) -> None:
+        """Wait for the time of the next look, or until a rehearsal has moved the clock."""
+        if self._faults is None:
+            await asyncio.sleep(LOOK_SECONDS)
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._faults.clock_moved.wait(), LOOK_SECONDS)
+        self._faults.clock_moved.clear()
+
+    async def lag(self) -> float:
+        """The seconds by which the notification of a change is late at most; 0 if none is."""
+        times = [
+            due_at(first, self._hooks.delay)
+            for company_id, _ in await self._store.control.subscribed()
+            for first in await self._subscriptions.undelivered(company_id)
+        ]
+        return max(self._real_clock() - min(times), 0.0) if times else 0.0
+
+    async def look(self) -> bool:
+        """Begin the deliveries that are due, and delete subscriptions that have ended.
+
+        A failure of one company does not hold up the others. Returns whether nothing has failed.
+        """
+        if self._faults is not None and self._faults.resets != self._resets:
+            # what the last look has found is by a clock that was moved back since
+            self._looks, self._ahead, self._resets = {}, 0.0, self._faults.resets
+        looks: dict[str, _Scan] = {}
+        failures: list[Exception] = []
+        with _going_on(failures):
+            ahead = self._clock() - self._real_clock()
+            for company_id, since in await self._store.control.subscribed():
+                with _going_on(failures):
+                    await self._look_at(company_id, since, looks)
+            self._looks, self._ahead = looks, ahead
+        return not failures
+
+    async def delivered(self) -> None:
+        """Wait until the deliveries that were begun have ended."""
+        if self._deliveries:
+            await asyncio.wait(self._deliveries)
+
+    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Scan]) -> None:
+        company = await self._store.company(company_id)
+        pending = [] if company is None else await self._pending(company, looks)
+        if company is not None and pending:
+            await self._begin(company, pending)
+            return
+        until = int(self._real_clock()) - KEPT_SECONDS
+        if since <= until and not await self._subscriptions.of_company(company_id):
+            await self._store.control.drop_subscribed(company_id, until)
+
+    async def _pending(self, company: Company, looks: dict[str, _Scan]) -> list[_Pending]:
+        """The subscriptions of a company with changes that nobody delivers now."""
+        now = self._clock()
+        waiting = await self._subscriptions.waiting(company.id, now, self._real_clock())
+        pending: list[_Pending] = []
+        if not waiting:
+            return pending
+        number = await self._store.position(company)
+        for subscription, lane in waiting:
+            if await self._is_dropped(subscription, now):
+                continue
+            look = await self._looked(company, subscription, lane, number)
+            looks[subscription.id] = look
+            if look.due_at is not None:
+                is_due = lane.was_attempted or look.due_at <= now
+                pending.append(_Pending(subscription, lane, look.due_at, is_due))
+            elif number - lane.cursor > MOST_PASSED:
+                passed = DeliveryCursor(lane.subscription, lane.lane, number)
+                await self._subscriptions.settle(company.id, [(lane, passed)])
+        return pending
+
+    async def _looked(
+        self, company: Company, subscription: Subscription, lane: DeliveryCursor, number: int
+    ) -> _Scan:
+        """Look for the first change after the cursor, from where the last look has ended."""
+        since, last = lane.cursor, self._looks.get(subscription.id)
+        if last is not None and last.cursor == since:
+            if last.due_at is not None:
+                return last
+            since = last.until
+        entity_set = self._sets[subscription.sets]
+        found = await self._store.changes_of(
+            company, entity_set, since, number, 1, always_connected
+        )
+        if not found:
+            return _Scan(lane.cursor, number, None)
+        # the change was made after the last look, and the profile's clock is not moved back
+        return _Scan(lane.cursor, number, due_at(found[0].at, self._ahead + self._hooks.delay))
+
+    async def _is_dropped(self, subscription: Subscription, now: float) -> bool:
+        """Delete a subscription that has ended, or whose owner may not have it any more."""
+        name, reason = ActName.SUBSCRIPTION_EXPIRE, ""
+        if subscription.expires_at > now:
+            name, reason = ActName.SUBSCRIPTION_DROP, await self._lost_right(subscription)
+            if not reason:
+                return False
+        await self._subscriptions.remove(subscription, _act(name, subscription, reason))
+        return True
+
+    async def _lost_right(self, subscription: Subscription) -> str:
+        """Why a subscription has no notifications any more; blank if it still has."""
+        if subscription.sets not in self._sets:
+            return "the entity set does not exist"
+        known = self._registry.known
+        if known is None or lost_right(subscription, known):
+            # the client may have been added or changed a moment ago
+            known = await self._registry.refresh()
+        return lost_right(subscription, known)
+
+    async def _begin(self, company: Company, pending: Sequence[_Pending]) -> None:
+        """Begin a delivery to each URL for which changes are due, with all that it waits for."""
+        by_url: dict[str, list[_Pending]] = {}
+        for each in pending:
+            by_url.setdefault(each.subscription.url, []).append(each)
+        for url, group in by_url.items():
+            if len(self._deliveries) == MOST_DELIVERIES:
+                return
+            due = [each for each in group if each.is_due]
+            owners = frozenset([each.subscription.owner for each in due])
+            if not any(map(self._has_room, owners)):
+                continue
+            since = min(each.due_at for each in due)
+            leased = await self._subscriptions.lease(
+                company.id, [each.lane for each in group], self._holder, self._real_clock()
+            )
+            subscriptions = {each.subscription.id: each.subscription for each in group}
+            # one after the other, so that the same deliveries meet the same faults
+            attempt = [
+                await self._meeting(subscriptions[lane.subscription], lane) for lane in leased.lanes
+            ]
+            if attempt:
+                delivery = self._deliver(company, url, attempt, leased.number, since)
+                task = asyncio.create_task(delivery)
+                self._deliveries[task] = owners
+                task.add_done_callback(self._deliveries.pop)
+
+    def _has_room(self, owner: str) -> bool:
+        """Whether a client may have another delivery now."""
+        return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
+
+    async def _meeting(self, subscription: Subscription, lane: DeliveryCursor) -> _Attempt:
+        """The attempt for a subscription, with the fault that it meets."""
+        if self._faults is None or lane.was_attempted:
+            return subscription, lane, None
+        fault = await self._faults.of_delivery(
+            subscription.id,
+            subscription.owner,
+            subscription.sets,
+            subscription.resource,
+            subscription.company_id,
+        )
+        return subscription, lane, fault
+
+    async def _deliver(
+        self, company: Company, url: str, attempt: Sequence[_Attempt], until: int, since: float
+    ) -> None:
+        """Attempt a delivery, and store its outcome, which counts for all subscriptions.
+
+        The first of its changes is due at `since`.
+        """
+        # after a failure, the delivery is repeated after the lease
+        with _going_on([]):
+            batches = [await self._packed(company, *each, until) for each in attempt]
+            posted = [each for each in batches if not each.is_held]
+            answer = await self._answer(url, posted)
+            outcome, now = self._retries.outcome(answer), self._clock()
+            if posted:
+                late = max(now - since, 0.0) if outcome is Outcome.DELIVERED else None
+                self.note(outcome.value, late)
+            settled = [(each.lane, each.settled(outcome, now, self._retries)) for each in batches]
+            dropped = await self._subscriptions.settle(company.id, settled)
+            acts = [
+                _act(ActName.SUBSCRIPTION_DROP, each.subscription, _reason(each, answer))
+                for each in batches
+                if each.subscription.id in dropped
+            ]
+            if acts:
+                await self._store.control.record(acts)
+            await self._end_faults(url, batches, outcome)
+
+    async def _end_faults(
+        self, url: str, batches: Sequence[_DeliveryBatch], outcome: Outcome
+    ) -> None:
+        """Note the faults that have changed a delivery, or do so by repeating it."""
+        for each in batches:
+            if each.fault is not None and each.meets(each.fault, outcome):
+                if each.fault.mode is DeliveryMode.DUPLICATE:
+                    await self._answer(url, [each])
+                each.fault.note()
+
+    async def _packed(
+        self,
+        company: Company,
+        subscription: Subscription,
+        lane: DeliveryCursor,
+        fault: DeliveryFault | None,
+        until: int,
+    ) -> _DeliveryBatch:
+        entity_set = self._sets[subscription.sets]
+        mode = None if fault is None else fault.mode
+        fold = Fold(0 if mode is DeliveryMode.COLLECTION else self._hooks.over)
+        number = await self._add_changes(fold, company, entity_set, lane.cursor, until)
+        notifications = fold.notifications()
+        if mode is DeliveryMode.REORDER:
+            notifications.reverse()
+        objects = list(written(subscription, entity_set, notifications, self._instants))
+        return _DeliveryBatch(subscription, lane, number, objects, fault)
+
+    async def _answer(self, url: str, batches: Sequence[_DeliveryBatch]) -> PostAnswer | None:
+        """The receiver's answer to the notifications, None without one."""
+        if not batches:
+            return None
+        content = body(each for batch in batches for each in batch.objects)
+        try:
+            return await self._post(url, content, POST_SECONDS)
+        except OutgoingError:
+            return None
+
+    async def _add_changes(
+        self, fold: Fold, company: Company, entity_set: EntitySet, since: int, until: int
+    ) -> int:
+        """Fold the changes after a cursor; returns the number up to which they are folded."""
+        for _ in range(MOST_READS):
+            changes = await self._store.changes_of(
+                company, entity_set, since, until, READ_CHANGES, always_connected
+            )
+            fold.add(changes)
+            # a read of SQLite may not yield to the event loop
+            await asyncio.sleep(0)
+            if len(changes) < READ_CHANGES:
+                return until
+            since = changes[-1].number
+            if fold.is_collection:
+                fold.add_tally(await self._store.tally_of(company, entity_set, since, until))
+                return until
+        return since
+
+
+@contextmanager
+def _going_on(failures: list[Exception]) -> Iterator[None]:
+    """Add a failure to others, and go on: without that, the service would deliver no more."""
+    try:
+        yield
+    except Refusal as refusal:
+        # it is logged where it happens
+        failures.append(refusal)
+    except Exception as error:  # noqa: BLE001 - deliveries go on, and the cause goes to the log
+        failures.append(error)
+        if not IS_REPEATED.get():
+            _log.exception("notifications were not delivered")
+
+
+def _act(name: ActName, subscription: Subscription, reason: str) -> Act:
+    detail = f"{subscription.owner} {subscription.listed}"
+    return Act(SERVICE, name, subscription.id, f"{detail} reason={reason}" if reason else detail)
+
+
+def _reason(batch: _DeliveryBatch, answer: PostAnswer | None) -> str:
+    if batch.is_held:
+        return "a fault of the rehearsal"
+    if answer is None:
+        return "the receiver did not answer"
+    return f"the receiver responded with status {answer.status}"

@@ -1,0 +1,72 @@
+"""`comptoir rehearse`: what the clients of a service with faults have met."""
+
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from comptoir.auth import Scope, token_issuer
+from comptoir.cli.options import checked, option_or_variable, settings_options
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+from comptoir.features.rehearsal.client import CONTROL_TOKEN_LIVES, ControlClient
+from comptoir.features.rehearsal.report import read_report, report_lines
+from comptoir.features.rehearsal.traps import Trap
+from comptoir.messages import quoted, suggestion
+
+
+@click.group()
+def rehearse() -> None:
+    """Report what the clients of a service with faults have met."""
+
+
+def _traps(text: str) -> Sequence[Trap]:
+    """The traps of a list; raises `OperatorError` for an unknown one."""
+    names = [each.strip() for each in text.split(",") if each.strip()]
+    for name in names:
+        if name not in set(Trap):
+            remedy = suggestion(name, Trap) or f"Use some of: {', '.join(Trap)}."
+            raise OperatorError(f"unknown trap {quoted(name)} in --require", remedy)
+    return [Trap(name) for name in names]
+
+
+@rehearse.command()
+@option_or_variable(
+    "--url", help="The address of the service; by default, the one of the settings."
+)
+@option_or_variable(
+    "--token",
+    help="A token with the scope faults; by default, one is issued by the service's keys.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all counts.")
+@option_or_variable(
+    "--require",
+    metavar="TRAPS",
+    callback=checked(_traps),
+    help="Fail unless each of these traps was met, such as throttling,stale-tag.",
+)
+@settings_options("keys")
+def report(
+    settings: Settings,
+    url: str | None,
+    token: str | None,
+    as_json: bool,
+    require: Sequence[Trap] | None,
+) -> None:
+    """Print which traps clients have met, how they went on, and which they have not met."""
+    if token is None:
+        token = token_issuer(settings).issue(
+            "comptoir rehearse", [Scope.FAULTS], None, CONTROL_TOKEN_LIVES
+        )
+    found = read_report(ControlClient(url or settings.listening_url, token))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        for text in report_lines(found):
+            click.echo(text)
+    missing = [each for each in require or () if each not in found or not found[each].met]
+    if missing:
+        raise OperatorError(
+            f"no client has met {', '.join(missing)}",
+            "Let a test meet them, for example by a rule of /faults.",
+        )

@@ -1,0 +1,172 @@
+"""Faults: the rules of a rehearsal, which requests have met them, and the report."""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import msgspec
+
+from comptoir.auth.logins import ConsoleRole
+from comptoir.edm.times import instant
+from comptoir.errors import Refusal
+from comptoir.features.console.form import Form, number
+from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
+from comptoir.features.console.problem import Problem
+from comptoir.features.console.visit import FormData, Visit
+from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
+from comptoir.features.rehearsal.faults import FAULTS, FaultParameter, FaultType, FaultValue
+from comptoir.features.rehearsal.feature import Rehearsing
+from comptoir.features.rehearsal.rehearsal import Rehearsal
+from comptoir.features.rehearsal.traps import TRAPS
+
+LONGEST_MINUTES = 24 * 60
+"""The most minutes for which a rule from the console is in force."""
+
+USUAL_MINUTES = 15
+"""The minutes that the form of a new rule proposes."""
+
+MOST_FIRINGS = 100
+"""The entries of the log that the page shows."""
+
+DONE = {"added": "The rule is in force.", "ended": "The rule has ended."}
+
+_FIELD_OF = {
+    "match.set": "set",
+    "match.client": "client",
+    "match.method": "method",
+    "match.path": "path",
+    "match.nth": "nth",
+    "id": "id",
+    "times": "times",
+    "probability": "percent",
+}
+"""The field of each place in the document of a rule."""
+
+_minutes = number(1, LONGEST_MINUTES)
+_times = number(1, MOST_TIMES)
+_percent = number(1, 100)
+
+
+async def show(visit: Visit) -> Answer:
+    """The rules in force, and the latest requests that have met one."""
+    rehearsal = _rehearsal(visit)
+    firings = rehearsal.firings
+    context = {
+        "rules": rehearsal.rules,
+        "firings": firings[: -MOST_FIRINGS - 1 : -1],
+        "now": rehearsal.clock(),
+        "done": DONE.get(visit.query.text("done"), ""),
+    }
+    return TemplatePage("faults.html", "Faults", context)
+
+
+async def show_new(visit: Visit) -> Answer:
+    """The list of all faults, or the form of a rule with one of them."""
+    name = visit.query.text("fault")
+    if name not in FAULTS:
+        return TemplatePage("fault_choice.html", "New rule", {"faults": FAULTS})
+    usual = [("fault", name), ("minutes", str(USUAL_MINUTES)), ("percent", "100")]
+    usual += [
+        (f"parameter-{each}", str(parameter.default))
+        for each, parameter in FAULTS[name].parameters.items()
+        if parameter.default is not None and not (parameter.only_with or parameter.never_with)
+    ]
+    return _page(visit, Form(FormData(usual)), FAULTS[name])
+
+
+async def add(visit: Visit) -> Answer:
+    """Add a rule, which ends by itself."""
+    form = Form(visit.form)
+    fault = FAULTS.get(form.text("fault"))
+    if fault is None:
+        raise Problem(400, "The form names no known fault", "Choose one in the list.")
+    rehearsal = _rehearsal(visit)
+    rule = _rule(form, fault, rehearsal.clock())
+    if form.faults:
+        return _page(visit, form, fault)
+    try:
+        await rehearsal.add(msgspec.json.encode(rule), visit.actor)
+    except Refusal as refusal:
+        form.refuse(_FIELD_OF.get(refusal.target or "", "fault"), refusal)
+        return _page(visit, form, fault)
+    return Redirect(visit.url(SCREEN.address, done="added"))
+
+
+async def end(visit: Visit) -> Answer:
+    """End a rule before its time."""
+    await _rehearsal(visit).remove(visit.form.text("id"), visit.actor)
+    return Redirect(visit.url(SCREEN.address, done="ended"))
+
+
+async def report(visit: Visit) -> Answer:
+    """The traps that each client has met, and how it went on."""
+    found = _rehearsal(visit).traffic.report()
+    return TemplatePage(
+        "fault_report.html", "Report of the rehearsal", {"report": found, "traps": TRAPS}
+    )
+
+
+def _rehearsal(visit: Visit) -> Rehearsal:
+    """The rehearsal, without which the screen does not exist."""
+    return visit.backend.feature(Rehearsing).rehearsal
+
+
+def _rule(form: Form, fault: FaultType, now: float) -> Mapping[str, object]:
+    """The document of a rule, with the faults of its fields in the form."""
+    written = [form.text("fault")]
+    for name, parameter in fault.parameters.items():
+        if form.text(f"parameter-{name}"):
+            value = form.read(f"parameter-{name}", partial(_value, name, parameter))
+            written.append(f"{name}={value}")
+    minutes = form.read("minutes", _minutes) or 0
+    until = datetime.fromtimestamp(now, UTC) + timedelta(minutes=minutes)
+    rule: dict[str, object] = {"fault": "; ".join(written), "until": instant(until)}
+    if form.text("id"):
+        rule["id"] = form.text("id")
+    match: dict[str, object] = {
+        each: form.text(each) for each in ("client", "set", "method", "path") if form.text(each)
+    }
+    nth = form.read("nth", lambda text: _times(text) if text else None)
+    if nth is not None:
+        match["nth"] = nth
+    times = form.read("times", lambda text: _times(text) if text else None)
+    if times is not None:
+        rule["times"] = times
+    percent = form.read("percent", _percent)
+    if percent is not None and percent < 100:
+        # the same fraction of the requests would meet each rule with the same seed
+        rule |= {"probability": percent / 100, "seed": int(time.time())}
+    return {**rule, "match": match}
+
+
+def _value(name: str, parameter: FaultParameter, text: str) -> FaultValue:
+    return parameter.value(name, text, "this rule")
+
+
+def _page(visit: Visit, form: Form, fault: FaultType) -> TemplatePage:
+    methods = [each for each in METHODS if not fault.methods or each in fault.methods]
+    context = {
+        "form": form,
+        "fault": fault,
+        "methods": [("", "any"), *[(each, each) for each in methods]],
+        "sets": [("", "any"), *[(each.name, each.name) for each in visit.backend.model.sets]],
+        "longest": LONGEST_MINUTES,
+    }
+    title = f"New rule: {form.text('fault')}"
+    return TemplatePage("fault_new.html", title, context, 400 if form.faults else 200)
+
+
+SCREEN = Screen(
+    "Faults",
+    "/faults",
+    (
+        Endpoint("GET", "", show),
+        Endpoint("GET", "/new", show_new, ConsoleRole.ADMIN),
+        Endpoint("POST", "/new", add, ConsoleRole.ADMIN),
+        Endpoint("POST", "/end", end, ConsoleRole.ADMIN),
+        Endpoint("GET", "/report", report),
+    ),
+    80,
+    is_of_service=True,
+)

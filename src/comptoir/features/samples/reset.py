@@ -1,0 +1,115 @@
+"""`comptoir reset`: bring the sample company back to its first state."""
+
+import asyncio
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from comptoir.catalog import MODEL
+from comptoir.cli.options import YES, settings_options
+from comptoir.cli.runner import known_company, need_database, opened, use_store
+from comptoir.config import Settings
+from comptoir.edm.model import Company
+from comptoir.errors import OperatorError
+from comptoir.features.samples.command import SAMPLE_NAME, fill
+from comptoir.features.transfer.load import LOADED_BY
+from comptoir.store.baselines import CompanyMark, Records, marked, restore
+from comptoir.store.ledger import CREATE
+from comptoir.store.migration import make_ready
+from comptoir.store.snapshot import ShowProgress
+from comptoir.store.store import Store
+
+RESET_BY = "comptoir reset"
+"""The author of the changes of a reset in the change log."""
+
+
+@click.command()
+@YES
+@settings_options("database")
+def reset(settings: Settings, yes: bool) -> None:
+    """Bring the sample company of `serve --quickstart` back to its first state.
+
+    The command asks first, and touches no other company. It writes the records that differ, all or
+    none, and logs these changes. So services may be running, and delta links and the ETags of
+    unchanged records remain valid.
+    """
+    need_database(settings)
+    first = use_store(settings, lambda store: _first_state(settings, store))
+    if not yes:
+        _confirm(first.company)
+    use_store(settings, lambda store: restore(store, MODEL, [first], RESET_BY))
+    click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
+
+
+async def _first_state(settings: Settings, store: Store) -> CompanyMark:
+    """The sample company, and the records of a new one.
+
+    Raises `OperatorError` unless there is one company with this name, and it began with these
+    records.
+    """
+    company = await _named(store)
+    with TemporaryDirectory(prefix="comptoir-reset-") as folder:
+        records = await _new_records(settings, company, Path(folder) / "sample.db")
+    wanted = [(name, str(key)) for name, rows in records.items() for key in rows]
+    loaded = [
+        (each.entity_set, each.record)
+        for each in await store.changes(company, 0, len(wanted))
+        if each.verb == CREATE and each.by == LOADED_BY
+    ]
+    if sorted(loaded) != sorted(wanted):
+        raise OperatorError(
+            f"the company {company.id} did not begin with the sample of this release",
+            "Run `comptoir serve --quickstart` if its first start was interrupted, else "
+            "delete the company with `comptoir company delete`.",
+        )
+    return CompanyMark(company, 0, records)
+
+
+async def _named(store: Store) -> Company:
+    """The only company with the name of the sample."""
+    names = await store.company_names()
+    found = [company_id for company_id, name in names.items() if name == SAMPLE_NAME]
+    if not found:
+        raise OperatorError(
+            f"the company {SAMPLE_NAME} does not exist",
+            "Create it with `comptoir serve --quickstart`.",
+        )
+    if len(found) > 1:
+        raise OperatorError(
+            f"{len(found)} companies have the name {SAMPLE_NAME}",
+            "Delete all but one with `comptoir company delete`.",
+        )
+    return await known_company(store, found[0])
+
+
+async def _new_records(settings: Settings, company: Company, database: Path) -> Records:
+    """The records of a new sample, created in a database of its own."""
+    apart = replace(settings, database=f"sqlite:///{database}", read_database="")
+    await asyncio.to_thread(make_ready, apart, MODEL)
+    async with opened(apart) as store:
+        new = await store.create_company(company.id, SAMPLE_NAME)
+        await fill(store, new, progress_of=_not_shown)
+        (mark,) = await marked(store, MODEL)
+    return mark.records
+
+
+def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
+    """No progress: before the question, it would look like that of the reset."""
+    return nullcontext(lambda _stage, _done, _rows: None)
+
+
+def _confirm(company: Company) -> None:
+    """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
+    if not sys.stdin.isatty():
+        raise OperatorError(
+            "a reset can be confirmed only in a terminal",
+            "Use --yes to reset without a confirmation.",
+        )
+    question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
+    click.echo(question, nl=False, err=True)
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise OperatorError("the answer is not yes", "Nothing was changed; run the command again.")

@@ -1,0 +1,319 @@
+"""`comptoir load`, `comptoir dump` and `comptoir copy`: move companies in bulk."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from comptoir.catalog import MODEL
+from comptoir.cli.options import (
+    COMPANY,
+    PATH,
+    checked,
+    guids,
+    option_or_variable,
+    setting_option,
+    settings_options,
+)
+from comptoir.cli.runner import (
+    known_company,
+    need_database,
+    opened,
+    run,
+    shown_progress,
+    store_command,
+    use_store,
+)
+from comptoir.config import Settings, load_settings
+from comptoir.edm.model import EntitySet
+from comptoir.errors import OperatorError
+from comptoir.features.transfer.copy import Copy, CopyReport
+from comptoir.features.transfer.dump import Dumper, DumpFormat, dump_file, file_exists
+from comptoir.features.transfer.files import SUFFIXES, FileSource
+from comptoir.features.transfer.load import FAULTS_KEPT, Loader, LoadReport
+from comptoir.messages import quoted, suggestion
+from comptoir.store.snapshot import ShowProgress, open_snapshot
+from comptoir.store.store import Store
+
+_STAGES = {"check": "checking", "write": "writing"}
+_SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+
+
+@click.command()
+@click.argument(
+    "paths",
+    metavar="PATH…",
+    type=PATH,
+    nargs=-1,
+    required=True,
+    help="Files, or folders of files, each named after its entity set: contactsExt.csv, .ndjson, "
+    ".json or .parquet.",
+)
+@COMPANY
+@option_or_variable(
+    "--keep-good",
+    is_flag=True,
+    help="Write the valid rows of a file that has faults. By default, nothing of such a file is "
+    "written.",
+)
+@settings_options("database")
+def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: bool) -> None:
+    """Load files into a company. Each file is checked completely before it is written.
+
+    A row matches a record by the key if the file has that column, else by the entity type's unique
+    rule. A row that matches updates its record; any other row is inserted. An update does not
+    change properties for which the file has no column. After an interrupt, the same command
+    resumes.
+    """
+    files = find_files(paths)
+
+    async def load_files(store: Store) -> list[LoadReport]:
+        reports: list[LoadReport] = []
+        company = await known_company(store, company_id)
+        for entity_set, path in files.items():
+            with load_progress(entity_set.name) as progress:
+                loader = Loader(store, company, progress, settings.body_bytes)
+                report = await loader.load(FileSource(path), entity_set, keep_good=keep_good)
+            _print_load(str(path), report)
+            reports.append(report)
+        return reports
+
+    need_database(settings)
+    reports = use_store(settings, load_files, resumes=True)
+    click.echo(f"total: {summary(total(reports))}")
+    if not all(each.written for each in reports):
+        click.get_current_context().exit(1)
+
+
+@contextmanager
+def load_progress(name: str) -> Iterator[ShowProgress]:
+    """A progress bar for the stages of a load."""
+    with shown_progress() as show:
+        yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
+
+
+def _print_load(name: str, report: LoadReport) -> None:
+    for fault in report.faults:
+        place = ":".join([name, *([str(fault.line)] if fault.line else [])])
+        column = f"{fault.column}: " if fault.column else ""
+        click.echo(f"{place}: {column}{fault.reason}", err=True)
+    if len(report.faults) == FAULTS_KEPT and report.refused > FAULTS_KEPT:
+        click.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
+    click.echo(f"{name}: {summary(report)}")
+
+
+def summary(report: LoadReport) -> str:
+    """The counts of a report in words."""
+    resumed = f", resumed at row {report.resumed_at}" if report.resumed_at else ""
+    counted = (
+        f"{report.rows} rows: {report.inserted} inserted, {report.updated} updated, "
+        f"{report.unchanged} unchanged, {report.refused} refused{resumed}"
+    )
+    return counted if report.written else f"{counted}; nothing was written"
+
+
+def total(reports: list[LoadReport]) -> LoadReport:
+    """The sum of several reports."""
+    return LoadReport(
+        rows=sum(each.rows for each in reports),
+        inserted=sum(each.inserted for each in reports),
+        updated=sum(each.updated for each in reports),
+        unchanged=sum(each.unchanged for each in reports),
+        refused=sum(each.refused for each in reports),
+        written=any(each.written for each in reports),
+    )
+
+
+def find_files(paths: Iterable[Path]) -> dict[EntitySet, Path]:
+    """The named files and those in the named folders, by the entity set that they are named after.
+
+    Files in a folder that cannot be loaded are left out. Raises `OperatorError` for a path that
+    does not exist, a file that is not named after an entity set, a folder without files to load,
+    and two files for one entity set.
+    """
+    found: dict[EntitySet, Path] = {}
+    for path in paths:
+        for each in _files_at(path):
+            entity_set = _entity_set(each)
+            other = found.setdefault(entity_set, each)
+            if other is not each:
+                raise OperatorError(
+                    f"{other} and {each} are both for {entity_set.name}",
+                    "Load them one after the other.",
+                )
+    return found
+
+
+def _files_at(path: Path) -> list[Path]:
+    if path.is_dir():
+        return _files_in(path)
+    if not path.exists():
+        raise OperatorError(f"{path} does not exist", "Correct the path.")
+    if not path.is_file():
+        raise OperatorError(f"{path} is not a file", "Name a file, which can be read twice.")
+    if path.suffix not in SUFFIXES:
+        raise OperatorError(f"{path} cannot be loaded", f"Name a file that ends in {_SUFFIXES}.")
+    return [path]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        listed = sorted(folder.iterdir())
+    except OSError as error:
+        raise OperatorError(
+            f"the folder {folder} cannot be read: {error.strerror}", "Check its permissions."
+        ) from error
+    # a name with a leading dot is a draft or a file of the operating system
+    found = [
+        each
+        for each in listed
+        if each.suffix in SUFFIXES and not each.name.startswith(".") and each.is_file()
+    ]
+    if not found:
+        raise OperatorError(
+            f"the folder {folder} contains no file that can be loaded",
+            f"Name a folder with files that end in {_SUFFIXES}.",
+        )
+    return found
+
+
+def _entity_set(path: Path) -> EntitySet:
+    stored = {each.name: each for each in MODEL.stored}
+    entity_set = stored.get(path.stem)
+    if entity_set is not None:
+        return entity_set
+    if path.stem in MODEL.by_name:
+        raise OperatorError(
+            f"{path} cannot be loaded, since {path.stem} has no records of its own",
+            f"Load one of: {', '.join(stored)}.",
+        )
+    raise OperatorError(
+        f"{path} is not named after an entity set: {quoted(path.stem)} does not exist",
+        suggestion(path.stem, stored) or f"Name it after one of: {', '.join(stored)}.",
+    )
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH, help="The folder of the files.")
+@COMPANY
+@option_or_variable(
+    "--format",
+    "form",
+    type=click.Choice(DumpFormat, case_sensitive=False),
+    default="ndjson",
+    help="The format of the files.",
+)
+@option_or_variable(
+    "--with-secrets",
+    is_flag=True,
+    help="Include passwords. Only the owner of the files can then read them.",
+)
+@store_command
+async def dump(
+    store: Store, folder: Path, company_id: str, form: DumpFormat, with_secrets: bool
+) -> None:
+    """Write a company's records to files, one for each entity set and named after it.
+
+    The files show the company at one point in time, even if it is written to meanwhile. Loaded into
+    an empty company, they give equal records. An entity set without records gets no file. No file
+    is overwritten.
+    """
+    company = await known_company(store, company_id)
+    _prepare(folder, form)
+    files = records = 0
+    async with open_snapshot(store) as snapshot:
+        for entity_set in MODEL.stored:
+            with shown_progress() as progress:
+                dumper = Dumper(snapshot, company, form, progress, with_secrets=with_secrets)
+                count = await dumper.dump(entity_set, folder)
+            if count:
+                files += 1
+                records += count
+                click.echo(f"{dump_file(folder, entity_set, form)}: {count} records")
+    click.echo(f"{records} records in {files} files")
+
+
+def _prepare(folder: Path, form: DumpFormat) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OperatorError(
+            f"the folder {folder} cannot be created: {error.strerror}", "Name another one."
+        ) from error
+    for entity_set in MODEL.stored:
+        target = dump_file(folder, entity_set, form)
+        if target.exists():
+            raise file_exists(target)
+
+
+@click.command()
+@option_or_variable(
+    "--from",
+    "source",
+    metavar="URL",
+    required=True,
+    help="The database that contains the companies: `sqlite:///PATH` or "
+    "`postgresql://USER@HOST/NAME`.",
+)
+@option_or_variable(
+    "--to",
+    "target",
+    metavar="URL",
+    required=True,
+    help="The database to copy them to. It must have the current schema.",
+)
+@option_or_variable(
+    "--company",
+    "wanted",
+    metavar="GUID",
+    multiple=True,
+    callback=checked(guids),
+    help="A company to copy. May be repeated; by default, all companies.",
+)
+@option_or_variable(
+    "--restart", is_flag=True, help="Drop an unfinished copy in the target, and start again."
+)
+@setting_option("config")
+def copy(
+    source: str, target: str, wanted: Sequence[str] | None, restart: bool, config: str | None
+) -> None:
+    """Copy companies to another database, with ids, entity tags and the change log.
+
+    A copy is compared with its source row by row, and only then becomes visible in the target.
+    After an interrupt, the same command resumes. The source may be in use; at the end, stop its
+    writers and repeat the command until it succeeds.
+    """
+    here, there = (load_settings({"database": each, "config": config}) for each in (source, target))
+    if here.database == there.database:
+        raise OperatorError(
+            "the source and the target are the same database", "Name another one with --to."
+        )
+    for settings in (here, there):
+        need_database(settings)
+    run(lambda: _copy(here, there, wanted, restart=restart), resumes=True)
+
+
+async def _copy(
+    here: Settings, there: Settings, wanted: Sequence[str] | None, *, restart: bool
+) -> None:
+    async with opened(here) as source, opened(there) as target:
+        names = await source.company_names()
+        companies = [await known_company(source, each) for each in wanted or names]
+        with shown_progress() as progress:
+            copies = {each.id: Copy(MODEL, source, target, each, progress) for each in companies}
+            for each in copies.values():
+                await each.check(restart=restart)
+            for company_id, each in copies.items():
+                _print_copy(f"{names[company_id]} {company_id}", await each.run(restart=restart))
+
+
+def _print_copy(name: str, report: CopyReport) -> None:
+    found = [f"{report.records} records"]
+    if report.was_complete:
+        found.append("all of them there before")
+    elif report.resumed_at:
+        found.append(f"{report.resumed_at} of them there before")
+    if report.followed:
+        found.append(f"{report.followed} changes followed")
+    click.echo(f"{name}: {', '.join(found)}; equal up to change {report.number}")

@@ -1,0 +1,383 @@
+"""Copy a company to another database, with its versions and its change log.
+
+The source may be in use. The copy reads a snapshot of it, then follows the change log until no
+change is left. Then both sides are compared. Only if they are equal does the company become visible
+in the target.
+
+Rows were checked, derived and numbered in the source, so they are written unchanged.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from functools import partial
+
+import msgspec
+
+from comptoir.edm.model import Company, Model
+from comptoir.edm.types import Stored
+from comptoir.errors import OperatorError
+from comptoir.plan.read import Row
+from comptoir.store.company_names import check_other
+from comptoir.store.company_steps import (
+    ANOTHER_TARGET,
+    CopyStep,
+    TablePart,
+    drop_rows,
+    dropping,
+    run_step,
+)
+from comptoir.store.snapshot import (
+    CHANGES,
+    LOOKUP,
+    CopyProgress,
+    Origin,
+    ShowProgress,
+    Snapshot,
+    open_snapshot,
+)
+from comptoir.store.store import (
+    COMPANY_CACHE_SECONDS,
+    MANY_ROWS,
+    SLICE_CHARACTERS,
+    SLICE_ROWS,
+    Store,
+    characters,
+)
+
+ROUNDS = 10
+"""Attempts to catch up with a source that keeps changing, before the copy fails."""
+
+
+class CopyReport(msgspec.Struct):
+    """The result of a copy: the records, all of them compared, and the last change number.
+
+    `resumed_at` is the number of records that an earlier run had copied, `followed` the number of
+    changes copied after the snapshot. `was_complete`: an earlier run had completed the copy.
+    """
+
+    records: int = 0
+    number: int = 0
+    resumed_at: int = 0
+    followed: int = 0
+    was_complete: bool = False
+
+
+class _State(msgspec.Struct, frozen=True):
+    """The state of a company in the source and in the target.
+
+    `complete` is the last change of a complete company in the target, `progress` that of an
+    unfinished copy.
+    """
+
+    origin: Origin
+    complete: int | None
+    progress: CopyProgress | None
+
+
+async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: bool) -> _State:
+    """The state of a company; raises `OperatorError` if it cannot be copied."""
+    origin = await ours.origin(company_id)
+    if origin is None:
+        raise _gone(company_id)
+    copied = await theirs.origin(company_id)
+    progress = await theirs.progress(company_id)
+    if progress is not None and progress.incarnation != origin.incarnation and not restart:
+        raise OperatorError(
+            f"the target has an unfinished copy of a company {company_id} from another source, or "
+            "one that is being dropped",
+            "Drop it with --restart, or name another target with --to.",
+        )
+    if copied is not None:
+        is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
+        if not is_earlier or await _differs(company_id, copied.number, ours, theirs):
+            raise OperatorError(
+                f"the target already has a company {company_id}, which is not an earlier state of "
+                "the one in the source",
+                ANOTHER_TARGET,
+            )
+    name = (await ours.names())[company_id]
+    check_other(await theirs.names(), company_id, name, ANOTHER_TARGET)
+    return _State(origin, copied.number if copied else None, progress)
+
+
+def _gone(company_id: str) -> OperatorError:
+    return OperatorError(
+        f"the source no longer has a company {company_id}", "Copy only companies that exist."
+    )
+
+
+async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapshot) -> bool:
+    """Whether the change with a number differs between both sides."""
+    return await ours.change(company_id, number) != await theirs.change(company_id, number)
+
+
+class Copy:
+    """The copy of one company from one store to another."""
+
+    def __init__(
+        self,
+        model: Model,
+        source: Store,
+        target: Store,
+        company: Company,
+        show_progress: ShowProgress,
+    ) -> None:
+        self._sets = {each.name: each for each in model.stored}
+        self._source = source
+        self._target = target
+        self._show_progress = show_progress
+        self._company = company
+        self._id = company.id
+        self._stored_progress: CopyProgress | None = None
+        self._progress = CopyProgress(company.incarnation, 0, secrets.token_hex(8))
+        self._report = CopyReport()
+
+    async def check(self, *, restart: bool) -> None:
+        """Raise `OperatorError` if the target does not accept the company."""
+        async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
+            await _state(self._id, ours, theirs, restart=restart)
+
+    async def run(self, *, restart: bool) -> CopyReport:
+        """Copy the company, or resume an interrupted copy.
+
+        With `restart`, the rows of an unfinished copy are dropped first. Raises `OperatorError` if
+        the target does not accept the company, if both sides differ in the end, or if the source
+        keeps changing; the same call resumes after that.
+        """
+        async with open_snapshot(self._source) as ours:
+            if not await self._begin(ours, restart=restart):
+                await self._compare(ours)
+                return self._report
+            await self._copy_all(ours)
+        for _ in range(ROUNDS):
+            if await self._round():
+                break
+        else:
+            raise self._in_use("changes faster than its copy, which has reached change")
+        if await self._has_moved_on():
+            raise self._in_use("has changed since its copy was compared at change")
+        return self._report
+
+    def _in_use(self, problem: str) -> OperatorError:
+        return OperatorError(
+            f"the company {self._id} in the source {problem} {self._progress.number}",
+            "Stop the writers there, then run the same command again.",
+        )
+
+    async def _begin(self, ours: Snapshot, *, restart: bool) -> bool:
+        """Store the copy's progress; returns false if the company is complete in the target."""
+        async with open_snapshot(self._target) as theirs:
+            found = await _state(self._id, ours, theirs, restart=restart)
+        self._stored_progress = found.progress
+        self._report.number = found.origin.number
+        if found.complete is not None:
+            self._report.was_complete = found.complete == found.origin.number
+            self._move(found.complete)
+            if not self._report.was_complete:
+                await self._step(self._progress, reopens=True)
+                # services still cache the company, and must not serve it between two states
+                await asyncio.sleep(COMPANY_CACHE_SECONDS)
+            return not self._report.was_complete
+        if found.progress is not None and not restart:
+            self._move(found.progress.number)
+        else:
+            await self._drop()
+            self._move(found.origin.number)
+        await self._step(self._progress)
+        return True
+
+    async def _drop(self) -> None:
+        """Drop the rows of an unfinished copy, if there is one."""
+        if self._stored_progress is not None:
+            progress = dropping(self._progress.holder)
+            await self._step(progress)
+            await drop_rows(self._target, self._id, progress, self._show_progress)
+
+    async def _copy_all(self, ours: Snapshot) -> None:
+        """Copy the rows of each table after the last one that the target has."""
+        # a row that has changed since the copy began may have a unique value of a copied one
+        clears = self._report.number != self._progress.number
+        for table in (CHANGES, *self._sets):
+            total = await ours.count(table, self._id)
+            async with open_snapshot(self._target) as theirs:
+                last = await theirs.last(table, self._id)
+                done = 0 if last is None else await theirs.count(table, self._id)
+            before = done
+            self._report.resumed_at += done if table in self._sets else 0
+            async with aclosing(ours.rows(table, self._id, last)) as slices:
+                async for rows in slices:
+                    added = self._of_beginning(rows) if table == CHANGES else rows
+                    if not added:
+                        break
+                    await self._step(self._progress, TablePart(table, rows=added, clears=clears))
+                    done += len(added)
+                    self._show_progress(f"copying {table}", done, total)
+            if done > before and done >= MANY_ROWS:
+                await self._target.refresh_statistics((table,))
+
+    def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
+        """The changes up to the beginning of the copy; `_follow` copies the later ones."""
+        return [change for change in changes if int(change[0]) <= self._progress.number]
+
+    async def _round(self) -> bool:
+        """Catch up with the source and compare; make the company visible if nothing is left."""
+        async with open_snapshot(self._source) as ours:
+            await self._follow(ours)
+            if await self._has_moved_on():
+                return False
+            await self._settle(ours)
+            await self._compare(ours)
+            if await self._has_moved_on():
+                return False
+            opens = await ours.company(self._id)
+            self._show_progress("finishing", self._report.records, self._report.records)
+            await self._step(None, opens=opens)
+        return True
+
+    async def _has_moved_on(self) -> bool:
+        """Whether the source has changed since the last copied change."""
+        return await self._source.position(self._company) != self._progress.number
+
+    async def _follow(self, ours: Snapshot) -> None:
+        """Copy the changes that are not copied yet, up to a snapshot."""
+        origin = await ours.origin(self._id)
+        if origin is None:
+            raise _gone(self._id)
+        last = origin.number
+        self._report.number = last
+        total, done = last - self._progress.number, 0
+        async with aclosing(ours.rows(CHANGES, self._id, (self._progress.number,))) as slices:
+            async for changes in slices:
+                await self._follow_some(ours, changes)
+                done += len(changes)
+                self._report.followed += len(changes)
+                self._show_progress("following changes", done, total)
+
+    async def _follow_some(self, ours: Snapshot, changes: Sequence[Row]) -> None:
+        """Copy the current rows of changed records, then move the copy's progress."""
+        parts: list[TablePart] = []
+        size = volume = 0
+        for name, keys in self._changed(changes):
+            rows = await ours.records(self._id, self._sets[name], keys)
+            parts.append(TablePart(name, [(key,) for key in keys], rows, clears=True))
+            size += len(keys)
+            volume += characters(rows)
+            if size >= SLICE_ROWS or volume >= SLICE_CHARACTERS:
+                await self._step(self._progress, *parts)
+                parts, size, volume = [], 0, 0
+        self._move(int(changes[-1][0]))
+        await self._step(self._progress, *parts, TablePart(CHANGES, rows=changes))
+
+    def _changed(self, changes: Sequence[Row]) -> Iterator[tuple[str, list[Stored]]]:
+        """The keys of changed records, each once, up to `LOOKUP` of one set at a time."""
+        keys: dict[str, dict[Stored, None]] = {}
+        for _, name, record, *_ in changes:
+            # another release may have logged changes of an entity set that this one does not have
+            if (entity_set := self._sets.get(str(name))) is not None:
+                key = entity_set.type.key_property.type.from_text(str(record))
+                keys.setdefault(entity_set.name, {})[key] = None
+        for name, found in keys.items():
+            listed = list(found)
+            for start in range(0, len(listed), LOOKUP):
+                yield name, listed[start : start + LOOKUP]
+
+    async def _settle(self, ours: Snapshot) -> None:
+        """Copy the differences in tables whose writes are not in the change log."""
+        for table in ours.tables:
+            if table in self._sets or table == CHANGES:
+                continue
+            async with open_snapshot(self._target) as theirs:
+                rows, others = ours.rows(table, self._id), theirs.rows(table, self._id)
+                async for more, less in _differences(rows, others, partial(ours.key, table)):
+                    await self._step(self._progress, TablePart(table, less, more))
+
+    async def _compare(self, ours: Snapshot) -> None:
+        """Raise `OperatorError` unless both sides are equal in every row."""
+        self._report.records = 0
+        async with open_snapshot(self._target) as theirs:
+            if self._report.was_complete and (
+                await ours.company(self._id) != await theirs.company(self._id)
+            ):
+                raise self._unequal("its own row differs")
+            for table in ours.tables:
+                rows, others = self._compared(ours, table), theirs.rows(table, self._id)
+                async for more, less in _differences(rows, others, partial(ours.key, table)):
+                    missing = [ours.key(table, row) for row in more]
+                    key = min(missing + less)
+                    state = "differs" if key in missing and key in less else "is missing"
+                    place = "" if key in missing else " in the source"
+                    named = ", ".join(map(str, key))
+                    raise self._unequal(f"in {table}, the row {named} {state}{place}")
+
+    async def _compared(self, ours: Snapshot, table: str) -> AsyncIterator[list[Row]]:
+        """The rows of the source, with progress reported as they are compared."""
+        total, done = await ours.count(table, self._id), 0
+        async for rows in ours.rows(table, self._id):
+            done += len(rows)
+            self._report.records += len(rows) if table in self._sets else 0
+            yield rows
+            self._show_progress(f"comparing {table}", done, total)
+
+    def _unequal(self, where: str) -> OperatorError:
+        remedy = (
+            ANOTHER_TARGET
+            if self._report.was_complete
+            else "It is not visible in the target. Drop it and start again with --restart."
+        )
+        return OperatorError(
+            f"the company {self._id} differs between the target and the source: {where}", remedy
+        )
+
+    async def _step(
+        self,
+        progress: CopyProgress | None,
+        *parts: TablePart,
+        opens: Row | None = None,
+        reopens: bool = False,
+    ) -> None:
+        step = CopyStep(self._id, self._stored_progress, progress, parts, opens, reopens)
+        await run_step(self._target, step)
+        self._stored_progress = progress
+
+    def _move(self, number: int) -> None:
+        self._progress = msgspec.structs.replace(self._progress, number=number)
+
+
+async def _differences(
+    ours: AsyncIterator[list[Row]],
+    theirs: AsyncIterator[list[Row]],
+    key: Callable[[Row], Row],
+) -> AsyncIterator[tuple[list[Row], list[Row]]]:
+    """Compare two sides in the order of their keys; yields their differences in slices.
+
+    A slice contains the rows of `ours` that `theirs` lacks, and the keys of the rows of `theirs`
+    that `ours` lacks. A row that differs is in both parts.
+    """
+    rows: list[Row] = []
+    others: list[Row] = []
+    while True:
+        rows = rows or await anext(ours, [])
+        others = others or await anext(theirs, [])
+        if not rows and not others:
+            return
+        size = min(len(rows), len(others))
+        if size and rows[:size] == others[:size]:
+            del rows[:size], others[:size]
+        else:
+            more, less = _apart(rows, others, key)
+            yield more, less
+
+
+def _apart(
+    rows: list[Row], others: list[Row], key: Callable[[Row], Row]
+) -> tuple[list[Row], list[Row]]:
+    """The differences up to the lower of both last keys; removes the compared rows from both."""
+    ends = [key(each[-1]) for each in (rows, others) if each]
+    end = min(ends) if rows and others else ends[0]
+    found, other = ({key(row): row for row in each if key(row) <= end} for each in (rows, others))
+    del rows[: len(found)], others[: len(other)]
+    more = [row for each, row in found.items() if other.get(each) != row]
+    less = [each for each, row in other.items() if found.get(each) != row]
+    return more, less

@@ -1,0 +1,292 @@
+"""Load rows: check a source completely, then write it in units; a later run can resume."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from hashlib import sha256
+
+import msgspec
+
+from comptoir.config import Settings
+from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
+from comptoir.features.transfer.files import Chunk, FileFault, Source
+from comptoir.features.transfer.load_rows import (
+    Columns,
+    HeaderFault,
+    LoadFault,
+    LoadPlan,
+    LoadRows,
+    bind_chunk,
+    bind_columns,
+    rows_done,
+    write_rows,
+)
+from comptoir.features.transfer.scratch import Register, Spool
+from comptoir.messages import message
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
+from comptoir.store.snapshot import CHANGES, ShowProgress
+from comptoir.store.store import MANY_ROWS, Store
+
+FAULTS_KEPT = 20
+"""The faults of a file that are reported one by one; the rest are counted."""
+
+LONGEST_TEXT = Settings().body_bytes
+"""The default limit of a text, that of a request's body."""
+
+LOADED_BY = "comptoir load"
+"""The author of loaded records in the change log."""
+
+
+class LoadReport(msgspec.Struct):
+    """The result of a load, in rows; `faults` are the first ones.
+
+    `written`: all rows but the refused ones were written. `resumed_at` is the number of rows that
+    an interrupted load had written.
+    """
+
+    rows: int = 0
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    refused: int = 0
+    resumed_at: int = 0
+    written: bool = False
+    faults: list[LoadFault] = msgspec.field(default_factory=list)
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """Some rows of a source: their number, the valid ones, and the faults of the others.
+
+    `rows` is None if the columns could not be bound.
+    """
+
+    size: int
+    rows: LoadRows | None
+    faults: list[LoadFault]
+
+
+class Loader:
+    """Loads sources into one company.
+
+    `longest_text` is the most characters of a text whose type sets no limit.
+    `progress` is called with the stage `check` or `write`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        company: Company,
+        show_progress: ShowProgress,
+        longest_text: int = LONGEST_TEXT,
+    ) -> None:
+        self._store = store
+        self._company = company
+        self._show_progress = show_progress
+        self._longest_text = longest_text
+
+    async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
+        """Check a source completely, then write its rows.
+
+        After a fault nothing is written, or with `keep_good` only the valid rows. A source that
+        cannot be read to its end is never written. Raises `Refusal` if the store refuses rows that
+        passed the check, and `OperatorError` if the temporary folder is full; the same call resumes
+        after the written rows.
+        """
+        run = _Load(self._store, self._company, entity_set, self._show_progress)
+        with closing(Spool()) as spool:
+            try:
+                digest = source.digest()
+                with closing(Register()) as register:
+                    await run.check(self._parts(source, entity_set), register, spool)
+            except FileFault as error:
+                run.report.refused += 1
+                run.report.faults.append(LoadFault(error.line, "", error.reason))
+            else:
+                if run.report.refused == 0 or keep_good:
+                    await run.write(spool, digest)
+                    run.report.written = True
+        return run.report
+
+    def _parts(self, source: Source, entity_set: EntitySet) -> Iterator[_Part]:
+        known: dict[tuple[str, ...], Columns] = {}
+        for chunk in source.chunks():
+            faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
+            rows: LoadRows | None = None
+            if chunk.rows or chunk.head is not None:
+                try:
+                    if chunk.columns not in known:
+                        known[chunk.columns] = bind_columns(entity_set, chunk.columns)
+                except HeaderFault as error:
+                    faults += _of_header(chunk, error)
+                else:
+                    rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
+                    faults += refused
+            yield _Part(chunk.size, rows, faults)
+
+
+class _Load:
+    """The check and the write of one source."""
+
+    def __init__(
+        self,
+        store: Store,
+        company: Company,
+        entity_set: EntitySet,
+        show_progress: ShowProgress,
+    ) -> None:
+        self._store = store
+        self._company = company
+        self._set = entity_set
+        self._show_progress = show_progress
+        self._refused = sha256()
+        self.report = LoadReport()
+
+    async def check(self, parts: Iterator[_Part], register: Register, spool: Spool) -> None:
+        """Report the faults of single rows, of rows together, and of rows with stored records.
+
+        The other rows go to the spool.
+        """
+        has_records = await self._has_records()
+        numbering = _Numbering(self._set.type)
+        for part in parts:
+            faults = part.faults
+            if part.rows is not None:
+                own = await self._own_records(part.rows) if has_records else {}
+                faults = faults + _lacking(part.rows, own) + numbering.mixed(part.rows)
+                for rule in part.rows.columns.rules:
+                    identities = part.rows.identities(rule, own)
+                    faults += register.repeated(rule, part.rows.lines, identities)
+                    if has_records and rule is not part.rows.columns.matched_by:
+                        faults += await self._conflicts(part.rows, rule, identities)
+            refused = self._add(sorted(faults, key=lambda fault: fault.line))
+            if part.rows is not None:
+                spool.add(part.rows.without(refused))
+            self.report.rows += part.size
+            self._show_progress("check", self.report.rows, 0)
+            # lets a cancellation interrupt the check
+            await asyncio.sleep(0)
+
+    def _add(self, faults: list[LoadFault]) -> set[int]:
+        """Add faults to the report; returns the refused lines."""
+        lines = {fault.line for fault in faults}
+        self._refused.update("".join(f"{line} " for line in sorted(lines)).encode())
+        self.report.refused += len(lines)
+        self.report.faults += faults[: FAULTS_KEPT - len(self.report.faults)]
+        return lines
+
+    async def _has_records(self) -> bool:
+        first = PagePlan(all_records(self._set), Bounds(self._company), limit=1)
+        return any([rows async for rows in self._store.page(first)])
+
+    async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
+        """The records that the rows match, if the check of the rows needs them."""
+        columns = rows.columns
+        if not (columns.lacking or columns.incomplete):
+            return {}
+        return await self._stored(columns.matched_by, rows.matches())
+
+    async def _stored(
+        self, rule: UniqueRule, identities: Iterable[KeyValues | None]
+    ) -> dict[KeyValues | None, Row]:
+        wanted = [each for each in identities if each is not None]
+        writes = self._store.statements.writes
+        unit = writes.find(self._company.id, self._set, rule.properties, wanted)
+        found = await self._store.read(unit)
+        # copied, since a row without an identity is looked up too, and dict's keys are invariant
+        return dict(found.items())
+
+    async def _conflicts(
+        self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
+    ) -> list[LoadFault]:
+        """The faults of rows with a unique value of a stored record that they do not match."""
+        found = await self._stored(rule, identities)
+        if not found:
+            return []
+        column_of = self._set.type.column_of
+        names = rows.columns.matched_by.properties
+        faults: list[LoadFault] = []
+        for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
+            record = found.get(values)
+            if record is None:
+                continue
+            if match != tuple([record[column_of[name]] for name in names]):
+                key = record[column_of[self._set.type.key]]
+                reason = message(f"has the value of the record {key}", "Choose another value.")
+                faults.append(LoadFault(line, rule.name, reason))
+        return faults
+
+    async def write(self, spool: Spool, digest: str) -> None:
+        """Write the valid rows, after those that an interrupted load has written."""
+        report = self.report
+        alone_until: int | None = None
+        # the number of rows done says which they are only if the rows and their order are the same
+        order = "by key" if spool.by_key else "by line"
+        progress = sha256(f"{digest} {self._refused.hexdigest()} {order}".encode()).hexdigest()
+        done = report.resumed_at = await rows_done(self._store, self._company, self._set, progress)
+        for unit in spool.units(skipped=done):
+            done += sum(len(rows.lines) for rows in unit)
+            plan = LoadPlan(
+                self._company,
+                self._set,
+                unit,
+                LOADED_BY,
+                progress,
+                rows_done=done,
+                finishes=done == spool.size,
+                alone_until=alone_until,
+            )
+            loaded = await write_rows(self._store, plan)
+            alone_until = loaded.alone_until
+            report.inserted += loaded.inserted
+            report.updated += loaded.updated
+            report.unchanged += loaded.unchanged
+            self._show_progress("write", done, spool.size)
+        written = report.inserted + report.updated
+        if written and written + report.resumed_at >= MANY_ROWS:
+            await self._store.refresh_statistics((self._set.name, CHANGES))
+
+
+def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
+    """The faults of a header: of the whole file, unless each record names its columns."""
+    if chunk.head is not None:
+        column = f"{fault.column}: " if fault.column else ""
+        raise FileFault(chunk.head, column + fault.problem, fault.remedy) from None
+    reason = message(fault.problem, fault.remedy)
+    return [LoadFault(line, fault.column, reason) for line in chunk.lines]
+
+
+def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
+    """The faults of new records, if the file lacks a column that a new record needs."""
+    if not rows.columns.lacking:
+        return []
+    name = rows.columns.lacking[0]
+    reason = message("is not in the file, but a new record needs it", "Add the column.")
+    return [
+        LoadFault(line, name, reason)
+        for line, match in zip(rows.lines, rows.matches(), strict=True)
+        if match not in own
+    ]
+
+
+class _Numbering:
+    """Checks that either all rows or none have a number for each numbered property.
+
+    Otherwise a row without a number could get a free one that a later row contains.
+    """
+
+    def __init__(self, entity_type: EntityType) -> None:
+        self._names = [each.name for each in entity_type.properties if each.numbered]
+        self._first: dict[str, tuple[int, bool]] = {}
+
+    def mixed(self, rows: LoadRows) -> list[LoadFault]:
+        """The faults of rows that differ from the first one."""
+        faults: list[LoadFault] = []
+        for name in self._names if rows.lines else ():
+            given = name in rows.columns.position
+            first, expected = self._first.setdefault(name, (rows.lines[0], given))
+            if given != expected:
+                here = "is given" if given else "is not given"
+                problem = f"{here}, unlike in line {first}"
+                reason = message(problem, "Give it in every line, or in none.")
+                faults += [LoadFault(line, name, reason) for line in rows.lines]
+        return faults

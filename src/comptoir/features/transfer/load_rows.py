@@ -1,0 +1,557 @@
+"""The rows of a file: bound to properties, checked, and written in one unit of work.
+
+Values are stored by column, since they are checked and written by column.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from functools import cached_property, partial
+from itertools import compress, repeat
+from time import time_ns
+from typing import TypeVar, cast
+from uuid import UUID, uuid4
+
+import msgspec
+
+from comptoir.edm.model import (
+    Company,
+    Derivation,
+    EntitySet,
+    Followed,
+    KeyValues,
+    Property,
+    UniqueRule,
+)
+from comptoir.edm.record_json import record_encoder
+from comptoir.edm.types import Guid, Stored, Text, ValueFault, empty_fault, length_fault
+from comptoir.features.transfer.files import Chunk
+from comptoir.jsonvalue import Json
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
+from comptoir.sql.prepared import ManyQueries, Steps, Value
+from comptoir.store.ledger import CREATE
+from comptoir.store.prefetch import Prefetch
+from comptoir.store.store import Store
+from comptoir.store.unit import UnitOfWork
+
+T = TypeVar("T")
+
+_BELOW_VERSION = (1 << 76) - 1
+"""The bits of a UUID after its version."""
+
+
+class LoadFault(msgspec.Struct, frozen=True):
+    """A fault in a line of a file, counted from 1; `column` may name several columns."""
+
+    line: int
+    column: str
+    reason: str
+
+
+class HeaderFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
+    """A file whose columns cannot be loaded; `column` is the wrong one, or empty."""
+
+    def __init__(self, column: str, problem: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.column = column
+        self.problem = problem
+        self.remedy = remedy
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """The properties that a file has columns for, in its order, and how rows match records.
+
+    `rules` are the key and the alternate keys that must be unique in the file. Rows match records
+    by one of them, `matched_by`; its properties without a column have their default. `incomplete`
+    are other rules with some properties without a column. `lacking` are the properties without a
+    column that a new record needs.
+    """
+
+    entity_set: EntitySet
+    properties: tuple[Property, ...]
+    position: Mapping[str, int]
+    rules: tuple[UniqueRule, ...]
+    matched_by: UniqueRule
+    incomplete: tuple[UniqueRule, ...]
+    lacking: tuple[str, ...]
+
+    @property
+    def derivations(self) -> list[Derivation]:
+        """The derivations of properties without a column."""
+        derivations = self.entity_set.type.derivations
+        return [each for each in derivations if each.target not in self.position]
+
+    @property
+    def reads_others(self) -> bool:
+        """Whether a derivation reads other records, which may be those of earlier rows."""
+        return any(isinstance(each, Followed) for each in self.derivations)
+
+    @property
+    def by_key(self) -> bool:
+        """Whether rows may be written in the order of their keys instead of that of the file.
+
+        They have keys, get no numbers, and do not depend on earlier rows.
+        """
+        entity_type = self.entity_set.type
+        numbered = {each.name for each in entity_type.properties if each.numbered}
+        return self.position.keys() >= {entity_type.key, *numbered} and not self.reads_others
+
+
+class LoadRows(msgspec.Struct, frozen=True):
+    """Checked rows: their lines in the file, and the values of each column."""
+
+    columns: Columns
+    lines: Sequence[int]
+    by_column: Sequence[Sequence[Stored]]
+
+    def values(self, name: str) -> Sequence[Stored] | None:
+        """The values of a property, None if the file has no column for it."""
+        at = self.columns.position.get(name)
+        return None if at is None else self.by_column[at]
+
+    def at(self, number: int) -> tuple[Stored, ...]:
+        """The values of one row, in the order of the columns."""
+        return tuple([column[number] for column in self.by_column])
+
+    def alone(self, number: int) -> "LoadRows":
+        """A single row."""
+        by_column = [(column[number],) for column in self.by_column]
+        return LoadRows(self.columns, (self.lines[number],), by_column)
+
+    def without(self, lines: Set[int]) -> "LoadRows":
+        """The rows that do not begin on one of these lines."""
+        return self.only([line not in lines for line in self.lines]) if lines else self
+
+    def only(self, wanted: Sequence[bool]) -> "LoadRows":
+        """The rows that `wanted` selects."""
+        by_column = [list(compress(column, wanted)) for column in self.by_column]
+        return LoadRows(self.columns, list(compress(self.lines, wanted)), by_column)
+
+    def matches(self) -> list[KeyValues | None]:
+        """The key values by which each row matches a record; None for a row without them."""
+        return self._identities(self.columns.matched_by)
+
+    def identities(
+        self, rule: UniqueRule, own: Mapping[KeyValues | None, Row]
+    ) -> list[KeyValues | None]:
+        """Each row's key values under a rule; None if there is nothing to compare.
+
+        `own` are the records that the rows match: they complete an incomplete rule.
+        """
+        if rule not in self.columns.incomplete:
+            return self._identities(rule)
+        return [
+            self._completed(rule, number, own.get(match))
+            for number, match in enumerate(self.matches())
+        ]
+
+    def _identities(self, rule: UniqueRule) -> list[KeyValues | None]:
+        by_name = self.columns.entity_set.type.by_name
+        given = [
+            repeat(by_name[name].type.default, len(self.lines)) if column is None else column
+            for name, column in zip(rule.properties, map(self.values, rule.properties), strict=True)
+        ]
+        found: list[KeyValues | None] = list(zip(*given, strict=True))
+        if rule.blank_is_free and ("",) in found:
+            return [None if values == ("",) else values for values in found]
+        return found
+
+    def _completed(self, rule: UniqueRule, number: int, own: Row | None) -> KeyValues | None:
+        entity_type = self.columns.entity_set.type
+        values: list[Stored] = []
+        for name in rule.properties:
+            column = self.values(name)
+            if column is not None:
+                values.append(column[number])
+            elif own is not None:
+                values.append(own[entity_type.column_of[name]])
+            elif entity_type.by_name[name].numbered:
+                # the record will get a free number
+                return None
+            else:
+                values.append(entity_type.by_name[name].type.default)
+        return None if rule.blank_is_free and values == [""] else tuple(values)
+
+
+def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
+    """Bind the names of a file's columns; raises `HeaderFault`."""
+    entity_type = entity_set.type
+    for name in header:
+        if name not in entity_type.by_name:
+            remedy = f"Remove the column, or rename it to one of: {', '.join(entity_type.by_name)}."
+            raise HeaderFault(name[:100], f"is not a property of {entity_set.name}", remedy)
+        if header.count(name) > 1:
+            raise HeaderFault(name, "occurs twice", "Remove one of the columns.")
+    given = frozenset(header)
+    key = UniqueRule((entity_type.key,))
+    others = [each for each in entity_type.unique if each.properties != key.properties]
+    rules = (key, *others) if entity_type.key in given else tuple(others)
+    matched_by = next((each for each in rules if not given.isdisjoint(each.properties)), None)
+    # the service generates the key of a new record if it is a Guid
+    if matched_by is None or not (
+        entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
+    ):
+        names = "; ".join(each.name for each in (key, *others))
+        raise HeaderFault("", "no column identifies the records", f"Add one of: {names}.")
+    return Columns(
+        entity_set,
+        tuple([entity_type.by_name[name] for name in header]),
+        {name: at for at, name in enumerate(header)},
+        rules,
+        matched_by,
+        tuple(
+            [
+                each
+                for each in rules
+                if each is not matched_by and not given.issuperset(each.properties)
+            ]
+        ),
+        tuple(
+            [
+                each.name
+                for each in entity_type.properties
+                if each.required and each.name not in given
+            ]
+        ),
+    )
+
+
+def bind_chunk(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadFault]]:
+    """Check the cells of some rows; returns the valid rows, and the faults of the others.
+
+    `longest_text` is the most characters of a text whose type sets no limit.
+    """
+    if not chunk.rows:
+        return LoadRows(columns, (), [()] * len(columns.properties)), []
+    try:
+        by_column = [
+            _column(columns, each, cells, longest_text, text=chunk.text)
+            for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
+        ]
+    except ValueFault:
+        return _one_by_one(columns, chunk, longest_text)
+    return LoadRows(columns, chunk.lines, by_column), []
+
+
+def _column(
+    columns: Columns, declared: Property, cells: Sequence[Json], longest_text: int, *, text: bool
+) -> Sequence[Stored]:
+    if text:
+        stored = declared.type.from_texts(cast("Sequence[str]", cells))
+    else:
+        stored = [declared.type.from_json(cell) for cell in cells]
+    if declared is columns.entity_set.type.key_property:
+        # an empty cell is not a key, whatever its type, but the number 0 is
+        empty = "" in cells or any(map(declared.type.is_blank_key, stored))
+    else:
+        empty = declared.required and declared.type.default in stored
+    if empty:
+        raise empty_fault()
+    if isinstance(declared.type, Text) and declared.type.max_length is None:
+        longest = max(map(len, cast("Sequence[str]", stored)))
+        if longest > longest_text:
+            raise ValueFault(
+                length_fault(longest, longest_text).problem,
+                "Shorten it, or raise the setting body_bytes.",
+            )
+    return stored
+
+
+def _one_by_one(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadFault]]:
+    lines: list[int] = []
+    rows: list[tuple[Stored, ...]] = []
+    faults: list[LoadFault] = []
+    for line, cells in zip(chunk.lines, chunk.rows, strict=True):
+        values: list[Stored] = []
+        for declared, cell in zip(columns.properties, cells, strict=True):
+            try:
+                values += _column(columns, declared, (cell,), longest_text, text=chunk.text)
+            except ValueFault as error:
+                faults.append(LoadFault(line, declared.name, str(error)))
+                break
+        else:
+            lines.append(line)
+            rows.append(tuple(values))
+    by_column = list(zip(*rows, strict=True)) or [()] * len(columns.properties)
+    return LoadRows(columns, lines, by_column), faults
+
+
+class LoadPlan(msgspec.Struct, frozen=True):
+    """Rows to write in one unit of work; the rows of a part have the same columns.
+
+    `digest` and `rows_done` are the progress from which an interrupted load resumes. `finishes`:
+    these are the last rows of the file. `by` is the author in the change log. `alone_until` is that
+    of the rows before them, see `Loaded`.
+    """
+
+    company: Company
+    entity_set: EntitySet
+    parts: Sequence[LoadRows]
+    by: str
+    digest: str
+    rows_done: int
+    finishes: bool
+    alone_until: int | None = None
+
+
+class Loaded(msgspec.Struct):
+    """The result of a unit of work, in rows.
+
+    `alone_until`: up to this change of the company, only the load has written to the entity set. So
+    the set has no record that a later row matches.
+    """
+
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    alone_until: int | None = None
+
+
+async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
+    """Write the rows of a plan, all or none, and store the progress of the load.
+
+    Values in the file are stored unchanged, even of computed properties; the others are derived.
+    Raises `Refusal` if a row is not valid.
+    """
+    return await store.transact(plan.company.id, partial(load_steps, plan))
+
+
+async def rows_done(store: Store, company: Company, entity_set: EntitySet, digest: str) -> int:
+    """The number of rows of a file that an interrupted load has written."""
+
+    def unit() -> Steps[int]:
+        rows = yield store.statements.service.load_progress.query(
+            company.id, entity_set.name, digest
+        )
+        return int(rows[0][0]) if rows else 0
+
+    return await store.read(unit())
+
+
+def load_steps(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
+    """The statements that write the rows of a plan in a unit of work."""
+    return _merged(_load(plan, unit))
+
+
+def _load(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
+    # rows that change nothing would store progress in a company that is being deleted
+    unit.ledger.check_exists()
+    loaded = Loaded()
+    is_alone = yield from _is_alone(plan, unit)
+    for rows in plan.parts:
+        yield from _RowBatch(plan, rows, unit, loaded).write(all_new=is_alone)
+    yield from _move_progress(plan, unit)
+    if is_alone:
+        loaded.alone_until = unit.ledger.number
+    return loaded
+
+
+def _is_alone(plan: LoadPlan, unit: UnitOfWork) -> Steps[bool]:
+    """Whether the set has no records but those of earlier rows."""
+    if plan.alone_until == unit.ledger.number:
+        return True
+    first = PagePlan(all_records(plan.entity_set), Bounds(plan.company), limit=1)
+    rows = yield unit.statements.reads.page(first)
+    return not rows
+
+
+class _RowBatch:
+    """Writes rows that have the same columns."""
+
+    def __init__(self, plan: LoadPlan, rows: LoadRows, unit: UnitOfWork, loaded: Loaded) -> None:
+        self._plan = plan
+        self._rows = rows
+        self._set = plan.entity_set
+        self._type = plan.entity_set.type
+        self._unit = unit
+        self._loaded = loaded
+        self._names = tuple(rows.columns.position)
+        self._columns = [self._type.column_of[name] for name in self._names]
+        self._derives = bool(rows.columns.derivations)
+        self._reads_others = rows.columns.reads_others
+        self._checked = [
+            each
+            for each in self._type.unique
+            if each is not rows.columns.matched_by
+            and not rows.columns.position.keys().isdisjoint(each.properties)
+        ]
+
+    def write(self, *, all_new: bool) -> Steps[None]:
+        """Insert, update or leave the records; with `all_new` no row matches a record."""
+        existing: Mapping[KeyValues | None, Row] = {}
+        if not all_new:
+            existing = yield from self._existing()
+        if not (existing or self._reads_others):
+            yield from self._insert(self._rows)
+            return
+        records = [existing.get(each) for each in self._matches]
+        is_new = [record is None for record in records]
+        numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
+        self._loaded.unchanged += len(records) - len(numbers)
+        if any(is_new) and not self._reads_others:
+            yield from self._insert(self._rows.only(is_new))
+            numbers = [at for at in numbers if not is_new[at]]
+        yield from self._prefetch(numbers, records)
+        for number in numbers:
+            record = records[number]
+            if record is None:
+                yield from self._insert(self._rows.alone(number))
+            else:
+                given = self._given(number)
+                yield from self._unit.update(self._set, record, given, self._plan.by)
+                self._loaded.updated += 1
+
+    def _existing(self) -> Steps[Mapping[KeyValues | None, Row]]:
+        """The records that the rows match."""
+        names = self._rows.columns.matched_by.properties
+        wanted = [each for each in self._matches if each is not None]
+        writes = self._unit.statements.writes
+        found = yield from writes.find(self._plan.company.id, self._set, names, wanted)
+        # rows without an identity are looked up too, and have none
+        return dict(found.items())
+
+    @cached_property
+    def _matches(self) -> Sequence[KeyValues | None]:
+        return self._rows.matches()
+
+    @cached_property
+    def _values(self) -> Sequence[tuple[Stored, ...]]:
+        """The values of each row."""
+        return list(zip(*self._rows.by_column, strict=True))
+
+    def _differs(self, number: int, record: Row | None) -> bool:
+        """Whether a row differs from its record."""
+        if record is None:
+            return True
+        return self._values[number] != tuple([record[at] for at in self._columns])
+
+    def _given(self, number: int) -> dict[str, Stored]:
+        """The values of a row by name."""
+        return dict(zip(self._names, self._values[number], strict=True))
+
+    def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps[None]:
+        """Read the records that writes of some rows would look up one by one."""
+        wanted = Prefetch()
+        own = {
+            match: record
+            for match, record in zip(self._matches, records, strict=True)
+            if record is not None
+        }
+        for rule in self._checked if own else ():
+            positions = [self._type.column_of[name] for name in rule.properties]
+            identities = self._rows.identities(rule, own)
+            for number in numbers:
+                record, values = records[number], identities[number]
+                if record and values and values != tuple([record[at] for at in positions]):
+                    wanted.add(self._set, rule.properties, values)
+        for number in numbers if self._reads_others else ():
+            record = records[number]
+            current = dict(zip(self._type.by_name, record[1:], strict=True)) if record else {}
+            wanted.add_followed(self._set, current, self._given(number))
+        yield from wanted.run(self._unit)
+
+    def _insert(self, rows: LoadRows) -> Steps[None]:
+        entity_type, count = self._type, len(rows.lines)
+        columns: dict[str, Sequence[Stored]] = {}
+        for each in entity_type.properties:
+            given = rows.values(each.name)
+            if given is not None:
+                columns[each.name] = given
+            elif each.name == entity_type.key:
+                columns[each.name] = _new_guids(count)
+            elif each.numbered:
+                columns[each.name] = yield from self._unit.free_numbers(self._set, each.name, count)
+            else:
+                columns[each.name] = [each.type.default] * count
+        if self._derives:
+            yield from self._derive_columns(rows, columns)
+        numbers, at = self._unit.ledger.log_all(
+            self._set, columns[entity_type.key], CREATE, self._plan.by
+        )
+        stamp = entity_type.modified_at
+        if stamp is not None and stamp.name not in self._names:
+            columns[stamp.name] = [at] * count
+        records = list(zip(numbers, *columns.values(), strict=True))
+        json = map(record_encoder(entity_type).columns, records)
+        with_json = zip(records, json, strict=True)
+        yield self._unit.statements.writes.insert(self._plan.company.id, self._set, with_json)
+        if self._reads_others:
+            for row in records:
+                self._unit.identity_map.replace(self._set, None, row)
+        else:
+            self._unit.identity_map.clear()
+        self._loaded.inserted += count
+
+    def _derive_columns(self, rows: LoadRows, columns: dict[str, Sequence[Stored]]) -> Steps[None]:
+        every = frozenset(columns)
+        changing = {each.target: list(columns[each.target]) for each in self._type.derivations}
+        columns |= changing
+        for number in range(len(rows.lines)):
+            record = {name: column[number] for name, column in columns.items()}
+            given = dict(zip(self._names, rows.at(number), strict=True))
+            derived = yield from self._unit.derive(self._set, record, given, every, None)
+            for name in derived:
+                changing[name][number] = record[name]
+
+
+def _new_guids(count: int) -> list[str]:
+    """Ascending Guids after those of earlier milliseconds: UUIDs of version 7 (RFC 9562)."""
+    start = time_ns() // 1_000_000 << 80 | 7 << 76
+    return sorted(str(UUID(int=start | uuid4().int & _BELOW_VERSION)) for _ in range(count))
+
+
+def _move_progress(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
+    service = unit.statements.service
+    of_set = (plan.company.id, plan.entity_set.name)
+    if plan.finishes:
+        # other interrupted loads begin again: what they wrote may have been replaced by this one
+        yield service.drop_load_progress.query(*of_set)
+        return
+    of_file = (*of_set, plan.digest)
+    if (yield service.load_progress.query(*of_file)):
+        yield service.move_load_progress.query(*of_file, plan.rows_done)
+    else:
+        yield service.add_load_progress.query(*of_file, plan.rows_done)
+
+
+def _merged(unit: Steps[T]) -> Steps[T]:
+    """Merge statements of a unit that have the same text and return no rows.
+
+    They run when the unit yields a statement that returns rows, or ends, so their order with other
+    statements may change: between two reads, a unit must not write a record twice.
+    """
+    waiting = _PendingStatements()
+    try:
+        statement = next(unit)
+        while True:
+            if isinstance(statement, ManyQueries):
+                waiting.add(statement)
+                rows: list[Row] = []
+            else:
+                yield from waiting.take()
+                rows = yield statement
+            statement = unit.send(rows)
+    except StopIteration as end:
+        yield from waiting.take()
+        return cast("T", end.value)
+
+
+class _PendingStatements:
+    """Statements that return no rows, by text."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, ManyQueries] = {}
+        self._rows: dict[str, list[Sequence[Value]]] = {}
+
+    def add(self, statement: ManyQueries) -> None:
+        self._first.setdefault(statement.text, statement)
+        self._rows.setdefault(statement.text, []).extend(statement.rows)
+
+    def take(self) -> Steps[None]:
+        """Run the statements, in the order of the first of each text."""
+        for text, first in self._first.items():
+            yield msgspec.structs.replace(first, rows=self._rows[text])
+        self._first.clear()
+        self._rows.clear()

@@ -1,1 +1,0 @@
-"""Keeps the exchanges that have ended, without their secrets, so that people can look at them."""

@@ -1,0 +1,186 @@
+"""The steps that copy or delete a company: units of work that store how far they have come.
+
+The stored progress of an unfinished copy reserves the company's id. A deletion consists of the same
+steps. Its progress has no incarnation, so no copy resumes it, but the same command does.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+
+from comptoir.errors import OperatorError
+from comptoir.plan.read import Row
+from comptoir.sql.company_rows import TableStatements
+from comptoir.sql.prepared import Steps
+from comptoir.store.company_names import check_name
+from comptoir.store.snapshot import CopyProgress, ShowProgress, open_snapshot
+from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
+from comptoir.store.unit import UnitOfWork
+
+ANOTHER_TARGET = "Name another target with --to."
+
+DROPPED_ROWS = 2_000
+"""The most rows that a step drops from a table."""
+
+DROPPED_DOCUMENTS = 500
+"""The most documents that a step drops from the text index, which has many entries for each."""
+
+
+class TablePart(msgspec.Struct, frozen=True):
+    """The rows of a table that a step drops, by their keys, and then adds.
+
+    With `clears`, rows that have a unique value of a row to add are dropped first.
+    """
+
+    table: str
+    drops: Sequence[Row] = ()
+    rows: Sequence[Row] = ()
+    clears: bool = False
+
+
+class CopyStep(msgspec.Struct, frozen=True):
+    """A step of a copy or a deletion, from one progress to the next; None is none.
+
+    `opens` is the company's own row, which makes it visible; `reopens` drops that row again.
+    `empties` is a table whose first rows are dropped.
+    """
+
+    company_id: str
+    was: CopyProgress | None
+    then: CopyProgress | None
+    parts: Sequence[TablePart] = ()
+    opens: Row | None = None
+    reopens: bool = False
+    empties: str | None = None
+
+
+async def run_step(store: Store, step: CopyStep) -> int:
+    """Run a step in a transaction; returns the number of rows that it dropped from `empties`.
+
+    Raises `OperatorError` unless the stored progress is `step.was`.
+    """
+    return await store.transact(step.company_id, partial(_unit, step))
+
+
+def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
+    unit.identity_map.clear()
+    copying, company_id = unit.statements.company_rows, step.company_id
+    rows = yield copying.lock_progress.query(company_id)
+    if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
+        raise _overtaken(step, rows)
+    if step.reopens:
+        yield copying.drop_company.query(company_id)
+    elif step.was is None and (yield copying.origin.query(company_id)):
+        raise OperatorError(f"the target already has a company {company_id}", ANOTHER_TARGET)
+    for part in step.parts:
+        yield from _change(company_id, part, copying.tables[part.table])
+    dropped = 0
+    if step.empties is not None:
+        dropped = yield from _drop_some(step.empties, unit)
+    if step.opens is not None:
+        yield copying.add_company.query(company_id, *step.opens)
+        yield from check_name(unit, ANOTHER_TARGET)
+    if step.then is None:
+        yield copying.drop_progress.query(company_id)
+    elif step.was is None:
+        yield copying.add_progress.query(company_id, *msgspec.structs.astuple(step.then))
+    elif step.then != step.was:
+        yield copying.move_progress.query(company_id, *msgspec.structs.astuple(step.then))
+    return dropped
+
+
+def _change(company_id: str, part: TablePart, table: TableStatements) -> Steps[None]:
+    if part.drops:
+        yield table.drop.many((company_id, *key) for key in part.drops)
+    if part.rows and part.clears:
+        for conflicts in table.conflicts:
+            yield conflicts.drop.many(
+                (company_id, *[row[column] for column in conflicts.columns]) for row in part.rows
+            )
+    if part.rows:
+        yield table.add(company_id, part.rows)
+
+
+def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
+    """Drop the first rows of a company from a table; returns their number."""
+    statements, company_id = unit.statements, unit.company_id
+    removals = statements.company_rows.removals[table]
+    if table != statements.tables.search_documents.name:
+        keys = yield removals.first.query(company_id, DROPPED_ROWS)
+    else:
+        rows = yield removals.first.query(company_id, DROPPED_DOCUMENTS)
+        documents = [(int(number), str(text)) for number, text in rows]
+        if documents:
+            yield from statements.index.documents.drop(documents)
+        keys = [(number,) for number, _ in documents]
+    if keys:
+        yield removals.drop.many((company_id, *key) for key in keys)
+    return len(keys)
+
+
+def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
+    """The error for a step whose progress another command has changed."""
+    deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
+    work = "deletes" if deletes else "copies"
+    return OperatorError(
+        f"another command {work} the company {step.company_id}", "Wait until it has ended."
+    )
+
+
+async def deletable(store: Store, company_id: str) -> bool:
+    """Whether there is a company, or the progress of an unfinished copy or deletion."""
+    async with open_snapshot(store) as snapshot:
+        return (
+            await snapshot.origin(company_id) is not None
+            or await snapshot.progress(company_id) is not None
+        )
+
+
+async def is_unfinished(store: Store, company_id: str) -> bool:
+    """Whether the deletion of a company, or of its unfinished copy, was interrupted."""
+    async with open_snapshot(store) as snapshot:
+        progress = await snapshot.progress(company_id)
+    return progress is not None and not progress.incarnation
+
+
+async def delete_companies(
+    store: Store, company_ids: Sequence[str], show_progress: ShowProgress
+) -> None:
+    """Delete companies with all their rows, or resume a deletion; services may be running.
+
+    Raises `OperatorError` if another command copies or deletes one of them.
+    """
+    progress = dropping(secrets.token_hex(8))
+    for company_id in company_ids:
+        async with open_snapshot(store) as snapshot:
+            found = await snapshot.progress(company_id)
+        await run_step(store, CopyStep(company_id, found, progress, reopens=True))
+    # services still cache the companies, and must not read some of their rows
+    await asyncio.sleep(COMPANY_CACHE_SECONDS)
+    for company_id in company_ids:
+        await drop_rows(store, company_id, progress, show_progress)
+    # the progress of each stays until the end, so that the same command resumes
+    for company_id in company_ids:
+        await run_step(store, CopyStep(company_id, progress, None))
+
+
+async def drop_rows(
+    store: Store, company_id: str, progress: CopyProgress, show_progress: ShowProgress
+) -> None:
+    """Drop all rows of a company whose own row is deleted; `progress` reserves its id."""
+    async with open_snapshot(store) as snapshot:
+        totals = {each: await snapshot.count(each, company_id) for each in snapshot.removals}
+    for table, total in totals.items():
+        done = 0
+        step = CopyStep(company_id, progress, progress, empties=table)
+        while dropped := await run_step(store, step):
+            done += dropped
+            show_progress(f"dropping {table}", done, total)
+
+
+def dropping(holder: str) -> CopyProgress:
+    """The progress of a deletion, from which no copy resumes."""
+    return CopyProgress("", 0, holder)

@@ -1,0 +1,130 @@
+"""The rows of a company in a fixed view of the database, and the progress of copies."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.types import Stored
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query
+from comptoir.sql.statements import Statements
+from comptoir.store.company_names import sorted_names
+from comptoir.store.store import SnapshotConnection, Store
+
+ShowProgress = Callable[[str, int, int], None]
+"""Called with the stage, the rows done, and the rows in all (0 while unknown)."""
+
+LOOKUP = 100
+"""The most records that are read by their keys at once."""
+
+CHANGES = "changes"
+"""The table of the change log."""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The state of a company: its incarnation and its last change number."""
+
+    incarnation: str
+    number: int
+
+
+class CopyProgress(msgspec.Struct, frozen=True):
+    """The progress of an unfinished copy.
+
+    `incarnation` is that of the source, blank while a copy or a company is being dropped. Changes
+    of the source after `number` are not copied yet. `holder` identifies the run that copies.
+    """
+
+    incarnation: str
+    number: int
+    holder: str
+
+
+class Snapshot:
+    """Reads rows by a snapshot connection; a row has its columns in order, without the company."""
+
+    def __init__(self, connection: SnapshotConnection, statements: Statements) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._copying = statements.company_rows
+
+    @property
+    def removals(self) -> Sequence[str]:
+        """All tables with rows of a company, without its own row, in the order to drop them in."""
+        return tuple(self._copying.removals)
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables with rows of a company, except its own row and the text index."""
+        return tuple(self._copying.tables)
+
+    def key(self, table: str, row: Row) -> Row:
+        """The key of a row."""
+        return tuple([row[place] for place in self._copying.tables[table].key])
+
+    def rows(
+        self, table: str, company_id: str, after: Row | None = None
+    ) -> AsyncGenerator[list[Row], None]:
+        """The rows of a company in the order of their keys, in slices that are never empty.
+
+        With `after`, only those with a higher key.
+        """
+        whole = self._copying.tables[table]
+        if after is None:
+            return self._connection.stream(whole.rows.query(company_id))
+        return self._connection.stream(whole.rest.query(company_id, *after))
+
+    async def count(self, table: str, company_id: str) -> int:
+        """The number of rows of a company in one of the tables of `removals`."""
+        query = self._copying.removals[table].count.query(company_id)
+        return int((await self._connection.fetch(query))[0][0])
+
+    async def last(self, table: str, company_id: str) -> Row | None:
+        """The highest key, None without rows."""
+        return await self._first(self._copying.tables[table].last.query(company_id))
+
+    async def records(
+        self, company_id: str, entity_set: EntitySet, keys: Sequence[Stored]
+    ) -> list[Row]:
+        """The rows of the records that exist among up to `LOOKUP` keys."""
+        names = (entity_set.type.key,)
+        wanted = [(key,) for key in keys]
+        rows: list[Row] = []
+        for query in self._statements.writes.matches(company_id, entity_set, names, wanted):
+            rows += await self._connection.fetch(query)
+        return rows
+
+    async def company(self, company_id: str) -> Row | None:
+        """A company's own row, None if it does not exist."""
+        return await self._first(self._copying.company.query(company_id))
+
+    async def names(self) -> dict[str, str]:
+        """The names of all companies by id."""
+        return sorted_names(await self._connection.fetch(self._statements.service.names.query()))
+
+    async def origin(self, company_id: str) -> Origin | None:
+        """The state of a company, None if it does not exist."""
+        row = await self._first(self._copying.origin.query(company_id))
+        return Origin(str(row[0]), int(row[1])) if row else None
+
+    async def change(self, company_id: str, number: int) -> Row | None:
+        """The entry of the change log with a number, None if it does not exist."""
+        return await self._first(self._statements.service.changes.query(company_id, number - 1, 1))
+
+    async def progress(self, company_id: str) -> CopyProgress | None:
+        """The progress of an unfinished copy of a company to this database, None without one."""
+        row = await self._first(self._copying.progress.query(company_id))
+        return CopyProgress(str(row[0]), int(row[1]), str(row[2])) if row else None
+
+    async def _first(self, query: Query) -> Row | None:
+        rows = await self._connection.fetch(query)
+        return rows[0] if rows else None
+
+
+@asynccontextmanager
+async def open_snapshot(store: Store) -> AsyncIterator[Snapshot]:
+    """The rows of a store's companies at the start of the block."""
+    async with store.snapshot() as connection:
+        yield Snapshot(connection, store.statements)
