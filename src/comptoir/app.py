@@ -259,7 +259,7 @@ async def _subscriptions(
     metrics: Metrics,
 ) -> AsyncIterator[Mounted | None]:
     """The resource of subscriptions while notifications are sent; None in a profile without."""
-    hooks = settings.hooks
+    hooks = settings.behaviour.hooks
     if hooks is None:
         yield None
         return
@@ -272,6 +272,7 @@ async def _subscriptions(
 
     post = Poster(Guard(settings.networks, plain=settings.outgoing_http == "on")).post
     clock, instants = rehearsed.clock, instant_type(settings.behaviour.forms)
+    hooks = hooks.scaled(settings.clock_factor)
     sender = Sender(store, model, registry, hooks, post, instants, clock)
     sender.note = metrics.count_delivery
     sender.start(rehearsed.injector, metrics.note_notification_lag)

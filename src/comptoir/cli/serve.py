@@ -6,11 +6,11 @@ import shlex
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import click
+from msgspec.structs import replace
 
 from comptoir.app import application
 from comptoir.auth.origins import is_loopback, serves_console
