@@ -14,6 +14,7 @@ from calls import cpu_of_each
 from company import CONTACTS, CUSTOMERS, Measured, add_company, load_all
 from figures import Comparison, Figure
 from loads import load_seconds
+from msgspec import structs
 from partners import Partners
 from pgbench import Pgbench
 from point_select import round_trip
@@ -40,7 +41,9 @@ class OnPostgres:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._searches = not bench.quick
-        self._settings = replace(bench.company.settings, database=bench.postgres.new_database())
+        self._settings = structs.replace(
+            bench.company.settings, database=bench.postgres.new_database()
+        )
         self._companies = [str(uuid4()) for _ in range(COMPANIES)]
         migrate(self._settings, MODEL)
         asyncio.run(self._fill(bench.company, bench.partners))

@@ -4,7 +4,7 @@ All functions are pure; `tools/reference.py` writes the pages to `docs/reference
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from profile_differences import Difference, Part, Row
 
@@ -265,13 +265,13 @@ def settings_page(options: Mapping[str, str]) -> str:
     settings = Settings()
     rows = (
         (
-            code(each.name),
-            HELP[each.name],
-            _default(getattr(settings, each.name)),
-            code(environment_name(each.name)),
-            code(options[each.name]) if each.name in options else "",
+            code(name),
+            text,
+            _default(getattr(settings, name)),
+            code(environment_name(name)),
+            code(options[name]) if name in options else "",
         )
-        for each in fields(settings)
+        for name, text in HELP.items()
     )
     return page(
         "Settings",

@@ -4,43 +4,26 @@ An option overrides the environment (`COMPTOIR_…`), which overrides the config
 overrides the default. `docs/reference/settings.md` is generated from the declarations below.
 """
 
-import math
 import os
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from types import MappingProxyType
+from typing import Annotated, Literal, get_args, get_type_hints
 from urllib.parse import urljoin
+
+import msgspec
+from msgspec import Meta
 
 from comptoir.errors import OperatorError
 from comptoir.files import read_whole
 from comptoir.messages import quoted, suggestion
-from comptoir.profiles import CURRENT, PROFILES, VERSIONS, profile_of
-from comptoir.profiles.record import Hooks, Profile
+from comptoir.profiles import CURRENT, VERSIONS, profile_of
+from comptoir.profiles.record import Profile
 
 SettingValue = str | int | float
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
-_DIGITS = re.compile(r"\s*[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
-"""A number in ASCII: Python also accepts underscores and the digits of other scripts."""
-
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Control characters, and the surrogates in place of bytes that are not UTF-8."""
-
-_TENANT = re.compile(r"[a-z0-9][a-z0-9.-]*", re.ASCII)
-"""Client libraries convert the addresses of tenants to lower case."""
-
-_MAY_BE_0 = ("port", "admin_port", "statement_cache", "running_requests", "query_bytes")
-_SEGMENT = re.compile(r"[A-Za-z0-9][\w.~-]*", re.ASCII)
-_SWITCHES = ("read_only", "relations", "interface_extensions", "outgoing_http", "faults")
-_RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
-_BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
-_WEB_ADDRESS = re.compile(
-    r"https?://(?:\[[\dA-Fa-f:.]+\]|[^/?#\[\]:\s]+)(?::\d{1,5})?(?:[/?#].*)?", re.ASCII
-)
 RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
 
 LONGEST_REPEATABILITY = 366 * 86_400
@@ -54,363 +37,309 @@ CONSOLE = "/console"
 
 ENVIRONMENT_PREFIX = "COMPTOIR_"
 
+_RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
+_PATH_NAME = "[A-Za-z0-9][A-Za-z0-9_.~-]*"
+_MOST_WORKERS = min(64, 4 * (os.cpu_count() or 1))
+_UNPRINTABLE = r"\x00-\x1f\x7f\ud800-\udfff"
+"""Control characters, and the surrogates in place of bytes that are not UTF-8."""
 
-def _help(text: str) -> Mapping[str, str]:
-    return MappingProxyType({"help": text})
+
+def _list_of(name: str) -> str:
+    """The pattern of one or more names, separated by commas."""
+    return rf"\A[ ,]*{name}(?: *,[ ,]*{name})*[ ,]*\Z"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+# Each kind of value ends with the remedy for an invalid one, to which a setting adds its help.
+Text = Annotated[
+    str,
+    Meta(pattern=rf"\A[^{_UNPRINTABLE}]*\Z"),
+    "Use text in UTF-8, without control characters.",
+]
+Switch = Literal["on", "off"]
+Count = Annotated[int, Meta(gt=0), "Use an integer greater than 0."]
+CountOrZero = Annotated[int, Meta(ge=0), "Use 0 or a greater integer."]
+Positive = Annotated[float, Meta(gt=0, le=1e300), "Use a number greater than 0."]
+Port = Annotated[int, Meta(ge=0, le=65_535), "Use an integer from 0 to 65535."]
+PathName = Annotated[str, Meta(pattern=rf"\A{_PATH_NAME}\Z"), "Use letters, digits, - . _ and ~."]
+PathNames = Annotated[
+    str,
+    Meta(pattern=_list_of(_PATH_NAME)),
+    "Use names of letters, digits, - . _ and ~, such as Production.",
+]
+_Workers = Annotated[
+    int,
+    Meta(gt=0, le=_MOST_WORKERS),
+    f"Use an integer from 1 to {_MOST_WORKERS}, which is four for each core and 64 in all.",
+]
+_Idle = Annotated[float, Meta(ge=SHORTEST_IDLE, le=1e300), f"Use {SHORTEST_IDLE} or more."]
+_UpToAYear = Annotated[
+    float,
+    Meta(gt=0, le=LONGEST_REPEATABILITY),
+    f"Use a number greater than 0 and at most {LONGEST_REPEATABILITY}, which is a year.",
+]
+_Version = Annotated[
+    int,
+    Meta(ge=VERSIONS[0], le=VERSIONS[-1]),
+    f"Use an integer from {VERSIONS[0]} to {VERSIONS[-1]}.",
+]
+_BasePath = Annotated[
+    str,
+    Meta(pattern=r"\A(?:/[A-Za-z0-9_.~-]+)+\Z"),
+    "Use segments of letters, digits, - . _ and ~, each after a slash, such as /api.",
+]
+_Tenants = Annotated[
+    str,
+    # client libraries convert the addresses of tenants to lower case
+    Meta(pattern=_list_of("[a-z0-9][a-z0-9.-]*")),
+    "Use names of lower-case letters, digits, - and ., such as comptoir.",
+]
+_HOST = rf"\[[0-9A-Fa-f:.]+\]|[^/?#\[\]:\s{_UNPRINTABLE}]+"
+_PublicUrl = Annotated[
+    str,
+    Meta(pattern=rf"\A(?:https?://(?:{_HOST})(?::[0-9]{{1,5}})?(?:[/?#][^{_UNPRINTABLE}]*)?)?\Z"),
+    "Start it with http:// or https://, a host and its port, if any.",
+]
+_Rate = Annotated[
+    str,
+    Meta(pattern=rf"\A(?:{RATE.pattern})?\Z"),
+    "Write requests and seconds, such as 6000/300s.",
+]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings. Sizes are in bytes, times in seconds."""
 
-    database: str = field(
-        default="sqlite:///./data/comptoir.db",
-        metadata=_help("The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."),
-    )
-    read_database: str = field(
-        default="",
-        metadata=_help(
-            "A standby of the PostgreSQL database, for requests with "
-            "`Data-Access-Intent: ReadOnly` or a `Consistency-Token`."
-        ),
-    )
-    read_only: str = field(
-        default="off",
-        metadata=_help("`on` refuses writes of records, and serves a read-only database too."),
-    )
-    connect_seconds: float = field(
-        default=10.0,
-        metadata=_help(
-            "The longest time to connect to PostgreSQL, for all hosts of the URL together."
-        ),
-    )
-    database_connections: int = field(
-        default=20,
-        metadata=_help(
-            "The most connections of a process to PostgreSQL, and as many to a standby."
-        ),
-    )
-    statement_cache: int = field(
-        default=500,
-        metadata=_help(
-            "Prepared statements kept for each connection to PostgreSQL; 0 for PgBouncer in "
-            "transaction mode."
-        ),
-    )
-    keys: str = field(
-        default="./data/keys",
-        metadata=_help("The folder of the keys that sign and verify tokens."),
-    )
-    host: str = field(default="127.0.0.1", metadata=_help("The address to listen on."))
-    port: int = field(default=8080, metadata=_help("The port to listen on; 0 selects a free one."))
-    admin_host: str = field(
-        default="127.0.0.1",
-        metadata=_help("The address on which `admin_port` is, if that is not 0."),
-    )
-    admin_port: int = field(
-        default=0,
-        metadata=_help(
-            "The only port with `/metrics`, `/readyz` and `/docs`; 0 to have them beside the API."
-        ),
-    )
-    console: str = field(
-        default="auto",
-        metadata=_help(
-            "The web console at `/console`, on `admin_port` if there is one: `on`, `off`, or "
-            "`auto` to serve it on a loopback address only, if `public_url` is empty."
-        ),
-    )
-    console_idle_seconds: float = field(
-        default=1_800.0,
-        metadata=_help("How long a session of the console lasts without a request."),
-    )
-    console_session_seconds: float = field(
-        default=28_800.0, metadata=_help("The longest duration of a session of the console.")
-    )
-    profile: str = field(
-        default="standard",
-        metadata=_help(
-            "How the service behaves where the interface leaves it open: `standard`, or "
-            "`business-central` to rehearse an integration with Business Central."
-        ),
-    )
-    relations: str = field(
-        default="on",
-        metadata=_help(
-            "Whether the profile `business-central` refuses codes that name no record, such as "
-            "those of items: `on`, or `off` for partial data."
-        ),
-    )
-    interface_extensions: str = field(
-        default="on",
-        metadata=_help("Whether `business-central` has the interface's additions: `on` or `off`."),
-    )
-    faults: str = field(
-        default="off",
-        metadata=_help(
-            "`on` lets requests meet faults on demand, to rehearse how a client handles them; for "
-            "tests only."
-        ),
-    )
-    fault_rules: str = field(
-        default="",
-        metadata=_help("The JSON file of the rules of `faults` at the start."),
-    )
-    bc_version: int = field(
-        default=CURRENT,
-        metadata=_help(
-            "The version of Business Central that `profile = business-central` imitates, from "
-            f"{VERSIONS[0]} to {VERSIONS[-1]}."
-        ),
-    )
-    base_path: str = field(default="/api", metadata=_help("The path of the service root."))
-    environments: str = field(
-        default="Production, Sandbox",
-        metadata=_help(
-            "The names of environments, separated by commas, in addresses such as "
-            "`/v2.0/Production/api/v2.0` of the profile `business-central`."
-        ),
-    )
-    instance: str = field(
-        default="BC",
-        metadata=_help(
-            "The name of the server in addresses such as `/BC/ODataV4` of the profile "
-            "`business-central`."
-        ),
-    )
-    api_publisher: str = field(
-        default="comptoir",
-        metadata=_help(
-            "The publisher in addresses such as `/BC/api/comptoir/ext/v1.0` of the profile "
-            "`business-central`."
-        ),
-    )
-    api_group: str = field(
-        default="ext", metadata=_help("The group in such addresses, after `api_publisher`.")
-    )
-    api_version: str = field(
-        default="v1.0", metadata=_help("The version in such addresses, after `api_group`.")
-    )
-    public_url: str = field(
-        default="",
-        metadata=_help(
-            "The complete base URL as clients see it, if there is a proxy; by default, it consists "
-            "of host, port and base path."
-        ),
-    )
-    trusted_proxies: str = field(
-        default="",
-        metadata=_help(
-            "The addresses, separated by commas, whose X-Forwarded headers are trusted."
-        ),
-    )
-    tls_certificate: str = field(
-        default="",
-        metadata=_help(
-            "The PEM file of the certificate for HTTPS, followed by its chain; without it, the "
-            "service speaks plain HTTP."
-        ),
-    )
-    tls_key: str = field(
-        default="", metadata=_help("The PEM file of the certificate's unencrypted private key.")
-    )
-    cors_origins: str = field(
-        default="",
-        metadata=_help(
-            "The sites, such as `https://app.example.com`, separated by commas, whose scripts may "
-            "use the API in a browser; `*` for all."
-        ),
-    )
-    workers: int = field(
-        default=1,
-        metadata=_help(
-            "The number of processes that serve: up to four for each core, and 64. It must be 1 "
-            "with `faults`."
-        ),
-    )
-    log_level: str = field(
-        default="info",
-        metadata=_help(
-            "`info` logs every request, `warning` only failures, `off` nothing; `debug` adds "
-            "queries without secrets, and the checks that refused requests."
-        ),
-    )
-    inspect: str = field(
-        default="auto",
-        metadata=_help(
-            "What is kept of requests for the console: `bodies`, `heads` without bodies, `off`, "
-            "or `auto` for `bodies` with `--quickstart` and else `off`."
-        ),
-    )
-    inspect_requests: int = field(
-        default=1_000,
-        metadata=_help("How many of its last requests each worker keeps for `inspect`."),
-    )
-    inspect_body_bytes: int = field(
-        default=64 << 10, metadata=_help("How much of each body is kept for `inspect`.")
-    )
-    inspect_bytes: int = field(
-        default=64 << 20,
-        metadata=_help(
-            "The most bytes that are kept for `inspect`, in files that the stop removes."
-        ),
-    )
-    token_issuer: str = field(
-        default="comptoir", metadata=_help("The `iss` claim of issued and accepted tokens.")
-    )
-    token_audience: str = field(
-        default="comptoir", metadata=_help("The `aud` claim of issued and accepted tokens.")
-    )
-    token_algorithms: str = field(
-        default="ES256",
-        metadata=_help("The accepted signature algorithms, separated by commas."),
-    )
-    oauth_tenants: str = field(
-        default="comptoir",
-        metadata=_help(
-            "The first segments of the token endpoint's path, separated by commas; a client of "
-            "Microsoft's libraries calls it the tenant."
-        ),
-    )
-    oauth_resources: str = field(
-        default="api://comptoir, https://api.businesscentral.dynamics.com",
-        metadata=_help(
-            "The resources, separated by commas, that clients may name in a scope such as "
-            "`api://comptoir/.default`."
-        ),
-    )
-    issuer_stale_seconds: float = field(
-        default=86_400.0,
-        metadata=_help(
-            "How long the last keys of an outside issuer that is away are believed after they "
-            "should have been fetched again; then 503."
-        ),
-    )
-    outgoing_allow: str = field(
-        default="",
-        metadata=_help(
-            "The networks, such as `10.0.0.0/8`, separated by commas, that the service may reach "
-            "for the keys of outside issuers and for notifications, besides public addresses."
-        ),
-    )
-    outgoing_http: str = field(
-        default="off",
-        metadata=_help(
-            "`on` lets the notification URLs of subscriptions begin with http://, to try them out."
-        ),
-    )
-    clock_factor: float = field(
-        default=1.0,
-        metadata=_help(
-            "By how much the waits of the profile are shorter: those before notifications and "
-            "before retries, and the lifetime of subscriptions."
-        ),
-    )
-    body_bytes: int = field(default=1 << 20, metadata=_help("The largest body of a request."))
-    batch_bytes: int = field(
-        default=8 << 20, metadata=_help("The largest body of a batch, all its requests together.")
-    )
-    batch_requests: int = field(default=100, metadata=_help("The most requests of a batch."))
-    url_bytes: int = field(default=16 << 10, metadata=_help("The longest URL."))
-    query_bytes: int = field(
-        default=0,
-        metadata=_help("The longest query of a URL, percent-encoded; 0 for that of `url_bytes`."),
-    )
-    header_bytes: int = field(
-        default=64 << 10,
-        metadata=_help(
-            "The largest head of a request; also the largest trailers and chunk extensions of a "
-            "body."
-        ),
-    )
-    request_seconds: float = field(
-        default=60.0,
-        metadata=_help(
-            "The longest time in which a request must arrive, including its body; then 408."
-        ),
-    )
-    stall_seconds: float = field(
-        default=60.0,
-        metadata=_help(
-            "How long a client may read nothing of a response before its connection is closed."
-        ),
-    )
-    page_size: int = field(
-        default=1_000, metadata=_help("Records on a page if the client does not specify a number.")
-    )
-    max_page_size: int = field(
-        default=20_000,
-        metadata=_help("The most records on a page with `Prefer: odata.maxpagesize`."),
-    )
-    client_requests: int = field(
-        default=100,
-        metadata=_help(
-            "The most requests of one client at once; further ones get 429. Each worker allows "
-            "its share."
-        ),
-    )
-    running_requests: int = field(
-        default=0,
-        metadata=_help(
-            "How many of them run; the others wait for their turn. 0 for all. Each worker allows "
-            "its share."
-        ),
-    )
-    queue_seconds: float = field(
-        default=480.0, metadata=_help("Seconds a request may queue before 503.")
-    )
-    client_rate: str = field(
-        default="",
-        metadata=_help(
-            "The rate of requests of each client that has none of its own, such as `6000/300s`; "
-            "empty for no limit."
-        ),
-    )
-    queued_writes: int = field(
-        default=1_000, metadata=_help("The most waiting writes; further ones get 429.")
-    )
-    queued_scans: int = field(
-        default=100,
-        metadata=_help(
-            "The most long reads that wait or run, and half of it for one client; further ones "
-            "get 503."
-        ),
-    )
-    scan_threads: int = field(
-        default=2, metadata=_help("Threads for reads without a suitable key or index.")
-    )
-    scan_seconds: float = field(
-        default=30.0, metadata=_help("The longest time for such a read before it is refused.")
-    )
-    delta_seconds: float = field(
-        default=30 * 86_400.0,
-        metadata=_help("How long a delta link is valid; after that it gets 410."),
-    )
-    repeatability_seconds: float = field(
-        default=86_400.0,
-        metadata=_help(
-            "How long a write with a repeated `Repeatability-Request-ID` is recognized."
-        ),
-    )
-    lock_seconds: float = field(
-        default=5.0,
-        metadata=_help("How long a write waits for the lock of another process before 503."),
-    )
-    expression_nodes: int = field(
-        default=2_500, metadata=_help("The most nodes of a filter expression.")
-    )
-    expression_depth: int = field(
-        default=100, metadata=_help("How deep parentheses and calls may nest in an expression.")
-    )
-    expression_list: int = field(default=1_000, metadata=_help("The most values of an `in` list."))
-    expand_items: int = field(
-        default=100, metadata=_help("The most items of `$expand`, nested ones included.")
-    )
-    expand_depth: int = field(default=5, metadata=_help("How deep `$expand` may nest."))
-    stop_seconds: float = field(
-        default=8.0,
-        metadata=_help("How long a stop waits for the responses to accepted requests."),
-    )
+    database: Annotated[
+        Text, "The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."
+    ] = "sqlite:///./data/comptoir.db"
+    read_database: Annotated[
+        Text,
+        "A standby of the PostgreSQL database, for requests with `Data-Access-Intent: ReadOnly` "
+        "or a `Consistency-Token`.",
+    ] = ""
+    read_only: Annotated[
+        Switch, "`on` refuses writes of records, and serves a read-only database too."
+    ] = "off"
+    connect_seconds: Annotated[
+        Positive, "The longest time to connect to PostgreSQL, for all hosts of the URL together."
+    ] = 10.0
+    database_connections: Annotated[
+        Count, "The most connections of a process to PostgreSQL, and as many to a standby."
+    ] = 20
+    statement_cache: Annotated[
+        CountOrZero,
+        "Prepared statements kept for each connection to PostgreSQL; 0 for PgBouncer in "
+        "transaction mode.",
+    ] = 500
+    keys: Annotated[Text, "The folder of the keys that sign and verify tokens."] = "./data/keys"
+    host: Annotated[Text, "The address to listen on."] = "127.0.0.1"
+    port: Annotated[Port, "The port to listen on; 0 selects a free one."] = 8080
+    admin_host: Annotated[Text, "The address on which `admin_port` is, if that is not 0."] = (
+        "127.0.0.1"
+    )
+    admin_port: Annotated[
+        Port, "The only port with `/metrics`, `/readyz` and `/docs`; 0 to have them beside the API."
+    ] = 0
+    console: Annotated[
+        Literal["auto", "on", "off"],
+        "The web console at `/console`, on `admin_port` if there is one: `on`, `off`, or `auto` "
+        "to serve it on a loopback address only, if `public_url` is empty.",
+    ] = "auto"
+    console_idle_seconds: Annotated[
+        _Idle, "How long a session of the console lasts without a request."
+    ] = 1_800.0
+    console_session_seconds: Annotated[
+        Positive, "The longest duration of a session of the console."
+    ] = 28_800.0
+    profile: Annotated[
+        Literal["standard", "business-central"],
+        "How the service behaves where the interface leaves it open: `standard`, or "
+        "`business-central` to rehearse an integration with Business Central.",
+    ] = "standard"
+    relations: Annotated[
+        Switch,
+        "Whether the profile `business-central` refuses codes that name no record, such as those "
+        "of items: `on`, or `off` for partial data.",
+    ] = "on"
+    interface_extensions: Annotated[
+        Switch, "Whether `business-central` has the interface's additions: `on` or `off`."
+    ] = "on"
+    faults: Annotated[
+        Switch,
+        "`on` lets requests meet faults on demand, to rehearse how a client handles them; for "
+        "tests only.",
+    ] = "off"
+    fault_rules: Annotated[Text, "The JSON file of the rules of `faults` at the start."] = ""
+    bc_version: Annotated[
+        _Version,
+        "The version of Business Central that `profile = business-central` imitates, from "
+        f"{VERSIONS[0]} to {VERSIONS[-1]}.",
+    ] = CURRENT
+    base_path: Annotated[_BasePath, "The path of the service root."] = "/api"
+    environments: Annotated[
+        PathNames,
+        "The names of environments, separated by commas, in addresses such as "
+        "`/v2.0/Production/api/v2.0` of the profile `business-central`.",
+    ] = "Production, Sandbox"
+    instance: Annotated[
+        PathName,
+        "The name of the server in addresses such as `/BC/ODataV4` of the profile "
+        "`business-central`.",
+    ] = "BC"
+    api_publisher: Annotated[
+        PathName,
+        "The publisher in addresses such as `/BC/api/comptoir/ext/v1.0` of the profile "
+        "`business-central`.",
+    ] = "comptoir"
+    api_group: Annotated[PathName, "The group in such addresses, after `api_publisher`."] = "ext"
+    api_version: Annotated[PathName, "The version in such addresses, after `api_group`."] = "v1.0"
+    public_url: Annotated[
+        _PublicUrl,
+        "The complete base URL as clients see it, if there is a proxy; by default, it consists of "
+        "host, port and base path.",
+    ] = ""
+    trusted_proxies: Annotated[
+        Text, "The addresses, separated by commas, whose X-Forwarded headers are trusted."
+    ] = ""
+    tls_certificate: Annotated[
+        Text,
+        "The PEM file of the certificate for HTTPS, followed by its chain; without it, the "
+        "service speaks plain HTTP.",
+    ] = ""
+    tls_key: Annotated[Text, "The PEM file of the certificate's unencrypted private key."] = ""
+    cors_origins: Annotated[
+        Text,
+        "The sites, such as `https://app.example.com`, separated by commas, whose scripts may use "
+        "the API in a browser; `*` for all.",
+    ] = ""
+    workers: Annotated[
+        _Workers,
+        "The number of processes that serve: up to four for each core, and 64. It must be 1 with "
+        "`faults`.",
+    ] = 1
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "off"],
+        "`info` logs every request, `warning` only failures, `off` nothing; `debug` adds queries "
+        "without secrets, and the checks that refused requests.",
+    ] = "info"
+    inspect: Annotated[
+        Literal["auto", "off", "heads", "bodies"],
+        "What is kept of requests for the console: `bodies`, `heads` without bodies, `off`, or "
+        "`auto` for `bodies` with `--quickstart` and else `off`.",
+    ] = "auto"
+    inspect_requests: Annotated[
+        Count, "How many of its last requests each worker keeps for `inspect`."
+    ] = 1_000
+    inspect_body_bytes: Annotated[Count, "How much of each body is kept for `inspect`."] = 64 << 10
+    inspect_bytes: Annotated[
+        Count, "The most bytes that are kept for `inspect`, in files that the stop removes."
+    ] = 64 << 20
+    token_issuer: Annotated[Text, "The `iss` claim of issued and accepted tokens."] = "comptoir"
+    token_audience: Annotated[Text, "The `aud` claim of issued and accepted tokens."] = "comptoir"
+    token_algorithms: Annotated[Text, "The accepted signature algorithms, separated by commas."] = (
+        "ES256"
+    )
+    oauth_tenants: Annotated[
+        _Tenants,
+        "The first segments of the token endpoint's path, separated by commas; a client of "
+        "Microsoft's libraries calls it the tenant.",
+    ] = "comptoir"
+    oauth_resources: Annotated[
+        Text,
+        "The resources, separated by commas, that clients may name in a scope such as "
+        "`api://comptoir/.default`.",
+    ] = "api://comptoir, https://api.businesscentral.dynamics.com"
+    issuer_stale_seconds: Annotated[
+        Positive,
+        "How long the last keys of an outside issuer that is away are believed after they should "
+        "have been fetched again; then 503.",
+    ] = 86_400.0
+    outgoing_allow: Annotated[
+        Text,
+        "The networks, such as `10.0.0.0/8`, separated by commas, that the service may reach for "
+        "the keys of outside issuers and for notifications, besides public addresses.",
+    ] = ""
+    outgoing_http: Annotated[
+        Switch,
+        "`on` lets the notification URLs of subscriptions begin with http://, to try them out.",
+    ] = "off"
+    clock_factor: Annotated[
+        Positive,
+        "By how much the waits of the profile are shorter: those before notifications and before "
+        "retries, and the lifetime of subscriptions.",
+    ] = 1.0
+    body_bytes: Annotated[Count, "The largest body of a request."] = 1 << 20
+    batch_bytes: Annotated[Count, "The largest body of a batch, all its requests together."] = (
+        8 << 20
+    )
+    batch_requests: Annotated[Count, "The most requests of a batch."] = 100
+    url_bytes: Annotated[Count, "The longest URL."] = 16 << 10
+    query_bytes: Annotated[
+        CountOrZero, "The longest query of a URL, percent-encoded; 0 for that of `url_bytes`."
+    ] = 0
+    header_bytes: Annotated[
+        Count,
+        "The largest head of a request; also the largest trailers and chunk extensions of a body.",
+    ] = 64 << 10
+    request_seconds: Annotated[
+        Positive, "The longest time in which a request must arrive, including its body; then 408."
+    ] = 60.0
+    stall_seconds: Annotated[
+        Positive,
+        "How long a client may read nothing of a response before its connection is closed.",
+    ] = 60.0
+    page_size: Annotated[Count, "Records on a page if the client does not specify a number."] = (
+        1_000
+    )
+    max_page_size: Annotated[
+        Count, "The most records on a page with `Prefer: odata.maxpagesize`."
+    ] = 20_000
+    client_requests: Annotated[
+        Count,
+        "The most requests of one client at once; further ones get 429. Each worker allows its "
+        "share.",
+    ] = 100
+    running_requests: Annotated[
+        CountOrZero,
+        "How many of them run; the others wait for their turn. 0 for all. Each worker allows its "
+        "share.",
+    ] = 0
+    queue_seconds: Annotated[Positive, "Seconds a request may queue before 503."] = 480.0
+    client_rate: Annotated[
+        _Rate,
+        "The rate of requests of each client that has none of its own, such as `6000/300s`; empty "
+        "for no limit.",
+    ] = ""
+    queued_writes: Annotated[Count, "The most waiting writes; further ones get 429."] = 1_000
+    queued_scans: Annotated[
+        Count,
+        "The most long reads that wait or run, and half of it for one client; further ones get "
+        "503.",
+    ] = 100
+    scan_threads: Annotated[Count, "Threads for reads without a suitable key or index."] = 2
+    scan_seconds: Annotated[Positive, "The longest time for such a read before it is refused."] = (
+        30.0
+    )
+    delta_seconds: Annotated[
+        Positive, "How long a delta link is valid; after that it gets 410."
+    ] = 30 * 86_400.0
+    repeatability_seconds: Annotated[
+        _UpToAYear, "How long a write with a repeated `Repeatability-Request-ID` is recognized."
+    ] = 86_400.0
+    lock_seconds: Annotated[
+        Positive, "How long a write waits for the lock of another process before 503."
+    ] = 5.0
+    expression_nodes: Annotated[Count, "The most nodes of a filter expression."] = 2_500
+    expression_depth: Annotated[
+        Count, "How deep parentheses and calls may nest in an expression."
+    ] = 100
+    expression_list: Annotated[Count, "The most values of an `in` list."] = 1_000
+    expand_items: Annotated[Count, "The most items of `$expand`, nested ones included."] = 100
+    expand_depth: Annotated[Count, "How deep `$expand` may nest."] = 5
+    stop_seconds: Annotated[
+        Positive, "How long a stop waits for the responses to accepted requests."
+    ] = 8.0
 
     @property
     def origins(self) -> frozenset[str]:
@@ -436,12 +365,6 @@ class Settings:
     def rehearses(self) -> bool:
         """Whether requests can meet faults on demand."""
         return self.faults == "on"
-
-    @property
-    def hooks(self) -> Hooks | None:
-        """The profile's rules of subscriptions, by `clock_factor`; None without subscriptions."""
-        rules = self.behaviour.hooks
-        return None if rules is None else rules.scaled(self.clock_factor)
 
     @property
     def tenants(self) -> tuple[str, ...]:
@@ -473,28 +396,27 @@ class Settings:
     @property
     def base_url(self) -> str:
         """The URL that paths are appended to, without a trailing slash."""
-        if self.public_url:
-            return self.public_url.rstrip("/")
-        return self.listening_url
+        return self.public_url.rstrip("/") or self.listening_url
 
     @property
     def docs_url(self) -> str:
         """The address of the documentation of the API."""
-        if not self.admin_port:
-            return urljoin(self.base_url, "/docs")
-        return f"{self._origin(self.admin_host, self.admin_port)}/docs"
+        return self._beside_api("/docs")
 
     @property
     def console_url(self) -> str:
         """The address of the console, if it is served."""
-        if not self.admin_port:
-            return urljoin(self.base_url, CONSOLE)
-        return f"{self._origin(self.admin_host, self.admin_port)}{CONSOLE}"
+        return self._beside_api(CONSOLE)
 
     @property
     def listening_url(self) -> str:
         """The base URL by the address that the service listens on."""
         return f"{self._origin(self.host, self.port)}{self.base_path}"
+
+    def _beside_api(self, path: str) -> str:
+        if not self.admin_port:
+            return urljoin(self.base_url, path)
+        return f"{self._origin(self.admin_host, self.admin_port)}{path}"
 
     def _origin(self, host: str, port: int) -> str:
         scheme = "https" if self.tls_certificate else "http"
@@ -506,7 +428,9 @@ def _items(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
-HELP: Mapping[str, str] = {each.name: each.metadata["help"] for each in fields(Settings)}
+_HINTS = get_type_hints(Settings, include_extras=True)
+
+HELP: Mapping[str, str] = {name: hint.__metadata__[-1] for name, hint in _HINTS.items()}
 """Setting to its one line of documentation."""
 
 
@@ -525,23 +449,35 @@ def load_settings(
     (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
     `OperatorError` for an unknown or renamed setting, or an invalid value.
     """
-    given: dict[str, tuple[SettingValue, str]] = {}
+    given: dict[str, str] = {}
+    sources: dict[str, str] = {}
     config = options.get("config") or environment.get(environment_name("config"))
     if config:
-        for name, value in _config_file(Path(str(config))).items():
-            given[name] = (value, f"setting {name} in {config}:")
+        given = _config_file(Path(str(config)))
+        sources = {name: f"setting {name} in {config}:" for name in given}
     for former, name in _RENAMED.items():
         if (variable := environment_name(former)) in environment:
             raise OperatorError(f"unknown setting {variable}", f"Use {environment_name(name)}.")
     for name in HELP:
         variable = environment_name(name)
         if variable in environment:
-            given[name] = (environment[variable], variable)
+            given[name], sources[name] = environment[variable], variable
         option = options.get(name)
         if option is not None:
-            given[name] = (option, f"--{name.replace('_', '-')}")
-    settings = Settings(**{name: _typed(name, *value) for name, value in given.items()})  # type: ignore[arg-type]
-    _check(settings)
+            given[name], sources[name] = str(option), f"--{name.replace('_', '-')}"
+
+    def invalid(name: str, value: str, remedy: str) -> OperatorError:
+        source = sources.get(name, f"setting {name}")
+        return OperatorError(f"invalid {source} {quoted(value)}", remedy)
+
+    try:
+        settings = msgspec.convert(given, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        # the message ends with the place: at `$.page_size`
+        name = str(error).rpartition("$.")[2].rstrip("`")
+        raise invalid(name, given[name], _remedy(name, given[name])) from None
+    for name, value, remedy in _contradictions(settings):
+        raise invalid(name, str(value), remedy)
     return with_defaults(settings, given)
 
 
@@ -549,11 +485,18 @@ def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
     """The settings with the profile's defaults for those that are not given."""
     defaults = settings.behaviour.settings
     missing = {name: value for name, value in defaults.items() if name not in given}
-    # a mapping cannot give each name the type of its own setting
-    return replace(settings, **missing)  # type: ignore[arg-type]
+    return msgspec.structs.replace(settings, **missing)
 
 
-def _config_file(path: Path) -> dict[str, SettingValue]:
+def _remedy(name: str, value: str) -> str:
+    """What to do about a value that a setting does not accept."""
+    choices = get_args(get_type_hints(Settings)[name])
+    if not choices:
+        return str(_HINTS[name].__metadata__[-2])
+    return suggestion(value, choices) or f"Use {', '.join(choices[:-1])} or {choices[-1]}."
+
+
+def _config_file(path: Path) -> dict[str, str]:
     try:
         content = tomllib.loads(read_whole(path, "Name another config file.").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -563,138 +506,52 @@ def _config_file(path: Path) -> dict[str, SettingValue]:
             renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)
             remedy = renamed or "docs/reference/settings.md lists the settings."
             raise OperatorError(f"the config file {path} has an unknown setting {name}", remedy)
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
+        if isinstance(value, bool) or not isinstance(value, SettingValue):
             raise OperatorError(
                 f"the config file {path} has an invalid value of {name}", "Use text or a number."
             )
-    return content
+    return {name: str(value) for name, value in content.items()}
 
 
-def _typed(name: str, value: SettingValue, source: str) -> SettingValue:
-    wanted: type[SettingValue] = type(getattr(Settings(), name))
-    try:
-        if isinstance(value, wanted):
-            return value
-        if isinstance(value, str) and _DIGITS.fullmatch(value) is None:
-            raise ValueError
-        return wanted(value)
-    except ValueError:
-        remedy = "Use an integer." if wanted is int else "Use a number."
-        raise _invalid(source, value, remedy) from None
-
-
-def _invalid(source: str, value: SettingValue, remedy: str) -> OperatorError:
-    return OperatorError(f"invalid {source} {quoted(str(value))}", remedy)
-
-
-def _check(settings: Settings) -> None:
-    for name, remedy in _faults(settings):
-        raise _invalid(f"setting {name}", getattr(settings, name), remedy)
+def _contradictions(settings: Settings) -> Iterator[tuple[str, SettingValue, str]]:
+    """The settings that others do not allow, or with an invalid item; each with a remedy."""
     for origin in sorted(settings.origins - {"*"}):
         if _ORIGIN.fullmatch(origin) is None:
             remedy = "Use * or sites such as https://a.example without a path, separated by commas."
-            raise _invalid("setting cors_origins", origin, remedy)
+            yield "cors_origins", origin, remedy
+    try:
+        _ = settings.networks
+    except ValueError:
+        remedy = "Use networks such as 10.0.0.0/8 or fd00::/8, separated by commas."
+        yield "outgoing_allow", settings.outgoing_allow, remedy
+    for name, remedy in _conflicts(settings):
+        yield name, getattr(settings, name), remedy
 
 
-def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The settings with an invalid value, each with a remedy."""
-    yield from _type_faults(settings)
-    if settings.repeatability_seconds > LONGEST_REPEATABILITY:
-        yield "repeatability_seconds", f"Use at most {LONGEST_REPEATABILITY}, which is a year."
-    most = min(64, 4 * (os.cpu_count() or 1))
-    if settings.workers > most:
-        yield "workers", f"Use at most {most}, which is four for each core and 64 in all."
-    if settings.client_rate and RATE.fullmatch(settings.client_rate) is None:
-        yield "client_rate", "Write requests and seconds, such as 6000/300s."
-    if settings.log_level not in ("debug", "info", "warning", "off"):
-        yield "log_level", "Use debug, info, warning or off."
-    if settings.inspect not in ("auto", "off", "heads", "bodies"):
-        yield "inspect", "Use auto, off, heads or bodies."
-    for name in _SWITCHES:
-        if getattr(settings, name) not in ("on", "off"):
-            yield name, "Use on or off."
-    if settings.console not in ("auto", "on", "off"):
-        yield "console", "Use auto, on or off."
-    if settings.console_idle_seconds < SHORTEST_IDLE:
-        yield "console_idle_seconds", f"Use {SHORTEST_IDLE} or more."
-    yield from _profile_faults(settings)
+def _conflicts(settings: Settings) -> Iterator[tuple[str, str]]:
     if settings.fault_rules and not settings.rehearses:
         yield "fault_rules", "Set faults to on, too."
     if settings.rehearses and settings.workers > 1:
         yield "workers", "Use 1 with faults, whose rules and counts are those of one process."
     if settings.interface_extensions == "off" and settings.profile == "standard":
         yield "interface_extensions", "Set profile to business-central, too."
-    yield from _address_faults(settings)
-
-
-def _profile_faults(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Those of the settings that select a profile."""
-    if settings.profile not in PROFILES:
-        known = " or ".join(PROFILES)
-        yield "profile", suggestion(settings.profile, PROFILES) or f"Use {known}."
-    if settings.bc_version not in VERSIONS:
-        yield "bc_version", f"Use a number from {VERSIONS[0]} to {VERSIONS[-1]}."
-
-
-def _type_faults(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Those with a text or a number that no setting of the kind accepts."""
-    for name in HELP:
-        value = getattr(settings, name)
-        if isinstance(value, str):
-            if _UNPRINTABLE.search(value):
-                yield name, "Use text in UTF-8, without control characters."
-        elif name in _MAY_BE_0:
-            if value < 0:
-                yield name, "Use 0 or a greater number."
-        elif not (value > 0 and math.isfinite(value)):
-            yield name, "Use a number greater than 0."
-
-
-def _address_faults(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Those of the settings of the service's address."""
-    for name in ("port", "admin_port"):
-        if not 0 <= getattr(settings, name) <= 65_535:
-            yield name, "Use a number from 0 to 65535."
     if settings.admin_port and settings.admin_port == settings.port:
         yield "admin_port", "Choose another number than that of port."
-    if _BASE_PATH.fullmatch(settings.base_path) is None:
-        yield (
-            "base_path",
-            "Use segments of letters, digits, - . _ and ~, each after a slash, such as /api.",
-        )
-    if not settings.tenants or not all(map(_TENANT.fullmatch, settings.tenants)):
-        yield "oauth_tenants", "Use names of lower-case letters, digits, - and ., such as comptoir."
-    elif settings.base_path.split("/", 2)[1] in settings.tenants:
-        yield "base_path", "Choose another first segment than the names of oauth_tenants."
-    elif CONSOLE[1:] in settings.tenants:
-        yield "oauth_tenants", f"Choose other names than {CONSOLE[1:]}."
-    if f"{settings.base_path}/".startswith(f"{CONSOLE}/"):
-        yield "base_path", f"Choose another first segment than {CONSOLE[1:]}."
-    yield from _name_faults(settings)
-    try:
-        _ = settings.networks
-    except ValueError:
-        yield "outgoing_allow", "Use networks such as 10.0.0.0/8 or fd00::/8, separated by commas."
-    if settings.public_url and _WEB_ADDRESS.fullmatch(settings.public_url) is None:
-        yield "public_url", "Start it with http:// or https://, a host and its port, if any."
     if settings.tls_certificate and not settings.tls_key:
         yield "tls_key", "Name the file of the certificate's private key."
     if settings.tls_key and not settings.tls_certificate:
         yield "tls_certificate", "Name the file of the key's certificate."
-
-
-def _name_faults(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Those of the names in the addresses of a profile."""
-    if not _items(settings.environments) or not all(
-        map(_SEGMENT.fullmatch, _items(settings.environments))
-    ):
-        yield "environments", "Use names of letters, digits, - . _ and ~, such as Production."
-    for name in ("instance", "api_publisher", "api_group", "api_version"):
-        if _SEGMENT.fullmatch(getattr(settings, name)) is None:
-            yield name, "Use letters, digits, - . _ and ~."
-    first = {path.split("/")[1] for path in settings.behaviour.routes.environments}
-    taken = {settings.instance.lower() if each == "{instance}" else each for each in first}
-    if settings.base_path.split("/", 2)[1].lower() in taken:
+    first = settings.base_path.split("/", 2)[1]
+    console = CONSOLE[1:]
+    if first in settings.tenants:
+        yield "base_path", "Choose another first segment than the names of oauth_tenants."
+    if console in settings.tenants:
+        yield "oauth_tenants", f"Choose other names than {console}."
+    if first == console:
+        yield "base_path", f"Choose another first segment than {console}."
+    routes = {path.split("/")[1] for path in settings.behaviour.routes.environments}
+    taken = {settings.instance.lower() if each == "{instance}" else each for each in routes}
+    if first.lower() in taken:
         yield "base_path", f"Choose another first segment than {' or '.join(sorted(taken))}."
     if not taken.isdisjoint(settings.tenants):
         yield "oauth_tenants", f"Choose other names than {' and '.join(sorted(taken))}."

@@ -195,7 +195,7 @@ def test_no_site_is_allowed_by_default(company: Company) -> None:
     ],
 )
 def test_a_site_is_a_scheme_a_host_and_an_optional_port(origins: str) -> None:
-    with pytest.raises(OperatorError, match="cors_origins"):
+    with pytest.raises(OperatorError, match="--cors-origins"):
         load_settings({"cors_origins": origins}, {})
 
 

@@ -5,10 +5,10 @@ Units that wait together share a transaction, so these go to a store at once.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL

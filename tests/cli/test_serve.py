@@ -45,7 +45,7 @@ def test_an_invalid_admin_port_is_an_error(command: Command, port: int) -> None:
     ("name", "value", "problem"),
     [
         ("token_algorithms", "HS256", "the token algorithm 'HS256' is not supported"),
-        ("client_rate", "6000", "invalid setting client_rate '6000'"),
+        ("client_rate", "6000", "comptoir.toml: '6000'. Write requests and seconds"),
         ("database", "mysql://localhost", "invalid database 'mysql://localhost'"),
     ],
 )
@@ -63,7 +63,7 @@ def test_settings_are_checked_before_the_port_opens(
 
 def test_an_unknown_profile_is_an_error(command: Command) -> None:
     fault = command.fault("serve", "--profile", "busines")
-    assert "invalid setting profile 'busines'. Did you mean business-central?" in fault
+    assert "invalid --profile 'busines'. Did you mean business-central?" in fault
 
 
 def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Command) -> None:
@@ -166,13 +166,13 @@ def test_faults_where_others_reach_the_host_need_the_config_file(
 
 
 @pytest.mark.parametrize(
-    ("options", "setting"),
+    ("options", "problem"),
     [
-        (("--fault-rules", "rules.json"), "fault_rules 'rules.json'. Set faults to on"),
-        (("--faults", "--workers", "2"), "workers '2'. Use 1 with faults, whose rules"),
+        (("--fault-rules", "rules.json"), "--fault-rules 'rules.json'. Set faults to on"),
+        (("--faults", "--workers", "2"), "--workers '2'. Use 1 with faults, whose rules"),
     ],
 )
 def test_settings_that_contradict_faults_are_errors(
-    options: tuple[str, ...], setting: str, command: Command
+    options: tuple[str, ...], problem: str, command: Command
 ) -> None:
-    assert f"invalid setting {setting}" in command.fault("serve", *options)
+    assert f"invalid {problem}" in command.fault("serve", *options)

@@ -14,16 +14,18 @@ from support.command import Command
 @pytest.mark.parametrize(
     ("variable", "value", "remedy"),
     [
-        ("PORT", "70000", "Use a number from 0 to 65535."),
-        ("PORT", "http", "Use an integer."),
-        ("PORT", "\u0661", "Use an integer."),
-        ("PAGE_SIZE", "0", "Use a number greater than 0."),
-        ("PAGE_SIZE", "1_000", "Use an integer."),
+        ("PORT", "70000", "Use an integer from 0 to 65535."),
+        ("PORT", "http", "Use an integer from 0 to 65535."),
+        ("PORT", "\u0661", "Use an integer from 0 to 65535."),
+        ("PORT", "80.5", "Use an integer from 0 to 65535."),
+        ("PAGE_SIZE", "0", "Use an integer greater than 0."),
+        ("PAGE_SIZE", "1_000", "Use an integer greater than 0."),
         ("SCAN_SECONDS", "-1", "Use a number greater than 0."),
         ("SCAN_SECONDS", "1e999", "Use a number greater than 0."),
-        ("SCAN_SECONDS", "soon", "Use a number."),
-        ("STATEMENT_CACHE", "-1", "Use 0 or a greater number."),
-        ("REPEATABILITY_SECONDS", "99999999", "Use at most 31622400, which is a year."),
+        ("SCAN_SECONDS", "nan", "Use a number greater than 0."),
+        ("SCAN_SECONDS", "soon", "Use a number greater than 0."),
+        ("STATEMENT_CACHE", "-1", "Use 0 or a greater integer."),
+        ("REPEATABILITY_SECONDS", "99999999", "at most 31622400, which is a year."),
         ("BASE_PATH", "api", "Use segments of letters, digits, - . _ and ~, each after a slash"),
         ("BASE_PATH", "/comptoir/api", "Choose another first segment than the names of"),
         ("OAUTH_TENANTS", "", "Use names of lower-case letters, digits, - and ."),
@@ -33,11 +35,14 @@ from support.command import Command
         ("INSTANCE", "../etc", "Use letters, digits, - . _ and ~."),
         ("API_VERSION", "", "Use letters, digits, - . _ and ~."),
         ("LOG_LEVEL", "loud", "Use debug, info, warning or off."),
+        ("READ_ONLY", "true", "Use on or off."),
+        ("READ_ONLY", "ON", "Did you mean on?"),
         ("PUBLIC_URL", "example.com", "Start it with http:// or https://, a host"),
         ("PUBLIC_URL", "https://[::1/api", "Start it with http:// or https://, a host"),
         ("PUBLIC_URL", "https://erp:x/api", "Start it with http:// or https://, a host"),
         ("CLIENT_RATE", "6000 per minute", "Write requests and seconds, such as 6000/300s."),
-        ("PUBLIC_URL", "http://h\udcff", "Use text in UTF-8, without control characters."),
+        ("PUBLIC_URL", "http://h\udcff", "Start it with http:// or https://, a host"),
+        ("DATABASE", "sqlite:///\udcff", "Use text in UTF-8, without control characters."),
         ("TOKEN_ISSUER", "\udcff", "Use text in UTF-8, without control characters."),
         ("TOKEN_ISSUER", "a\nb", "Use text in UTF-8, without control characters."),
         ("CORS_ORIGINS", "https://a.example/path", "Use * or sites such as"),
@@ -77,13 +82,13 @@ def test_the_addresses_of_a_profile_differ(given: dict[str, str], message: str) 
         ("turn_seconds = 5", "has an unknown setting turn_seconds. Use queue_seconds."),
         ("page_size = true", "has an invalid value of page_size. Use text or a number."),
         ("page_size = 'many'", "invalid setting page_size in"),
-        ("workers = 65", "Use at most "),
+        ("workers = 65", "Use an integer from 1 to "),
         ('token_issuer = "\\u0007"', "invalid setting token_issuer"),
         (
             "profile = 'busines-central'",
-            "invalid setting profile 'busines-central'. Did you mean business-central?",
+            "comptoir.toml: 'busines-central'. Did you mean business-central?",
         ),
-        ("profile = ''", "invalid setting profile ''. Use standard or business-central."),
+        ("profile = ''", "comptoir.toml: ''. Use standard or business-central."),
     ],
 )
 def test_an_invalid_config_file_is_named(content: str, message: str, tmp_path: Path) -> None:
@@ -117,7 +122,8 @@ def test_a_command_reports_an_invalid_setting_in_one_line(command: Command) -> N
     file = command.folder / "comptoir.toml"
     file.write_text("page_size = 0\n", encoding="utf-8")
     fault = command.run("token", "--config", str(file)).fault()
-    assert fault == "comptoir: invalid setting page_size '0'. Use a number greater than 0."
+    problem = f"invalid setting page_size in {file}: '0'"
+    assert fault == f"comptoir: {problem}. Use an integer greater than 0."
 
 
 WHOLE: Mapping[str, Sequence[str]] = {

@@ -8,7 +8,7 @@ from typing import Protocol
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from comptoir.config import Settings, Switch
 from support.databases import FreshDatabase
 from support.server import Server, with_tls
 from support.waiting import PATIENCE_SECONDS
@@ -26,7 +26,7 @@ class StartServer(Protocol):
         stall_seconds: float = 60.0,
         *,
         https: bool = False,
-        faults: str = "off",
+        faults: Switch = "off",
     ) -> Server: ...
 
 
@@ -70,7 +70,7 @@ def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Star
             stall_seconds: float = 60.0,
             *,
             https: bool = False,
-            faults: str = "off",
+            faults: Switch = "off",
         ) -> Server:
             settings = Settings(
                 database=fresh_database(tmp_path, MODEL),

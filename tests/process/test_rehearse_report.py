@@ -1,11 +1,11 @@
 """`comptoir rehearse report`: what the clients of a service with faults have met."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL

@@ -4,11 +4,11 @@ Their times are those of a rehearsal's clock.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from comptoir.auth import Scope
 from comptoir.auth.audit import ActName

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from comptoir.http.addresses import api_addresses
 from support.batches import documents
@@ -95,7 +96,7 @@ def test_each_listed_address_of_the_api_has_the_companies(service: Service) -> N
     assert listed["ODataV4 of BC"] == "http://127.0.0.1:8080/BC/ODataV4"
     for url in listed.values():
         assert replace(service.client, root=url).get("companies").status_code == 200
-    public = replace(service.settings, public_url="https://erp.example/below/api")
+    public = structs.replace(service.settings, public_url="https://erp.example/below/api")
     assert api_addresses(public)["ODataV4 of BC"] == "https://erp.example/below/BC/ODataV4"
 
 

@@ -74,6 +74,6 @@ def test_delta_links_were_supported_before_version_24(
 def test_a_version_that_is_not_known_is_refused() -> None:
     chosen = {"profile": "business-central"}
     for version in (VERSIONS[0] - 1, VERSIONS[-1] + 1):
-        with pytest.raises(OperatorError, match="bc_version"):
+        with pytest.raises(OperatorError, match="--bc-version"):
             load_settings({**chosen, "bc_version": version}, {})
     assert load_settings(chosen, {"COMPTOIR_BC_VERSION": "22"}).bc_version == 22

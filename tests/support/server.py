@@ -9,15 +9,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
 import httpx
+from msgspec.structs import replace
 
 from comptoir.auth.local_authority import local_certificate
-from comptoir.config import Settings, environment_name
+from comptoir.config import HELP, Settings, environment_name
 from support.certificates import trusting
 from support.client import Client
 from support.companies import Company, CompanyAdmin
@@ -190,7 +190,5 @@ def trust_of(settings: Settings) -> ssl.SSLContext | None:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    given = {
-        environment_name(each.name): str(getattr(settings, each.name)) for each in fields(settings)
-    }
+    given = {environment_name(name): str(getattr(settings, name)) for name in HELP}
     return {**os.environ, **given}

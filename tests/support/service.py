@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
 
 import httpx
+from msgspec.structs import replace
 
 from comptoir.app import application
 from comptoir.catalog import MODEL
@@ -41,7 +41,7 @@ class Service:
             log_level="off",
             connect_seconds=60,
         )
-        self.settings = with_defaults(replace(plain, **given), given)  # type: ignore[arg-type]
+        self.settings = with_defaults(replace(plain, **given), given)
         self.tokens = Tokens(self.settings)
         self._runner = asyncio.Runner()
         self._application = application(self.settings, model)

@@ -6,11 +6,11 @@ import shlex
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 
 import click
+from msgspec.structs import replace
 
 from comptoir.app import application
 from comptoir.catalog import MODEL

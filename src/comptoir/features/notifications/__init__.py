@@ -5,5 +5,5 @@ from comptoir.feature import FeatureEntry
 ENTRY = FeatureEntry(
     "notifications",
     mount="comptoir.features.notifications.feature:Notifications",
-    is_on=lambda settings: settings.hooks is not None,
+    is_on=lambda settings: settings.behaviour.hooks is not None,
 )

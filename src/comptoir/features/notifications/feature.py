@@ -32,9 +32,10 @@ class Notifications(Feature):
     @asynccontextmanager
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         settings, model, store = self._settings, self._model, kernel.store
-        hooks = settings.hooks
+        hooks = settings.behaviour.hooks
         if hooks is None:
             raise LookupError("a profile without notifications")
+        hooks = hooks.scaled(settings.clock_factor)
         post = Poster(Guard(settings.networks, plain=settings.outgoing_http == "on")).post
         faults: DeliveryFaults | None = None
         for each in kernel.features:

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -75,9 +74,9 @@ def _token_command(settings: Settings) -> list[str]:
     """Lines that export a token of the service's keys; a second one if the first is too long."""
     folder = Path.cwd()
     variables = [
-        f"{environment_name(each.name)}={shlex.quote(str(getattr(settings, each.name)))}"
-        for each in fields(settings)
-        if each.name in _OF_TOKENS and getattr(settings, each.name) != each.default
+        f"{environment_name(name)}={shlex.quote(str(getattr(settings, name)))}"
+        for name in _OF_TOKENS
+        if getattr(settings, name) != getattr(Settings(), name)
     ]
     issue = " ".join([*variables, _program(folder), "token"])
     enter = f"export TOKEN=$(cd {shlex.quote(str(folder))} &&"

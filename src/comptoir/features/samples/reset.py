@@ -3,11 +3,11 @@
 import asyncio
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, settings_options
