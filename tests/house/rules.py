@@ -22,7 +22,8 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("files", "refusals", "profiles"),
+    ("query_rows", "refusal_rows", "refusals"),
+    ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
     ("plan", "rehearsal"),
@@ -39,11 +40,12 @@ ROWS = (
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
+_ERRORS = {"errors", "query_rows", "refusal_rows"}
 IMPORTS_ONLY = {
-    "profiles": {PACKAGE, "errors", "messages"},
+    "profiles": {PACKAGE, *_ERRORS, "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},
-    "request": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "config"},
-    "rehearsal": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "edm", "request"},
+    "request": {PACKAGE, *_ERRORS, "refusals", "jsonvalue", "messages", "config"},
+    "rehearsal": {PACKAGE, *_ERRORS, "refusals", "jsonvalue", "messages", "edm", "request"},
     "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
     "testing": {PACKAGE, "errors", "messages", "config", "auth"},
 }
@@ -79,6 +81,7 @@ MESSAGE_ARGUMENTS = {
     "UnreachableError": (0, 1),
     "message": (0, 1),
     "rejected": (1, 3),
+    "row": (0, 1),
 }
 """The positions of `problem` and `remedy` in the arguments of a call."""
 

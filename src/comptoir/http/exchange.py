@@ -16,7 +16,6 @@ from comptoir.errors import (
     Check,
     ExceededLimit,
     Refusal,
-    RefusalCondition,
 )
 from comptoir.http.compression import IDENTITY
 from comptoir.http.refusals import body_too_large
@@ -85,7 +84,7 @@ class Refused(NamedTuple):
     code: str
     check: Check
     limit: ExceededLimit | None
-    condition: RefusalCondition | None
+    group: str
     wait: int
 
 
@@ -158,9 +157,7 @@ class Exchange:
         """Count an error that the exchange, or a request of its batch, gets."""
         wait = refusal.headers.get("Retry-After", "")
         seconds = int(wait) if wait.isdigit() else 0
-        refused = Refused(
-            refusal.error.code, refusal.check, refusal.limit, refusal.condition, seconds
-        )
+        refused = Refused(refusal.error.code, refusal.check, refusal.limit, refusal.group, seconds)
         self.refused += (refused,)
 
     def end(self) -> None:

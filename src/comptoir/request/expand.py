@@ -128,18 +128,8 @@ def parse_expand(
 
 def within(refusal: Refusal, position: int) -> Refusal:
     """The refusal of a nested option, whose value begins at `position`, as one of `$expand`."""
-    outer = Refusal(
-        refusal.error,
-        refusal.problem,
-        refusal.remedy,
-        target=EXPAND,
-        column=position + (refusal.column or 1),
-        details=refusal.details,
-        headers=refusal.headers,
-    )
-    if refusal.condition is None:
-        return outer
-    return outer.with_condition(refusal.condition, **refusal.facts)
+    refusal.moved(EXPAND, position + (refusal.column or 1))
+    return refusal
 
 
 class _ItemOptions(NamedTuple):

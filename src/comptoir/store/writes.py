@@ -28,7 +28,7 @@ from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import Saved, UnitOfWork, taken
 
-_NAMING_FORMS = {RefusalCondition.NO_VALUE: "{}={}", RefusalCondition.LETTERS_IN_PHONE: "{}='{}'"}
+_NAMING_FORMS = {"NO_VALUE": "{}={}", "LETTERS_IN_PHONE": "{}='{}'"}
 """The conditions of bodies whose messages name the record, and the form of each of its values."""
 
 REPEATS_DROPPED = 10
@@ -220,8 +220,8 @@ def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
 
 def _naming(refusal: Refusal, entity_set: EntitySet, record: Mapping[str, Stored]) -> Refusal:
     """The refusal of a body, with the values that identify the record if it needs them."""
-    if refusal.condition in _NAMING_FORMS:
-        form, entity_type = _NAMING_FORMS[refusal.condition], entity_set.type
+    if refusal.group in _NAMING_FORMS:
+        form, entity_type = _NAMING_FORMS[refusal.group], entity_set.type
         values = entity_type.captioned(entity_type.identification, record, form)
         refusal.facts = {**refusal.facts, "values": values}
     return refusal
