@@ -598,11 +598,11 @@ def refuse(
     another one than that of the row. If the fact `name` is like one of the `known` names, the
     remedy is to send that. `headers` are added to those of the row.
     """
-    remedy = suggestion(f"{facts['name']}", known) if known else ""
+    nearest = suggestion(f"{facts['name']}", known) if known else ""
     refusal = Refusal(
         error or row.error,
         filled(row.problem, facts),
-        remedy or filled(row.remedy, facts),
+        nearest or filled(row.remedy, facts),
         target=target,
         column=None if position is None else position + 1,
         details=details,
