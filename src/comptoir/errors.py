@@ -589,6 +589,7 @@ def refuse(
     details: tuple[ErrorDetail, ...] = (),
     headers: Mapping[str, str] | None = None,
     known: Iterable[str] = (),
+    more: Mapping[str, Fact] = MappingProxyType({}),
     **facts: Fact,
 ) -> Refusal:
     """The refusal of a row, with its facts.
@@ -596,8 +597,9 @@ def refuse(
     `target` is the name of a property, a query option or a header, as the client wrote it;
     `position`, counted from 0, is the place of the fault in the text of that option. `error` is
     another one than that of the row. If the fact `name` is like one of the `known` names, the
-    remedy is to send that. `headers` are added to those of the row.
+    remedy is to send that. `headers` are added to those of the row, and `more` are further facts.
     """
+    facts.update(more)
     nearest = suggestion(f"{facts['name']}", known) if known else ""
     refusal = Refusal(
         error or row.error,

@@ -80,7 +80,6 @@ MESSAGE_ARGUMENTS = {
     "Refusal": (1, 2),
     "UnreachableError": (0, 1),
     "message": (0, 1),
-    "rejected": (1, 3),
     "row": (0, 1),
 }
 """The positions of `problem` and `remedy` in the arguments of a call."""
@@ -468,7 +467,7 @@ def message_forms(source: Source) -> Iterator[Violation]:
                 "a message with the first person, 'is no' or 'there is': begin with its subject, "
                 "write 'is not' or 'does not exist'"
             )
-        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!")):
+        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!", "}")):
             fault = "a remedy is one or more whole sentences: end it with a full stop"
         elif not is_remedy and isinstance(end, str) and end.endswith("."):
             fault = "a problem has no full stop, since its column may follow: remove it"
