@@ -4,12 +4,13 @@ The codes follow those of Business Central. `docs/reference/errors.md` is genera
 and `response.errors` writes the body.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Self
 
-from comptoir.messages import message
+from comptoir.messages import filled, message, suggestion
 
 
 class Check(StrEnum):
@@ -41,11 +42,21 @@ CHECK_ORDER = tuple(Check)[: tuple(Check).index(Check.LIMIT)]
 """The checks that come in an order."""
 
 
-@dataclass(frozen=True, slots=True)
+class ExceededLimit(StrEnum):
+    """What a request with 429 has exceeded, for the metrics."""
+
+    RATE = "rate"
+    CONCURRENCY = "concurrency"
+    QUOTA = "quota"
+    QUEUE = "queue"
+    GUESSES = "guesses"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ErrorType:
     """A row of the table; `code` is stable across releases.
 
-    `check` is the one that refuses a request with it, unless `Refusal.check` knows better.
+    `check` is the one that refuses a request with it, unless the refusal's row has another one.
     """
 
     code: str
@@ -53,6 +64,41 @@ class ErrorType:
     check: Check
     meaning: str
     remedy: str
+
+    def row(
+        self,
+        problem: str,
+        remedy: str,
+        check: Check | None = None,
+        *,
+        group: str = "",
+        limit: ExceededLimit | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> "RefusalRow":
+        """A refusal with this error."""
+        return RefusalRow(self, problem, remedy, check, group, limit, headers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefusalRow:
+    """A refusal that a client can get; `problem`, `remedy` and `headers` are templates of facts.
+
+    A template may contain `{fact}`, with a format (`{fact:.20}`) or in quotes (`{fact!q}`). `check`
+    is the one that refuses, if it is not the error's. A profile may have another response to the
+    rows of a `group`. `limit` is the one that was exceeded.
+    """
+
+    error: ErrorType
+    problem: str
+    remedy: str
+    check: Check | None
+    group: str
+    limit: ExceededLimit | None
+    headers: Mapping[str, str]
+
+
+Fact = str | int | float
+"""A value in a message."""
 
 
 BAD_REQUEST = ErrorType(
@@ -394,16 +440,6 @@ OAUTH_ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstanc
 """All errors of the token endpoint, in their order."""
 
 
-class ExceededLimit(StrEnum):
-    """What a request with 429 has exceeded, for the metrics."""
-
-    RATE = "rate"
-    CONCURRENCY = "concurrency"
-    QUOTA = "quota"
-    QUEUE = "queue"
-    GUESSES = "guesses"
-
-
 class RefusalCondition(StrEnum):
     """A refusal for which a profile may have another response (`profiles.record`).
 
@@ -457,56 +493,6 @@ class RefusalCondition(StrEnum):
     LONG_WORK = "work that was stopped because it took too long"
 
 
-FACTS: Mapping[RefusalCondition, frozenset[str]] = {
-    RefusalCondition.NO_TAG: frozenset(),
-    RefusalCondition.MALFORMED_TAG: frozenset(),
-    RefusalCondition.STALE_TAG: frozenset(),
-    RefusalCondition.NO_RECORD: frozenset({"set"}),
-    RefusalCondition.UNKNOWN_SEGMENT: frozenset({"segment", "url"}),
-    RefusalCondition.UNKNOWN_ADDRESS: frozenset({"segment", "url"}),
-    RefusalCondition.UNKNOWN_SERVICE: frozenset({"segment", "url"}),
-    RefusalCondition.KEY_AS_SEGMENT: frozenset({"set"}),
-    RefusalCondition.BOUND_ACTION: frozenset(),
-    RefusalCondition.NO_COMPANY: frozenset(),
-    RefusalCondition.UNKNOWN_ENVIRONMENT: frozenset(),
-    RefusalCondition.METHOD_ON_SET: frozenset({"method", "set"}),
-    RefusalCondition.MERGE: frozenset(),
-    RefusalCondition.LOCKED: frozenset({"table"}),
-    RefusalCondition.MALFORMED_KEY: frozenset(),
-    RefusalCondition.BAD_CREDENTIALS: frozenset(),
-    RefusalCondition.REFUSED_BY_GATEWAY: frozenset(),
-    RefusalCondition.RIGHT_MISSING: frozenset({"right", "table"}),
-    RefusalCondition.UNKNOWN_PROPERTY: frozenset({"name", "type"}),
-    RefusalCondition.NO_OBJECT: frozenset({"node"}),
-    RefusalCondition.MALFORMED_JSON: frozenset(),
-    RefusalCondition.TOO_LONG: frozenset({"length", "limit", "value"}),
-    RefusalCondition.NO_OPTION: frozenset({"value", "options"}),
-    RefusalCondition.WRONG_TYPE: frozenset({"type"}),
-    RefusalCondition.NULL_VALUE: frozenset({"field"}),
-    RefusalCondition.NO_VALUE: frozenset({"field", "table", "values"}),
-    RefusalCondition.KEY_TAKEN: frozenset({"table", "values"}),
-    RefusalCondition.READ_ONLY: frozenset({"field"}),
-    RefusalCondition.NO_RELATED: frozenset({"field", "table", "value", "related"}),
-    RefusalCondition.NO_EMAIL: frozenset({"value"}),
-    RefusalCondition.LETTERS_IN_PHONE: frozenset({"field", "table", "values"}),
-    RefusalCondition.BEGINS_LATE: frozenset({"field", "other"}),
-    RefusalCondition.ENDS_EARLY: frozenset({"field", "other"}),
-    RefusalCondition.IN_USE: frozenset(),
-    RefusalCondition.UNKNOWN_FIELD: frozenset({"name", "type"}),
-    RefusalCondition.UNKNOWN_SELECTED: frozenset({"name", "type"}),
-    RefusalCondition.ALTERNATIVES: frozenset(),
-    RefusalCondition.UNSUPPORTED_FILTER: frozenset(),
-    RefusalCondition.NO_EXPRESSION: frozenset({"position", "text"}),
-    RefusalCondition.SYNTAX: frozenset({"position", "text"}),
-    RefusalCondition.LINK_GONE: frozenset(),
-    RefusalCondition.TOO_MANY_PARTS: frozenset({"limit"}),
-    RefusalCondition.LONG_CHANGE_SET: frozenset(),
-    RefusalCondition.TOO_MANY_REQUESTS: frozenset({"actual", "limit"}),
-    RefusalCondition.LONG_WORK: frozenset(),
-}
-"""The facts of each condition, by names: `Refusal.facts`."""
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
     """One of several faults of a request."""
@@ -548,8 +534,9 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self.details = details
         self.limit = limit
         self.headers: Mapping[str, str] = headers or {}
-        self.condition: RefusalCondition | None = None
-        self.facts: Mapping[str, str] = {}
+        self.row: RefusalRow | None = None
+        self.group = ""
+        self.facts: Mapping[str, Fact] = {}
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None
         self._check: Check | None = None
@@ -559,12 +546,20 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         """The check that refused the request."""
         if self._check is not None:
             return self._check
-        if self.condition is RefusalCondition.MALFORMED_KEY:
+        if self.row is not None and self.row.check is not None:
+            return self.row.check
+        if self.group == "MALFORMED_KEY":
             return Check.RESOURCE
         if self.error is BAD_REQUEST and "-" in (self.target or ""):
             # a header; names of properties have no hyphen
             return Check.PRECONDITION
         return self.error.check
+
+    def moved(self, target: str, column: int) -> None:
+        """Give the fault another place."""
+        self.target, self.column = target, column
+        self.message = message(self.problem, self.remedy, column=column, option=target)
+        self.args = (self.message,)
 
     def by(self, check: Check) -> Self:
         """The same refusal, by another check than its error has by default."""
@@ -574,10 +569,54 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
     def with_condition(self, condition: RefusalCondition, **facts: str) -> Self:
         """The same refusal, to which a profile may have another response.
 
-        `facts` are those of the condition in `FACTS`.
+        `facts` are those of the group's overrides.
         """
-        self.condition, self.facts = condition, facts
+        return self.grouped(condition.name, **facts)
+
+    def grouped(self, group: str, **facts: Fact) -> Self:
+        """The same refusal as one of another group, with the facts of that."""
+        self.group, self.facts = group, {**self.facts, **facts}
         return self
+
+
+def refuse(
+    row: RefusalRow,
+    target: str | None = None,
+    position: int | None = None,
+    /,
+    *,
+    error: ErrorType | None = None,
+    details: tuple[ErrorDetail, ...] = (),
+    headers: Mapping[str, str] | None = None,
+    known: Iterable[str] = (),
+    more: Mapping[str, Fact] = MappingProxyType({}),
+    **facts: Fact,
+) -> Refusal:
+    """The refusal of a row, with its facts.
+
+    `target` is the name of a property, a query option or a header, as the client wrote it;
+    `position`, counted from 0, is the place of the fault in the text of that option. `error` is
+    another one than that of the row. If the fact `name` is like one of the `known` names, the
+    remedy is to send that. `headers` are added to those of the row, and `more` are further facts.
+    """
+    facts.update(more)
+    nearest = suggestion(f"{facts['name']}", known) if known else ""
+    refusal = Refusal(
+        error or row.error,
+        filled(row.problem, facts),
+        nearest or filled(row.remedy, facts),
+        target=target,
+        column=None if position is None else position + 1,
+        details=details,
+        headers={
+            **{name: filled(value, facts) for name, value in row.headers.items()},
+            **(headers or {}),
+        },
+        limit=row.limit,
+    )
+    refusal.row, refusal.group = row, row.group
+    refusal.facts = facts
+    return refusal
 
 
 class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`

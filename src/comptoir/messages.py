@@ -5,10 +5,13 @@ properties, options and headers as the client wrote them, and puts values in sin
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
+from string import Formatter
+
+from typing_extensions import override
 
 LONGEST_NAME = 40
 """The longest name, in characters, for which a message suggests another one."""
@@ -45,6 +48,20 @@ def quoted(text: str) -> str:
     if not shown.isprintable():
         shown = "".join([each if each.isprintable() else repr(each)[1:-1] for each in shown])
     return f"{mark}{shown}{mark}"
+
+
+class _Template(Formatter):
+    @override
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        return quoted(f"{value}") if conversion == "q" else value
+
+
+_TEMPLATE = _Template()
+
+
+def filled(template: str, facts: Mapping[str, str | int | float]) -> str:
+    """A text with facts in place of their names, as `{name:.20}`; `{name!q}` is `quoted`."""
+    return _TEMPLATE.vformat(template, (), facts) if "{" in template else template
 
 
 def time_text(seconds: float) -> str:

@@ -22,7 +22,8 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("files", "refusals", "profiles"),
+    ("query_rows", "refusal_rows", "refusals"),
+    ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
     ("feature",),
@@ -38,10 +39,11 @@ ROWS = (
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
+_ERRORS = {"errors", "query_rows", "refusal_rows"}
 IMPORTS_ONLY = {
-    "profiles": {PACKAGE, "errors", "messages"},
+    "profiles": {PACKAGE, *_ERRORS, "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},
-    "request": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "config"},
+    "request": {PACKAGE, *_ERRORS, "refusals", "jsonvalue", "messages", "config"},
     "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
 }
 IMPORTED_ONLY_BY = {
@@ -75,7 +77,7 @@ MESSAGE_ARGUMENTS = {
     "Refusal": (1, 2),
     "UnreachableError": (0, 1),
     "message": (0, 1),
-    "rejected": (1, 3),
+    "row": (0, 1),
 }
 """The positions of `problem` and `remedy` in the arguments of a call."""
 
@@ -468,7 +470,7 @@ def message_forms(source: Source) -> Iterator[Violation]:
                 "a message with the first person, 'is no' or 'there is': begin with its subject, "
                 "write 'is not' or 'does not exist'"
             )
-        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!")):
+        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!", "}")):
             fault = "a remedy is one or more whole sentences: end it with a full stop"
         elif not is_remedy and isinstance(end, str) and end.endswith("."):
             fault = "a problem has no full stop, since its column may follow: remove it"

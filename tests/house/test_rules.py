@@ -141,7 +141,7 @@ BROKEN: list[tuple[Rule, str, int]] = [
     (rules.message_forms, "Refusal(BAD_REQUEST, f'{x} is wrong.', 'Correct it.')", 1),
     (rules.message_forms, "Refusal(BAD_REQUEST, 'It is wrong', 'Correct it')", 1),
     (rules.message_forms, "x = 1\nremedy = 'Correct it' if x else 'Remove it.'", 2),
-    (rules.message_forms, "errors.rejected(ERROR, 'It is wrong', 'If-Match', 'Correct')", 1),
+    (rules.message_forms, "errors.ERROR.row('It is wrong', 'Correct')", 1),
     (rules.message_forms, "OperatorError('No file', remedy=f'{x}: create it')", 1),
     (rules.message_forms, "problem = f'{x} is no property'", 1),
     (rules.message_forms, "problem = 'We do not know it'", 1),

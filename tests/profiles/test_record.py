@@ -7,7 +7,7 @@ import pytest
 from profile_differences import differences, rows
 
 from comptoir.config import load_settings
-from comptoir.errors import ERROR_TABLE, FACTS, RefusalCondition
+from comptoir.errors import ERROR_TABLE
 from comptoir.features.business_central.profile import business_central
 from comptoir.profiles import CURRENT
 from comptoir.profiles.record import Profile
@@ -44,17 +44,6 @@ def test_the_ids_of_cases_are_unique() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_each_situation_has_its_facts() -> None:
-    assert FACTS.keys() == set(RefusalCondition)
-
-
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_messages_contain_only_facts_of_their_situation(profile: Profile) -> None:
-    for condition, override in profile.errors.items():
-        named = {name for _, name, _, _ in Formatter().parse(override.message) if name is not None}
-        assert named <= FACTS[condition]
-
-
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_messages_by_code_need_no_facts(profile: Profile) -> None:
     """A refusal without a condition has none."""
@@ -79,8 +68,3 @@ def test_a_value_of_the_operator_wins_over_the_default_of_the_profile() -> None:
         500,
         5,
     )
-
-
-def test_each_situation_has_a_verdict() -> None:
-    """A condition that no profile distinguishes would have no use."""
-    assert BUSINESS_CENTRAL.errors.keys() == set(RefusalCondition)

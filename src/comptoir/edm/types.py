@@ -41,18 +41,18 @@ class ValueFault(Exception):  # noqa: N818 - an error of a value, not of the pro
         super().__init__(message(problem, remedy))
         self.problem = problem
         self.remedy = remedy
-        self.condition: RefusalCondition | None = None
+        self.group = ""
         self.facts: Mapping[str, str] = {}
 
     def with_condition(self, condition: RefusalCondition, **facts: str) -> Self:
         """The same error, whose refusal has a condition (`Refusal.with_condition`)."""
-        self.condition, self.facts = condition, facts
+        self.group, self.facts = condition.name, facts
         return self
 
     def refusal(self, error: ErrorType, subject: str, target: str) -> Refusal:
         """The refusal of the value; `subject` begins the sentence and ends with the name."""
         refusal = Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
-        refusal.condition, refusal.facts = self.condition, self.facts
+        refusal.group, refusal.facts = self.group, self.facts
         return refusal
 
 

@@ -11,17 +11,18 @@ from urllib.parse import unquote
 
 import msgspec
 
+from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, Check, Refusal
+from comptoir.errors import refuse
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature
 from comptoir.http.routes import Routes
 from comptoir.plan.target import company_id_of
-from comptoir.refusals import inapplicable, method_not_allowed
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
-from comptoir.request.batch.tree import Batch, BatchLimits, Roots, malformed, origin
+from comptoir.request.batch.tree import Batch, BatchLimits, Roots, origin, refuse_part
 from comptoir.request.headers import (
     JSON,
     Headers,
@@ -37,7 +38,6 @@ from comptoir.request.repeatability import (
     LONGEST_ID,
     REQUEST_ID,
     RESULT,
-    rejected,
     repeatability,
 )
 from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
@@ -119,7 +119,7 @@ class Batches:
             # each request of the batch checks its company again
             await self._service.company(request, root.company_id, may_lag=True)
         if request.method != "POST":
-            raise method_not_allowed(request.method, _BATCH, "POST")
+            raise refuse(rows.METHOD, method=request.method, resource=_BATCH, allowed="POST")
         request_type = _request_type(request.headers)
         response_type = _response_type(request, request_type)
         _check_headers(request.headers)
@@ -155,13 +155,10 @@ class Batches:
     async def _batch(self, request: Request, root: BatchRoot, request_type: str) -> Batch:
         body = await request.read_body()
         roots = self._roots(request, root)
-        try:
-            if request_type == JSON:
-                return parse_documents(body, self._limits, roots)
-            boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
-            return parse_multipart(body, boundary, self._limits, roots)
-        except Refusal as refusal:
-            raise refusal.by(Check.SYNTAX) from None
+        if request_type == JSON:
+            return parse_documents(body, self._limits, roots)
+        boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
+        return parse_multipart(body, boundary, self._limits, roots)
 
     def _roots(self, request: Request, root: BatchRoot) -> Roots:
         origins = self._origins
@@ -217,7 +214,9 @@ def _response_type(request: Request, request_type: str) -> str:
         if system_option == "$format":
             requested = unquote(value)
         elif system_option is not None:
-            raise inapplicable(system_option, "a batch")
+            raise refuse(
+                query_rows.NOT_APPLICABLE, system_option, option=system_option, resource="a batch"
+            )
     other = JSON if request_type == MULTIPART else MULTIPART
     return preferred_media_type(request.headers, (request_type, other), requested)
 
@@ -230,12 +229,7 @@ def _check_headers(headers: Headers) -> None:
     for name in _ONLY_IN_PARTS:
         if name in headers:
             shown = name.decode().title()
-            raise Refusal(
-                BAD_REQUEST,
-                f"{shown} applies to a single request, not to a batch",
-                "Send it with the requests in the batch.",
-                target=shown,
-            )
+            raise refuse(rows.SINGLE_ONLY, shown, header=shown)
 
 
 def _is_repeatable(headers: Headers, requests: int) -> bool:
@@ -245,8 +239,7 @@ def _is_repeatable(headers: Headers, requests: int) -> bool:
         return False
     longest = LONGEST_ID - len(f".{requests}")
     if len(sent.request_id) > longest:
-        problem = f"{REQUEST_ID} of a batch exceeds the limit of {longest} characters"
-        raise rejected(BAD_REQUEST, problem, REQUEST_ID, "Send a Guid.")
+        raise refuse(rows.LONG_BATCH_ID, REQUEST_ID, limit=longest)
     return True
 
 
@@ -254,8 +247,4 @@ def _check_authorization(headers: Headers, batch: Batch) -> None:
     for part in batch.parts:
         own = part.headers.get(b"authorization")
         if own is not None and own != headers.get(b"authorization"):
-            raise malformed(
-                part.place,
-                "Authorization differs from that of the batch",
-                "Remove it, or send the request separately.",
-            )
+            raise refuse_part(rows.OTHER_AUTHORIZATION, part.place)

@@ -17,7 +17,6 @@ from comptoir.errors import (
     ExceededLimit,
     OAuthRefusal,
     Refusal,
-    RefusalCondition,
 )
 from comptoir.http.compression import IDENTITY
 from comptoir.http.refusals import body_too_large
@@ -89,7 +88,7 @@ class Refused(NamedTuple):
     code: str
     check: Check
     limit: ExceededLimit | None
-    condition: RefusalCondition | None
+    group: str
     wait: int
 
 
@@ -188,9 +187,7 @@ class Exchange:
         """Count an error that the exchange, or a request of its batch, gets."""
         wait = refusal.headers.get("Retry-After", "")
         seconds = int(wait) if wait.isdigit() else 0
-        refused = Refused(
-            refusal.error.code, refusal.check, refusal.limit, refusal.condition, seconds
-        )
+        refused = Refused(refusal.error.code, refusal.check, refusal.limit, refusal.group, seconds)
         self.refused += (refused,)
 
     def end(self) -> None:

@@ -22,7 +22,6 @@ from comptoir.errors import (
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     ErrorType,
-    RefusalCondition,
 )
 from comptoir.metadata.openapi_schemas import ERROR, reference
 from comptoir.profiles.record import Profile, ResponseOverride
@@ -43,14 +42,14 @@ _WRITE_ONLY = {
 _LINK_ONLY = {LINK_EXPIRED.status}
 _UNDOCUMENTED_METHODS = {METHOD_NOT_ALLOWED.status}
 
-_IN_ONE_SITUATION: Mapping[str, RefusalCondition] = MappingProxyType(
+_IN_ONE_GROUP: Mapping[str, str] = MappingProxyType(
     {
-        INVALID_CREDENTIALS.code: RefusalCondition.BAD_CREDENTIALS,
-        RECORD_NOT_FOUND.code: RefusalCondition.NO_RECORD,
-        PRECONDITION_REQUIRED.code: RefusalCondition.NO_TAG,
+        INVALID_CREDENTIALS.code: "BAD_CREDENTIALS",
+        RECORD_NOT_FOUND.code: "NO_RECORD",
+        PRECONDITION_REQUIRED.code: "NO_TAG",
     }
 )
-"""Errors that do not occur under a profile with an override of their only condition."""
+"""Errors that do not occur under a profile with an override of their only group."""
 
 _RETRY = ("Retry-After", "The seconds to wait.", "integer")
 _HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
@@ -109,10 +108,9 @@ def _rows(profile: Profile) -> Iterator[_Row]:
             override = profile.codes.get(each.code)
             shown: ErrorType | ResponseOverride = each if override is None else override
             yield _Row(shown.status, shown.code, f"{each.meaning} {each.remedy}")
-    for condition, override in profile.errors.items():
+    for override in profile.errors.values():
         if override.media == "json":
-            text = f"{condition[0].upper()}{condition[1:]}."
-            yield _Row(override.status, override.code, text)
+            yield _Row(override.status, override.code, override.message)
 
 
 def _occurs(error: ErrorType, profile: Profile) -> bool:
@@ -121,8 +119,8 @@ def _occurs(error: ErrorType, profile: Profile) -> bool:
     if error is ISOLATION_NOT_SUPPORTED:
         return not profile.batches.snapshot
     if error is ENTITY_CHANGED:
-        return profile.writes.if_none_match or RefusalCondition.STALE_TAG not in profile.errors
-    return _IN_ONE_SITUATION.get(error.code) not in profile.errors
+        return profile.writes.if_none_match or "STALE_TAG" not in profile.errors
+    return _IN_ONE_GROUP.get(error.code) not in profile.errors
 
 
 def _response(status: int, rows: list[_Row]) -> JsonSchema:

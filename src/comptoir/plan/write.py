@@ -237,10 +237,10 @@ class BodyBinder:
             refusal = Refusal(BAD_REQUEST, f"{name} must not be null", remedy, target=name)
             return refusal.with_condition(RefusalCondition.NULL_VALUE, **facts)
         refusal = error.refusal(BAD_REQUEST, name, name)
-        if error.condition is None:
+        if not error.group:
             edm_type = declared.type.edm_name.removeprefix("Edm.")
             return refusal.with_condition(RefusalCondition.WRONG_TYPE, type=edm_type)
-        return refusal.with_condition(error.condition, **facts, **error.facts)
+        return refusal.grouped(error.group, **facts, **error.facts)
 
     def _missing(self, declared: Property, problem: str) -> Refusal:
         name = declared.name

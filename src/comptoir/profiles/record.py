@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from comptoir.errors import RefusalCondition
 from comptoir.profiles.values import ValueForms, Values
 
 Treatment = Literal["evaluated", "refused", "ignored"]
@@ -12,7 +11,7 @@ Treatment = Literal["evaluated", "refused", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class ResponseOverride:
-    """The response in a condition; `message` may contain the condition's facts, as `{set}`.
+    """The response to a group of refusals; `message` may contain their facts, as `{set}`.
 
     `retries`: the response says when to send the request again, in `Retry-After`. The envelope has
     its form in JSON. In XML, which a gateway sends, it has code and message alone; as "asked", a
@@ -42,7 +41,7 @@ class Envelope:
     ids: tuple[str, ...]
     media: str
     spaced: bool
-    translations: Mapping[str, Mapping[RefusalCondition, str]]
+    translations: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +153,8 @@ class Routes:
     `environments` are paths, with the names of settings in braces: `tenant` (one of
     `oauth_tenants`), `environment`, `instance`, `publisher`, `group` and `version`. Each has the
     challenge to requests without valid credentials; if it is empty, that for bearer tokens. `apis`
-    are paths too, each with the condition of a path below it that names nothing. `joins_slashes`
-    is the API in whose paths several slashes in a row are read as one. `basic`: at
+    are paths too, each with the group of the refusals of a path below it that names nothing.
+    `joins_slashes` is the API in whose paths several slashes in a row are read as one. `basic`: at
     these addresses, a request may have the id or the name and a secret of a client by HTTP Basic,
     in place of a token. `sets_at_root`: service documents and `$metadata` of a service root have
     the entity sets of companies, because requests there may name their company in an option or a
@@ -164,7 +163,7 @@ class Routes:
     """
 
     environments: Mapping[str, str]
-    apis: Mapping[str, RefusalCondition]
+    apis: Mapping[str, str]
     joins_slashes: str
     basic: bool
     sets_at_root: bool
@@ -217,7 +216,7 @@ class Tokens:
 class Profile:
     """A profile.
 
-    The override of a refusal is that of its condition in `errors`, or else that of its error's code
+    The override of a refusal is that of its group in `errors`, or else that of its error's code
     in `codes`; without either, the response is that of the error. `settings` are other defaults of
     settings. `shows_limits`: responses have the client's limits in `RateLimit`.
     `sliding_rates`: rates are counted in a sliding window, and else replaced evenly. Without
@@ -226,7 +225,7 @@ class Profile:
 
     settings: Mapping[str, str | int | float]
     envelope: Envelope
-    errors: Mapping[RefusalCondition, ResponseOverride]
+    errors: Mapping[str, ResponseOverride]
     codes: Mapping[str, ResponseOverride]
     shows_limits: bool
     sliding_rates: bool

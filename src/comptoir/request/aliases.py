@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir import query_rows
+from comptoir.errors import Refusal, refuse
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import (
     Collection,
@@ -76,8 +77,9 @@ def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
         return part
     node = resolve(Parameter(part.alias), aliases)
     if not isinstance(node, Literal) or node.type == "null":
-        given = "is not a literal" if part.alias in aliases else "is not given"
-        raise _refusal(part.alias, f"{given}, but a key needs a value", "Give it a literal.")
+        lacking = "a literal" if part.alias in aliases else "given"
+        alias = _shown(part.alias)
+        raise refuse(query_rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
     return KeyPart(part.name, node.text, quoted=node.type == "string")
 
 
@@ -113,25 +115,26 @@ class _Measure:
         )
 
     def _too_large(self, name: str) -> Refusal:
-        limits = self._limits
-        return _refusal(
-            name,
-            "and the aliases in it make the expression exceed the limit of "
-            f"{limits.nodes} parts, {limits.in_list * _FULL_LISTS} members of lists or "
-            f"{limits.height} levels",
-            "Use fewer of them.",
+        limits, alias = self._limits, _shown(name)
+        return refuse(
+            query_rows.ALIAS_TOO_LARGE,
+            alias,
+            alias=alias,
+            nodes=limits.nodes,
+            members=limits.in_list * _FULL_LISTS,
+            levels=limits.height,
         )
 
     def _alias(self, name: str, within: tuple[str, ...]) -> _Extent:
         extent = self._measured.get(name)
         if extent is not None:
             return extent
+        alias = _shown(name)
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
-            raise _refusal(name, f"refers to itself ({around[:200]})", "Remove the cycle.")
+            raise refuse(query_rows.ALIAS_CYCLE, alias, alias=alias, cycle=around)
         if len(within) >= self._limits.depth:
-            problem = f"exceeds the limit of {self._limits.depth} aliases in one another"
-            raise _refusal(name, problem, "Refer to it directly.")
+            raise refuse(query_rows.ALIAS_TOO_DEEP, alias, alias=alias, limit=self._limits.depth)
         node = self._aliases.get(name)
         extent = _NODE if node is None else self.extent(node, (*within, name))
         self._measured[name] = extent
@@ -189,6 +192,5 @@ def _rebuilt(node: Node, parts: Sequence[Node]) -> Node:
     return msgspec.structs.replace(node, **changes)
 
 
-def _refusal(name: str, problem: str, remedy: str) -> Refusal:
-    alias = f"@{name[:60]}"
-    return Refusal(INVALID_URL, f"The parameter alias {alias} {problem}", remedy, target=alias)
+def _shown(name: str) -> str:
+    return f"@{name[:60]}"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from comptoir import query_rows
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
-from comptoir.refusals import unknown_name
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, ExpressionParser
 from comptoir.request.expression.tree import ComputeItem, Node, OrderItem, Path, Syntax
 from comptoir.request.headers import lowered
@@ -187,9 +187,7 @@ class _ApplyReader(ExpressionParser):
         if name == "identity":
             return Identity(start)
         if name not in _KNOWN:
-            raise unknown_name(
-                "$apply", "transformation", word[0], _KNOWN, self.option, start, remedy=_EXAMPLE
-            )
+            raise self.refuse(query_rows.UNKNOWN_TRANSFORMATION, start, known=_KNOWN, name=word[0])
         self._open_bracket("an argument in parentheses")
         transformation = self._with_argument(name, start, depth)
         self._close_bracket("')'", f"Close the '(' at column {opened + 1}.")
@@ -244,9 +242,9 @@ class _ApplyReader(ExpressionParser):
         if method is None:
             if "." in name:
                 raise self.unsupported(f"The custom method {quoted(name)}", at)
-            remedy = f"Use one of {', '.join(_METHODS)}."
-            raise unknown_name(
-                "aggregate", "method", name, _METHODS, self.option, at, remedy=remedy
+            methods = ", ".join(_METHODS)
+            raise self.refuse(
+                query_rows.UNKNOWN_METHOD, at, known=_METHODS, name=name, methods=methods
             )
         self.position = with_method.end()
         self._refuse_from()
@@ -280,8 +278,7 @@ class _ApplyReader(ExpressionParser):
     def _group(self, start: int, depth: int) -> GroupBy:
         limit = self._limits.depth
         if depth >= limit:
-            remedy = "Nest groups less."
-            raise self.limit_exceeded(start, "The group", limit, "levels of nesting", remedy)
+            raise self.refuse(query_rows.GROUPS_TOO_DEEP, start, limit=limit)
         self._open_bracket("the grouping properties in parentheses")
         paths = [self._grouping()]
         while self.comma():
@@ -327,4 +324,4 @@ class _ApplyReader(ExpressionParser):
     def _count_part(self, position: int) -> None:
         self._parts += 1
         if self._parts > self._limits.nodes:
-            raise self.too_many_nodes(position, self._limits.nodes)
+            raise self.refuse(query_rows.TOO_MANY_NODES, position, limit=self._limits.nodes)

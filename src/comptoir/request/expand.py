@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir import query_rows
+from comptoir.errors import Refusal
 from comptoir.messages import quoted
-from comptoir.refusals import given_twice, invalid_value
 from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax
 from comptoir.request.headers import lowered
@@ -128,18 +128,8 @@ def parse_expand(
 
 def within(refusal: Refusal, position: int) -> Refusal:
     """The refusal of a nested option, whose value begins at `position`, as one of `$expand`."""
-    outer = Refusal(
-        refusal.error,
-        refusal.problem,
-        refusal.remedy,
-        target=EXPAND,
-        column=position + (refusal.column or 1),
-        details=refusal.details,
-        headers=refusal.headers,
-    )
-    if refusal.condition is None:
-        return outer
-    return outer.with_condition(refusal.condition, **refusal.facts)
+    refusal.moved(EXPAND, position + (refusal.column or 1))
+    return refusal
 
 
 class _ItemOptions(NamedTuple):
@@ -170,15 +160,14 @@ class _ExpandReader(OptionReader):
         """The items from `position` on, at a depth that counts from 1."""
         limit = self._limits.depth
         if depth > limit:
-            remedy = "Follow the navigation in separate requests."
-            raise self.limit_exceeded(self.position, EXPAND, limit, "levels of nesting", remedy)
+            raise self.refuse(query_rows.EXPAND_TOO_DEEP, self.position, limit=limit)
         items: dict[tuple[tuple[str, ...], ExpandResult], ExpandItem] = {}
         while True:
             self.skip_blanks()
             item = self._item(depth)
             if (item.path, item.result) in items:
                 name = quoted("/".join(item.path))
-                raise given_twice(name, target=EXPAND, position=item.position)
+                raise self.refuse(query_rows.GIVEN_TWICE, item.position, name=name)
             items[item.path, item.result] = item
             self.skip_blanks()
             if not self.text.startswith(",", self.position):
@@ -195,7 +184,7 @@ class _ExpandReader(OptionReader):
         self._count += 1
         limit = self._limits.items
         if self._count > limit:
-            raise self.limit_exceeded(start, EXPAND, limit, "items", "Expand fewer.")
+            raise self.refuse(query_rows.EXPAND_TOO_LONG, start, limit=limit)
         path, result = self._path(found[0], start)
         self.position = found.end()
         self.skip_blanks()
@@ -220,7 +209,7 @@ class _ExpandReader(OptionReader):
         if end is not None:
             path = path[:-1]
         if any(name.startswith("$") for name in path) or (path == ("*",) and end == "count"):
-            raise self.misused(start, f"{quoted(text)} is not a navigation path", _EXAMPLE)
+            raise self.refuse(query_rows.NOT_NAVIGATION, start, path=text)
         return path, end or "entities"
 
     def _options(self, allowed: frozenset[str], depth: int) -> _ItemOptions:
@@ -234,7 +223,7 @@ class _ExpandReader(OptionReader):
             start = self.skip_blanks()
             name = self._name(allowed)
             if name in texts:
-                raise given_twice(name, target=EXPAND, position=start)
+                raise self.refuse(query_rows.GIVEN_TWICE, start, name=name)
             start = self.position
             if name == EXPAND:
                 items = self.items(depth + 1)
@@ -259,14 +248,12 @@ class _ExpandReader(OptionReader):
             raise self.unexpected(start, "an option such as '$filter='", remedy)
         written = found[1]
         if written.startswith("@"):
-            construct = f"The parameter alias {quoted(written)} in parentheses"
-            raise self.unsupported(construct, start)
+            raise self.unsupported(f"The parameter alias {quoted(written)} in parentheses", start)
         name = f"${lowered(written).removeprefix('$')}"
         if name not in allowed:
             choice = "one of " if len(allowed) > 1 else ""
-            remedy = f"Use {choice}{', '.join(sorted(allowed))}." if allowed else "Remove it."
-            problem = f"{quoted(written)} is not an option of this item"
-            raise self.misused(start, problem, remedy)
+            advice = f"Use {choice}{', '.join(sorted(allowed))}." if allowed else "Remove it."
+            raise self.refuse(query_rows.NO_EXPAND_OPTION, start, name=written, advice=advice)
         self.position = found.end()
         return name
 
@@ -276,10 +263,8 @@ class _ExpandReader(OptionReader):
         for found in ends.finditer(self.text, start):
             mark = found[0]
             if mark in ("'", '"'):
-                remedy = "Close it, and double a quote inside a text: 'O''Neil'."
-                if mark == '"':
-                    remedy = "Close it, with `\\` before a quote inside."
-                raise self.misused(found.start(), f"The quote {mark} is not closed", remedy)
+                row = query_rows.TEXT_NOT_CLOSED if mark == "'" else query_rows.PHRASE_NOT_CLOSED
+                raise self.refuse(row, found.start())
             if not opened and mark in (";", ")"):
                 self.position = found.start()
                 break
@@ -310,8 +295,5 @@ class _ExpandReader(OptionReader):
             return "max"
         position = given.positions[_LEVELS]
         if text.startswith("0") or not (text.isascii() and text.isdigit()):
-            remedy = "Send max, or a number such as 1."
-            raise invalid_value(
-                _LEVELS, text, remedy, error=INVALID_URL, target=EXPAND, position=position
-            )
+            raise self.refuse(query_rows.NOT_LEVELS, position, value=text)
         return whole_number(_LEVELS, text, EXPAND, position)

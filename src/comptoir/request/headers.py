@@ -8,9 +8,11 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from comptoir.errors import ISOLATION_NOT_SUPPORTED, NOT_ACCEPTABLE, Refusal, RefusalCondition
-from comptoir.messages import quoted
-from comptoir.refusals import invalid_value
+from comptoir import refusal_rows as rows
+from comptoir.errors import (
+    Refusal,
+    refuse,
+)
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
@@ -203,12 +205,8 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
             break
         position += 1
     header = name.decode().title()
-    remedy = (
-        'Send *, or entity tags such as W/"…" separated by commas. Send @odata.etag as it was '
-        "received, including the quotes."
-    )
-    refusal = invalid_value(header, value.decode("latin-1"), remedy)
-    raise refusal.with_condition(RefusalCondition.MALFORMED_TAG) if name == b"if-match" else refusal
+    row = rows.MALFORMED_TAG if name == b"if-match" else rows.NOT_TAGS
+    raise refuse(row, header, value=value.decode("latin-1"), header=header)
 
 
 def entity_tag(text: str) -> EntityTags | None:
@@ -251,12 +249,7 @@ def check_isolation(headers: Headers) -> None:
     for name in ISOLATION:
         if name in headers:
             header, value = name.decode().title(), headers[name].decode("latin-1")
-            raise Refusal(
-                ISOLATION_NOT_SUPPORTED,
-                f"{header} {quoted(value)} is not supported, and nothing was done",
-                "Send the request without the header.",
-                target=header,
-            )
+            raise refuse(rows.SNAPSHOT, header, header=header, value=value)
 
 
 def speaks_401(headers: Headers) -> bool | None:
@@ -284,11 +277,7 @@ def _check_highest(header: str, sent: bytes) -> None:
 
 
 def _unsupported_version(header: str, sent: bytes) -> Refusal:
-    remedy = (
-        "Use a client of OData 4, which sends OData-Version: 4.0 and OData-MaxVersion: 4.0 or "
-        "4.01, or omit these headers."
-    )
-    return invalid_value(header, sent.decode("latin-1"), remedy)
+    return refuse(rows.OTHER_VERSION, header, value=sent.decode("latin-1"), header=header)
 
 
 def names_protocol(headers: Headers) -> bool:
@@ -356,8 +345,8 @@ def preferred_media_type(
     best = max(offered, key=lambda each: _quality_of(each, ranges))
     if not _quality_of(best, ranges):
         target = "Accept" if option is None else "$format"
-        problem = f"The resource has none of the formats in {target}"
-        raise Refusal(NOT_ACCEPTABLE, problem, f"Accept {' or '.join(offered)}.", target=target)
+        formats = " or ".join(offered)
+        raise refuse(rows.NO_FORMAT, target, place=target, formats=formats)
     return best
 
 
@@ -415,20 +404,14 @@ def _format(element: Element) -> Format | None:
 
 
 def _not_acceptable(target: str, sent: str) -> Refusal:
-    remedy = (
-        "Accept application/json, with the parameters odata.metadata (minimal, none, full), "
-        "odata.streaming, IEEE754Compatible and charset=utf-8."
-    )
-    return invalid_value(target, sent, remedy, error=NOT_ACCEPTABLE)
+    return refuse(rows.FORMAT, target, value=sent, place=target)
 
 
 @cached
 def _check_charset(accepted: bytes) -> None:
     found = {each.name: quality(each) for each in elements(accepted.decode("latin-1"))}
     if found and not found.get("utf-8", found.get("*", 0.0)):
-        problem = "Responses are in UTF-8, which Accept-Charset excludes"
-        remedy = "Add utf-8, or omit Accept-Charset."
-        raise Refusal(NOT_ACCEPTABLE, problem, remedy, target="Accept-Charset")
+        raise refuse(rows.CHARSET, "Accept-Charset")
 
 
 def asks_for_json(headers: Headers) -> bool:
@@ -538,17 +521,13 @@ def _intent(sent: bytes) -> Intent:
             return "readonly"
         case b"readwrite":
             return "readwrite"
-    raise invalid_value(INTENT, sent.decode("latin-1"), "Send ReadOnly or ReadWrite.")
+    raise refuse(rows.INVALID_INTENT, INTENT, value=sent.decode("latin-1"))
 
 
 def _seen(sent: bytes) -> Seen:
     match = _TOKEN_FORM.fullmatch(sent)
     if match is None:
-        remedy = (
-            "Send the token of a response to a write as it was received, or omit the header to "
-            "read from the primary database."
-        )
-        raise invalid_value(TOKEN, sent.decode("latin-1"), remedy)
+        raise refuse(rows.INVALID_TOKEN, TOKEN, value=sent.decode("latin-1"))
     return Seen(match[1].decode(), int(match[2]))
 
 

@@ -7,9 +7,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal
-from comptoir.messages import quoted
-from comptoir.refusals import given_twice, invalid_value, misused, unknown_name, unsupported
+from comptoir import query_rows
+from comptoir.errors import refuse
 from comptoir.request.headers import lowered
 
 RESERVED = frozenset(
@@ -98,7 +97,7 @@ def whole_number(name: str, text: str, target: str, position: int | None = None)
     """
     digits = text.strip(" \t")
     if not (digits.isascii() and digits.isdigit()):
-        raise _invalid(name, text, "Send a non-negative integer.", target, position)
+        raise refuse(query_rows.NOT_A_WHOLE_NUMBER, target, position, value=text, option=name)
     # a number of more digits means all records, and need not be computed
     digits = digits.lstrip("0")
     return min(int(digits or "0"), LARGEST) if len(digits) <= _EXACT_DIGITS else LARGEST
@@ -107,21 +106,16 @@ def whole_number(name: str, text: str, target: str, position: int | None = None)
 def _boolean(name: str, text: str, target: str, position: int | None = None) -> bool:
     word = text.strip(" \t").lower()
     if word not in ("true", "false"):
-        raise _invalid(name, text, "Send true or false.", target, position)
+        raise refuse(query_rows.NOT_A_BOOLEAN, target, position, value=text, option=name)
     return word == "true"
 
 
 def _misplaced_levels(name: str, text: str, target: str, _: int | None = None) -> int:
-    remedy = f"Put it into an item: $expand=company({name}={text[:20]})."
-    raise Refusal(INVALID_URL, f"{name} applies only within $expand", remedy, target=target)
+    raise refuse(query_rows.LEVELS_OUTSIDE, target, option=name, value=text)
 
 
 def _unsupported(name: str, _text: str, target: str, position: int | None = None) -> int:
-    raise unsupported(name, target, position)
-
-
-def _invalid(name: str, text: str, remedy: str, target: str, position: int | None) -> Refusal:
-    return invalid_value(name, text, remedy, error=INVALID_URL, target=target, position=position)
+    raise refuse(query_rows.NOT_SUPPORTED, target, position, construct=name)
 
 
 _Reader = Callable[[str, str, str, int | None], int | bool | str]
@@ -176,7 +170,7 @@ class OptionParser:
                     _add_alias(aliases, _decoded(raw_name), raw_value)
                 continue
             if name in values:
-                raise given_twice(name)
+                raise refuse(query_rows.GIVEN_TWICE, name, name=name)
             if name == "$search" and ";" in raw_value:
                 _refuse_semicolons(raw_value)
             text = _decoded(raw_value, name)
@@ -186,18 +180,25 @@ class OptionParser:
             elif text:
                 values[name] = text
             else:
-                raise _empty(name)
+                raise refuse(query_rows.EMPTY_OPTION, name, option=name)
         return query_options(values, tuple(aliases.items()))
 
 
 def _one_of(versions: Collection[str]) -> _Reader:
     """The reader of `$schemaversion`."""
-    remedy = f"Send {' or '.join(sorted(versions))}, or remove it."
+    listed = " or ".join(sorted(versions))
 
     def read(name: str, text: str, target: str, position: int | None = None) -> str:
         version = text.strip(" \t")
         if version not in versions:
-            raise _invalid(name, text, remedy, target, position)
+            raise refuse(
+                query_rows.OTHER_SCHEMA_VERSION,
+                target,
+                position,
+                value=text,
+                option=name,
+                versions=listed,
+            )
         return version
 
     return read
@@ -223,8 +224,7 @@ def _refuse_semicolons(search: str) -> None:
     for found in _PHRASE_OR_SEMICOLON.finditer(search):
         if found[0] == ";":
             position = len(_decoded(search[: found.start()]))
-            remedy = "Write it as %3B, or put the words in double quotes."
-            raise misused("$search", position, "';' cannot be part of a word", remedy)
+            raise refuse(query_rows.SEMICOLON_IN_WORD, "$search", position)
 
 
 def query_options(
@@ -249,14 +249,12 @@ def system_name(name: str) -> str | None:
     # also spaces beyond ASCII, since an unknown name is ignored silently
     word = lowered(name.strip())
     if not word:
-        raise Refusal(INVALID_URL, "A query option has no name before its `=`", SHELL_HINT)
+        raise refuse(query_rows.NAMELESS_OPTION, advice=SHELL_HINT)
     dollared = word if word.startswith("$") else f"${word}"
     if dollared in RESERVED:
         return dollared
     if word.startswith("$"):
-        remedy = "Remove it, or give a custom option a name without $."
-        known = sorted(RESERVED)
-        raise unknown_name("OData", "query option", name, known, name[:40], remedy=remedy)
+        raise refuse(query_rows.UNKNOWN_OPTION, name[:40], known=sorted(RESERVED), name=name)
     return None
 
 
@@ -307,20 +305,14 @@ def _add_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:
     if found is None:
         if not name.lstrip().startswith("@"):
             return
-        remedy = "Write a name after the @, such as @p."
-        problem = f"{quoted(name)} is not a parameter alias"
-        raise Refusal(INVALID_URL, problem, remedy, target=name[:40])
+        raise refuse(query_rows.NOT_AN_ALIAS, name[:40], name=name)
     alias = f"@{found[1][:60]}"
     if found[1] in aliases:
-        raise given_twice(alias)
+        raise refuse(query_rows.GIVEN_TWICE, alias, name=alias)
     text = _decoded(raw_value, alias)
     if not text.strip():
-        raise _empty(alias)
+        raise refuse(query_rows.EMPTY_OPTION, alias, option=alias)
     aliases[found[1]] = text
-
-
-def _empty(name: str) -> Refusal:
-    return Refusal(INVALID_URL, f"{name} is empty", "Give it a value, or remove it.", target=name)
 
 
 def _decoded(text: str, option: str | None = None) -> str:
@@ -336,5 +328,5 @@ def _decoded(text: str, option: str | None = None) -> str:
         # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
     except UnicodeError:
-        problem = f"The percent-encoding of {quoted(text)} in {option or 'the query'} is not UTF-8"
-        raise Refusal(INVALID_URL, problem, "Encode the text as UTF-8.", target=option) from None
+        shown = option or "the query"
+        raise refuse(query_rows.NOT_UTF_8, option, text=text, option=shown) from None

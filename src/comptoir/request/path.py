@@ -7,8 +7,8 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal, RefusalCondition
-from comptoir.messages import quoted
+from comptoir import query_rows
+from comptoir.errors import Refusal, refuse
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
@@ -74,9 +74,7 @@ def parse_path(path: str) -> tuple[Segment, ...]:
     except Refusal as refusal:
         for before, text in pairwise(texts):
             if _GUID.fullmatch(text) is not None and "(" not in before:
-                raise refusal.with_condition(
-                    RefusalCondition.KEY_AS_SEGMENT, set=before[:200]
-                ) from None
+                raise refusal.grouped("KEY_AS_SEGMENT", set=before[:200]) from None
         raise
 
 
@@ -117,7 +115,7 @@ def _segment(text: str) -> Segment:
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
-        raise _malformed(decoded, _segment_remedy(decoded))
+        raise refuse(query_rows.MALFORMED_SEGMENT, segment=decoded, advice=_segment_remedy(decoded))
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
@@ -136,9 +134,9 @@ def _decoded(text: str) -> str:
         # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         text = unquote_to_bytes(text.encode("latin-1")).decode()
     except UnicodeError:
-        raise _malformed(text, "Percent-encode it as UTF-8.", "is not UTF-8") from None
+        raise refuse(query_rows.SEGMENT_NOT_UTF_8, segment=text) from None
     if "\0" in text:
-        raise _malformed(text, "Remove it.", "contains NUL")
+        raise refuse(query_rows.NUL_IN_SEGMENT, segment=text)
     return text
 
 
@@ -167,10 +165,10 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     is_last = False
     while not is_last:
         if len(parts) == MOST_PARTS:
-            raise _malformed_key(segment, f"A key has up to {MOST_PARTS} parts.")
+            raise refuse(query_rows.LONG_KEY, segment=segment, most=MOST_PARTS)
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise _malformed_key(segment, _key_remedy(segment))
+            raise refuse(query_rows.MALFORMED_KEY, segment=segment, advice=_key_remedy(segment))
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
@@ -180,13 +178,5 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
         is_last = not comma
     names = [part.name for part in parts]
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
-        raise _malformed_key(segment, "Give each part of the key its own name: (a='1',b='2').")
+        raise refuse(query_rows.UNNAMED_PARTS, segment=segment)
     return tuple(parts)
-
-
-def _malformed_key(segment: str, remedy: str) -> Refusal:
-    return _malformed(segment, remedy).with_condition(RefusalCondition.MALFORMED_KEY)
-
-
-def _malformed(segment: str, remedy: str, problem: str = "is malformed") -> Refusal:
-    return Refusal(INVALID_URL, f"The path segment {quoted(segment)} {problem}", remedy)

@@ -6,17 +6,13 @@ from typing import cast
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.errors import (
-    BAD_REQUEST,
     NOT_IMPLEMENTED,
-    UNSUPPORTED_MEDIA_TYPE,
-    Check,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
 from comptoir.jsonvalue import Json, json_type
-from comptoir.messages import quoted
-from comptoir.refusals import given_twice, invalid_value, limit_exceeded
 from comptoir.request.headers import (
     JSON,
     EntityTags,
@@ -61,17 +57,12 @@ def _declared(content_type: bytes) -> bool:
     text = content_type.decode("latin-1")
     media = elements(text)
     if len(media) != 1 or media[0].name != JSON:
-        raise _wrong_type(text)
+        raise refuse(rows.NOT_JSON_TYPE, "Content-Type", value=text)
     # an unknown parameter does not change how a body is read
     parameters = json_parameters(media[0], lenient=True)
     if parameters.unknown:
-        raise _wrong_type(parameters.unknown)
+        raise refuse(rows.NOT_JSON_TYPE, "Content-Type", value=parameters.unknown)
     return parameters.ieee754
-
-
-def _wrong_type(sent: str) -> Refusal:
-    remedy = "Send a body in UTF-8, with Content-Type: application/json."
-    return invalid_value("Content-Type", sent, remedy, error=UNSUPPORTED_MEDIA_TYPE)
 
 
 def parse_object(body: bytes) -> dict[str, Json]:
@@ -81,25 +72,14 @@ def parse_object(body: bytes) -> dict[str, Json]:
     JSON and for a name that is given twice, 400 or 501 for control information that would change
     the meaning of the operation.
     """
-    try:
-        return _parsed_object(body)
-    except Refusal as refusal:
-        raise refusal.by(Check.SYNTAX) from None
-
-
-def _parsed_object(body: bytes) -> dict[str, Json]:
     value = _decoded(body)
     if not isinstance(value, dict):
-        remedy = 'Send an object such as {"displayName": "…"}.'
-        problem = f"The body is {json_type(value)}, not a JSON object"
-        raise Refusal(BAD_REQUEST, problem, remedy).with_condition(
-            RefusalCondition.NO_OBJECT,
-            node="StartArray" if isinstance(value, list) else "PrimitiveValue",
-        )
+        node = "StartArray" if isinstance(value, list) else "PrimitiveValue"
+        raise refuse(rows.NOT_AN_OBJECT, json=json_type(value), node=node)
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
         name = repeated(MEMBERS.decode(body))
         if name is not None:
-            raise given_twice(quoted(name), error=BAD_REQUEST, target=name[:80])
+            raise refuse(rows.MEMBER_TWICE, name[:80], name=name)
     return without_annotations(value)
 
 
@@ -112,12 +92,8 @@ def without_annotations(value: dict[str, Json]) -> dict[str, Json]:
         annotated, _, term = name.rpartition("@")
         term = term.lower().removeprefix("odata.")
         if term in _WRITE_ANNOTATIONS:
-            raise Refusal(
-                NOT_IMPLEMENTED if annotated and term in _UNSUPPORTED else BAD_REQUEST,
-                f"{quoted(name)} is not supported in this body",
-                "Send only properties.",
-                target=name[:80],
-            )
+            error = NOT_IMPLEMENTED if annotated and term in _UNSUPPORTED else None
+            raise refuse(rows.ANNOTATION, name[:80], error=error, name=name)
         del value[name]
     return value
 
@@ -134,9 +110,7 @@ def check_values(body: bytes, most: int = MOST_VALUES) -> None:
         outside = b"".join(unescaped.split(b'"')[::2])
         is_many = sum(map(outside.count, (b",", b"[", b"{"))) > most
     if is_many:
-        raise limit_exceeded(
-            "The body", most, "values", "Send fewer records at once.", error=BAD_REQUEST
-        )
+        raise refuse(rows.TOO_MANY_VALUES, most=most)
 
 
 def tag_within(body: bytes) -> EntityTags | None:
@@ -155,14 +129,12 @@ def tag_within(body: bytes) -> EntityTags | None:
     if not names:
         return None
     if len(names) > 1:
-        problem = f"{names[0]} and {names[1]} have the same meaning"
-        raise Refusal(BAD_REQUEST, problem, "Send one of them.", target=names[1])
+        raise refuse(rows.SAME_TAG_TWICE, names[1], one=names[0], other=names[1])
     name, sent = names[0], value[names[0]]
     tag = entity_tag(sent) if isinstance(sent, str) else None
     if tag is None:
         shown = sent if isinstance(sent, str) else json_type(sent)
-        remedy = "Send the tag as it was received, including the quotes, or send If-Match."
-        raise invalid_value(name, shown, remedy)
+        raise refuse(rows.TAG_IN_BODY, name, value=shown, name=name)
     return tag
 
 
@@ -195,36 +167,22 @@ def repeated(names: Iterable[MemberName]) -> str | None:
 
 def _decoded(body: bytes) -> Json:
     if not body.strip():
-        raise Refusal(BAD_REQUEST, "The body is empty", "Send a JSON object.").with_condition(
-            RefusalCondition.NO_OBJECT, node="EndOfInput"
-        )
+        raise refuse(rows.EMPTY_BODY, node="EndOfInput")
     if len(body) > UNCOUNTED_BYTES:
         check_values(body)
     try:
         return cast("Json", _DECODER.decode(body))
     except UnicodeDecodeError as error:
-        problem = f"The body is not UTF-8 at byte {error.start}"
-        raise _not_json(problem, "Encode it as UTF-8.") from None
+        raise refuse(rows.BODY_NOT_UTF_8, byte=error.start) from None
     except msgspec.DecodeError as error:
-        raise _not_json(f"{json_fault(error)} in the body", "Correct it.") from None
+        raise refuse(rows.MALFORMED_JSON, reason=json_fault(error)) from None
     except RecursionError:
-        raise _too_deep() from None
+        raise refuse(rows.BODY_TOO_DEEP) from None
     except (InvalidOperation, ValueError):
-        problem = "The body contains a number with too many digits"
-        raise Refusal(BAD_REQUEST, problem, "Shorten it.") from None
+        raise refuse(rows.LONG_NUMBER) from None
 
 
 def json_fault(error: msgspec.DecodeError) -> str:
     """The problem of a text that is not JSON."""
     reason = str(error).removeprefix("JSON is malformed: ")
     return f"Malformed JSON ({reason[:1].lower()}{reason[1:]})"
-
-
-def _not_json(problem: str, remedy: str) -> Refusal:
-    refusal = Refusal(BAD_REQUEST, problem, remedy)
-    return refusal.with_condition(RefusalCondition.MALFORMED_JSON)
-
-
-def _too_deep() -> Refusal:
-    problem = "The body nests arrays or objects too deeply"
-    return Refusal(BAD_REQUEST, problem, "Send an object whose values are not nested.")

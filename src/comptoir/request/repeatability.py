@@ -6,8 +6,8 @@ from email.utils import format_datetime, parsedate_to_datetime
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, ErrorType, Refusal
-from comptoir.messages import quoted
+from comptoir import refusal_rows as rows
+from comptoir.errors import refuse
 from comptoir.request.headers import BLANKS, Headers
 
 REQUEST_ID, CLIENT_ID = "Repeatability-Request-ID", "Repeatability-Client-ID"
@@ -39,8 +39,7 @@ def repeatability(headers: Headers) -> Repeatability | None:
         return None
     if request_id is None or first_sent is None:
         missing = FIRST_SENT if first_sent is None else REQUEST_ID
-        problem = f"A repeatable request needs both {REQUEST_ID} and {FIRST_SENT}"
-        raise rejected(BAD_REQUEST, problem, missing, f"Send {missing} too.")
+        raise refuse(rows.INCOMPLETE_REPEAT, missing, header=missing)
     return Repeatability(
         _id(REQUEST_ID, request_id),
         _id(CLIENT_ID, headers[_CLIENT_ID]) if _CLIENT_ID in headers else "",
@@ -48,21 +47,11 @@ def repeatability(headers: Headers) -> Repeatability | None:
     )
 
 
-def rejected(error: ErrorType, problem: str, target: str, remedy: str) -> Refusal:
-    """A refusal whose headers say that the request is not repeatable."""
-    return Refusal(error, problem, remedy, target=target, headers={RESULT: "rejected"})
-
-
-def _invalid(name: str, sent: str, remedy: str) -> Refusal:
-    return rejected(BAD_REQUEST, f"Invalid value {quoted(sent)} for {name}", name, remedy)
-
-
 def _id(name: str, value: bytes) -> str:
     text = value.decode("latin-1").strip(BLANKS)
     if text.isascii() and text.isprintable() and 0 < len(text) <= LONGEST_ID:
         return text
-    remedy = f"Send 1 to {LONGEST_ID} characters of printable ASCII, such as a Guid."
-    raise _invalid(name, text, remedy)
+    raise refuse(rows.REPEAT_ID, name, value=text, header=name, longest=LONGEST_ID)
 
 
 def _instant(value: bytes) -> datetime:
@@ -73,5 +62,4 @@ def _instant(value: bytes) -> datetime:
             # the reader accepts other forms too
             if format_datetime(first_sent, usegmt=True) == text:
                 return first_sent
-    remedy = "Send an HTTP date such as Tue, 26 Mar 2019 16:06:51 GMT (RFC 9110, 5.6.7)."
-    raise _invalid(FIRST_SENT, text, remedy)
+    raise refuse(rows.REPEAT_TIME, FIRST_SENT, value=text)

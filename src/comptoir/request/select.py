@@ -2,6 +2,7 @@
 
 import re
 
+from comptoir import query_rows
 from comptoir.messages import quoted
 from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax
@@ -60,8 +61,9 @@ def _item(reader: OptionReader, text: str) -> SelectItem:
     if "@" in text:
         raise reader.unsupported(f"The annotation {quoted(text)}", position)
     if "." in path[-1]:
-        construct = f"{quoted(text)} (an action, a function or a whole namespace)"
-        raise reader.unsupported(construct, position)
+        raise reader.unsupported(
+            f"{quoted(text)} (an action, a function or a whole namespace)", position
+        )
     if "$" in text:
-        raise reader.misused(position, f"{quoted(text)} is not a property", _EXAMPLE)
+        raise reader.refuse(query_rows.NOT_SELECTABLE, position, name=text)
     return SelectItem(path, position)

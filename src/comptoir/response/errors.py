@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from comptoir.errors import Refusal
+from comptoir.messages import filled
 from comptoir.profiles.record import Profile, ResponseOverride
 from comptoir.request.headers import Headers, asks_for_json, preferred_language
 from comptoir.response.response import ODATA_VERSION, Header, Response
@@ -35,15 +36,14 @@ class ErrorWriter:
         media = "json"
         status, code, message = refusal.error.status, refusal.error.code, refusal.message
         override = self._codes.get(code)
-        if refusal.condition is not None:
-            override = self._overrides.get(refusal.condition, override)
+        override = self._overrides.get(refusal.group, override)
         if override is not None:
             status, code, media = override.status, override.code, override.media
-            message = override.message.format_map(refusal.facts)
+            message = filled(override.message, refusal.facts)
             languages = headers.get(b"accept-language")
-            if languages and refusal.condition is not None:
+            if languages:
                 translated = self._envelope.translations.get(preferred_language(languages), {})
-                message = translated.get(refusal.condition, message)
+                message = translated.get(refusal.group, message)
         message = message[:_LONGEST_MESSAGE]
         if media != "json":
             if media == "asked":

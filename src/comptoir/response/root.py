@@ -3,20 +3,19 @@
 import msgspec
 from typing_extensions import override
 
-from comptoir.errors import RefusalCondition
-
 
 class Root(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A service root (OData Protocol 4.01, section 10), by its URL without a slash at the end.
 
     Paths are percent-encoded and begin with a slash, as in `Request.path`. `unknown` is the
-    condition of a path that names nothing. `challenge` is what a request without valid credentials
-    gets as `WWW-Authenticate`; if it is empty, the challenge for bearer tokens. `basic`: HTTP Basic
-    is accepted in place of a token. `joins_slashes`: several slashes in a row are read as one.
+    group of the refusals of a path that names nothing. `challenge` is what a request without valid
+    credentials gets as `WWW-Authenticate`; if it is empty, the challenge for bearer tokens.
+    `basic`: HTTP Basic is accepted in place of a token. `joins_slashes`: several slashes in a row
+    are read as one.
     """
 
     url: str
-    unknown: RefusalCondition = RefusalCondition.UNKNOWN_SEGMENT
+    unknown: str = "UNKNOWN_SEGMENT"
     challenge: str = ""
     basic: bool = False
     joins_slashes: bool = False

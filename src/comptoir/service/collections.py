@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, aclosing
 
 import msgspec
 
-from comptoir.errors import Refusal
+from comptoir import query_rows
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.pages import Page, bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
-from comptoir.refusals import inapplicable
 from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
 from comptoir.response.collections import PageWriter, RowWriter
 from comptoir.response.records import ADDRESS, JsonWriter, RecordWriter
@@ -87,7 +87,12 @@ class Collections:
         preferred = preferences(request.headers)
         page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
-            raise inapplicable("$deltatoken", "the result of $apply")
+            raise refuse(
+                query_rows.NOT_APPLICABLE,
+                "$deltatoken",
+                option="$deltatoken",
+                resource="the result of $apply",
+            )
         computed = self._views.computed(context)
         binding = self._runtime.binding_context(context, computed)
         page = bind_page(

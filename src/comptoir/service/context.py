@@ -7,17 +7,18 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth import Account, Principal
 from comptoir.config import Settings
 from comptoir.edm.derived import Stream
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored
-from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.errors import refuse
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.rights import Readable
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
-from comptoir.refusals import inapplicable, unsupported
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import (
     INTENT,
@@ -128,22 +129,12 @@ class Runtime:
             return self.store
         reads = method in READ_METHODS
         if access.intent == "readonly" and not reads:
-            raise Refusal(
-                BAD_REQUEST,
-                f"{INTENT}: ReadOnly does not allow {method[:20]}",
-                "Remove the header, or send ReadWrite.",
-                target=INTENT,
-            )
+            raise refuse(rows.READ_ONLY_INTENT, INTENT, method=method)
         if company is None:
             return self.store
         seen = access.seen
         if seen is not None and seen.incarnation != company.incarnation:
-            raise Refusal(
-                BAD_REQUEST,
-                f"The {TOKEN} is for another company, or from before the company was restored",
-                "Send the token of the last write to this company, or none.",
-                target=TOKEN,
-            )
+            raise refuse(rows.OTHER_TOKEN, TOKEN)
         if not (reads and access.may_lag):
             return self.store
         return self.store.replicated(company, 0 if seen is None else seen.number)
@@ -291,6 +282,6 @@ def allow_options(options: QueryOptions, allowed: frozenset[str], resource: str)
     """
     for name in options.given:
         if name not in COLLECTION_OPTIONS:
-            raise unsupported(f"The query option {name}", name)
+            raise refuse(query_rows.NOT_SUPPORTED, name, construct=f"The query option {name}")
         if name not in allowed:
-            raise inapplicable(name, resource)
+            raise refuse(query_rows.NOT_APPLICABLE, name, option=name, resource=resource)

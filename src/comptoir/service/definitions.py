@@ -2,10 +2,11 @@
 
 import msgspec
 
+from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import RefusalCondition
+from comptoir.errors import refuse
 from comptoir.plan.rights import may_read
-from comptoir.refusals import method_not_allowed, unsupported
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import Binary, Literal, Path
 from comptoir.request.headers import response_format
@@ -38,9 +39,8 @@ class Definitions:
         """Answer a request; raises `Refusal` unless the request succeeds."""
         method = request.method
         if method not in READ_METHODS:
-            refusal = method_not_allowed(method, NAME, "GET, HEAD")
-            raise refusal.with_condition(
-                RefusalCondition.METHOD_ON_SET, method=method[:20], set=NAME
+            raise refuse(
+                rows.METHOD_ON_SET, method=method, resource=NAME, allowed="GET, HEAD", set=NAME
             )
         options = self._options.parse(request.query)
         form = response_format(request.headers, options.format)
@@ -62,9 +62,7 @@ class Definitions:
         match parse_expression(text, self._limits):
             case Binary("eq", Path(segments), Literal("string", name)) if segments == _FILTERED:
                 return name
-        remedy = "Send for example `$filter=entityName eq 'contact'`."
-        refusal = unsupported(f"This filter of {NAME}", "$filter", remedy=remedy)
-        raise refusal.with_condition(RefusalCondition.UNSUPPORTED_FILTER)
+        raise refuse(query_rows.DEFINITIONS_FILTER, "$filter")
 
 
 def _definition(entity_set: EntitySet) -> dict[str, object]:

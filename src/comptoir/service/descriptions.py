@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import Scope
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet
-from comptoir.errors import NOT_ACCEPTABLE, Refusal
+from comptoir.errors import refuse
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.plan.apply import TRANSFORMATIONS, methods_of
@@ -91,12 +92,7 @@ def _supported(found: str, option: str | None, reads_401: bool | None) -> str:
     if found != JSON or reads_401 is not False:
         return found
     if option is not None:
-        raise Refusal(
-            NOT_ACCEPTABLE,
-            "$metadata in JSON requires OData 4.01, and OData-MaxVersion allows 4.0",
-            "Send $format=xml, or OData-MaxVersion: 4.01.",
-            target="$format",
-        )
+        raise refuse(rows.JSON_METADATA, "$format")
     return XML
 
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import Scope, require
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import COMPANY_NOT_FOUND, Refusal, RefusalCondition
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.rights import authorize_target, right_for
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
-from comptoir.refusals import method_not_allowed
 from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.headers import DEFAULT, response_format, spaced_format
 from comptoir.request.methods import READ_METHODS
@@ -183,11 +183,7 @@ class Service:
         if request.principal.reaches(company_id):
             company = await self._runtime.store.company(company_id, may_lag=may_lag)
         if company is None:
-            raise Refusal(
-                COMPANY_NOT_FOUND,
-                f"The company {company_id} does not exist",
-                f"List the allowed companies with GET {request.root.url}/companies.",
-            )
+            raise refuse(rows.UNKNOWN_COMPANY, company=company_id, root=request.root.url)
         return company
 
     def _verb(self, method: str, target: Target) -> Verb:
@@ -201,25 +197,28 @@ class Service:
             verbs = self._writable[resource]
         verb = verbs.get("GET" if method == "HEAD" else method)
         if verb is None:
-            refusal = method_not_allowed(method, _name(target), ", ".join(["HEAD", *verbs]))
+            resource_name, allowed = _name(target), ", ".join(["HEAD", *verbs])
             if resource is Resource.COLLECTION:
-                refusal.with_condition(
-                    RefusalCondition.METHOD_ON_SET, method=method[:20], set=target.segment
+                raise refuse(
+                    rows.METHOD_ON_SET,
+                    method=method,
+                    resource=resource_name,
+                    allowed=allowed,
+                    set=target.segment,
                 )
-            elif method == "MERGE":
-                refusal.with_condition(RefusalCondition.MERGE)
-            raise refusal
+            row = rows.MERGE if method == "MERGE" else rows.METHOD
+            raise refuse(row, method=method, resource=resource_name, allowed=allowed)
         return verb
 
 
 def _placed(refusal: Refusal, request: Request) -> Refusal:
-    """The refusal of a path, with the condition that the request's service root has for it."""
-    if refusal.condition is not RefusalCondition.UNKNOWN_SEGMENT:
+    """The refusal of a path, with the group that the request's service root has for it."""
+    if refusal.group != "UNKNOWN_SEGMENT":
         return refusal
     url = request.root.address(request.path)
     if request.query:
         url = f"{url}?{request.query}"
-    return refusal.with_condition(request.root.unknown, segment=refusal.facts["segment"], url=url)
+    return refusal.grouped(request.root.unknown, url=url)
 
 
 def _name(target: Target) -> str:

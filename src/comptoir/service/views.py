@@ -8,8 +8,10 @@ from operator import itemgetter
 
 import msgspec
 
+from comptoir import query_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
+from comptoir.errors import refuse
 from comptoir.plan.expressions.options import bind_compute
 from comptoir.plan.fields import (
     ExpandBinder,
@@ -19,7 +21,6 @@ from comptoir.plan.fields import (
     bind_select,
 )
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
-from comptoir.refusals import unsupported
 from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.request.options import query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
@@ -113,11 +114,7 @@ class Views:
             return self.view(context, pipeline.columns)
         options = context.options
         if options.expand is not None:
-            raise unsupported(
-                "$expand of an aggregated result",
-                "$expand",
-                remedy="Group by properties of the related record, as groupby((company/number)).",
-            )
+            raise refuse(query_rows.EXPAND_AGGREGATED, "$expand")
         names = None
         if options.select is not None:
             names = bind_result_select(pipeline.columns, options.select)

@@ -7,15 +7,13 @@ from email.utils import format_datetime
 from hashlib import sha256
 from uuid import UUID, uuid5
 
+from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import instant
 from comptoir.errors import (
-    BAD_REQUEST,
-    ENTITY_CHANGED,
-    PRECONDITION_REQUIRED,
-    REPEAT_UNTRACKED,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
@@ -32,7 +30,6 @@ from comptoir.plan.write import (
     UpdatePlan,
     WritePlan,
 )
-from comptoir.refusals import unsupported
 from comptoir.request.headers import (
     ANY_TAG,
     MINIMAL,
@@ -48,7 +45,6 @@ from comptoir.request.repeatability import (
     FIRST_SENT,
     REQUEST_ID,
     RESULT,
-    rejected,
     repeatability,
 )
 from comptoir.response.records import opaque_tag
@@ -65,7 +61,6 @@ from comptoir.store.store import Store
 from comptoir.store.writes import GroupRefusal, Written
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
-_METHODS = ", ".join(_NAMES)
 
 _SKEW = timedelta(minutes=5)
 """The most by which a client's clock may be fast."""
@@ -119,11 +114,7 @@ class RecordWrites:
         if options is not NO_OPTIONS:
             allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
             if options.expand is not None and allowed:
-                raise unsupported(
-                    f"$expand in {_NAMES[method]}",
-                    "$expand",
-                    remedy="Read the record with $expand afterwards.",
-                )
+                raise refuse(query_rows.EXPAND_WRITTEN, "$expand", action=_NAMES[method])
             allow_options(options, allowed, _NAMES[method])
             context.records, _ = self._views.view(context)
         return await self._planners[method](context)
@@ -185,13 +176,7 @@ class RecordWrites:
         must_not_exist = if_none_match is not None and if_none_match.any
         unguarded = if_match is None and not must_not_exist
         if is_guarded and unguarded and not names_protocol(headers):
-            raise Refusal(
-                PRECONDITION_REQUIRED,
-                f"Creating a record in {entity_set.name} requires If-Match or If-None-Match: *",
-                "Send If-Match with the ETag of the record that has this key, or with * if there "
-                "is none.",
-                target="If-Match",
-            ).with_condition(RefusalCondition.NO_TAG)
+            raise refuse(rows.CREATE_UNTAGGED, "If-Match", set=entity_set.name)
         repeat = self._repeat(context, content)
         spare_key = None if repeat is None else _repeatable_key(context, repeat)
         sent = parse_object(content)
@@ -239,12 +224,7 @@ class RecordWrites:
         repeat = self._repeat(context, content)
         sent = parse_object(content)
         if if_match is not None and must_not_exist:
-            raise Refusal(
-                ENTITY_CHANGED,
-                "If-Match and If-None-Match: * contradict each other",
-                "Send one of them.",
-                target="If-None-Match",
-            )
+            raise refuse(rows.CONTRADICTING_TAGS, "If-None-Match")
         by, company = request.principal.subject, context.required_company()
         if if_match is None:
             key = await context.key()
@@ -325,12 +305,7 @@ class RecordWrites:
     def _untagged(self, method: str, action: str) -> EntityTags:
         """The tags of a write that has none; raises `Refusal` (428) if it requires one."""
         if self._requires_tag[method]:
-            raise Refusal(
-                PRECONDITION_REQUIRED,
-                f"{action} a record requires If-Match",
-                "Read the record, and send its @odata.etag. Send * to accept any version.",
-                target="If-Match",
-            ).with_condition(RefusalCondition.NO_TAG)
+            raise refuse(rows.UNTAGGED, "If-Match", action=action, what="record")
         return ANY_TAG
 
     def _repeat(self, context: Context, content: bytes) -> Repeat | None:
@@ -345,13 +320,8 @@ class RecordWrites:
             return None
         now = datetime.now(UTC)
         if not now - self._window <= sent.first_sent <= now + _SKEW:
-            raise rejected(
-                REPEAT_UNTRACKED,
-                f"{FIRST_SENT} must be within the last {self._window.total_seconds():g} seconds, "
-                f"and now it is {format_datetime(now, usegmt=True)}",
-                FIRST_SENT,
-                "Find out whether the request was done. If not, send it as a new one.",
-            )
+            now_text, seconds = format_datetime(now, usegmt=True), self._window.total_seconds()
+            raise refuse(rows.REPEAT_TOO_LATE, FIRST_SENT, seconds=seconds, now=now_text)
         digest = sha256()
         headers = [request.headers.get(name, b"") for name in _DIGESTED]
         address = f"{request.method} {request.path}?{request.query}".encode()
@@ -408,18 +378,10 @@ class AtomicGroup:
         than the previous ones.
         """
         if request.method in READ_METHODS:
-            raise Refusal(
-                BAD_REQUEST,
-                f"{request.method[:20]} is not allowed in an atomic group",
-                f"Send it outside the group. Allowed: {_METHODS}.",
-            )
+            raise refuse(rows.METHOD_IN_GROUP, method=request.method)
         context, plan = await self._planner(request)
         if self._planned and self._planned[0][1].company != plan.company:
-            raise Refusal(
-                BAD_REQUEST,
-                "The requests of an atomic group are for different companies",
-                "Use one group for each company.",
-            )
+            raise refuse(rows.GROUP_OF_COMPANIES)
         self._check_repeat(plan.repeat)
         self._planned.append((context, plan))
         if plan.key is None:
@@ -430,23 +392,13 @@ class AtomicGroup:
         """Raise `Refusal` (400) unless the whole group can be repeated."""
         others = [plan.repeat for _, plan in self._planned]
         if others and (repeat is None) != (others[0] is None):
-            raise rejected(
-                BAD_REQUEST,
-                f"Only some requests of the atomic group have a {REQUEST_ID}",
-                REQUEST_ID,
-                "Send one with each request, or with none.",
-            )
+            raise refuse(rows.GROUP_PARTLY_REPEATABLE, REQUEST_ID)
         if repeat is not None and any(
             other is not None
             and (other.request_id, other.client_id) == (repeat.request_id, repeat.client_id)
             for other in others
         ):
-            raise rejected(
-                BAD_REQUEST,
-                f"Two requests of the atomic group have the same {REQUEST_ID}",
-                REQUEST_ID,
-                "Send a different one with each request.",
-            )
+            raise refuse(rows.GROUP_REPEATS_ID, REQUEST_ID)
 
     async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
         """Run the writes in one transaction, up to the first that is refused, which undoes all.

@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.errors import (
-    BAD_REQUEST,
-    ENTITY_CHANGED,
-    PARAM_NOT_PROVIDED,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
 from comptoir.plan.read import Row
 from comptoir.plan.target import RecordPath, record_not_found
@@ -23,12 +21,12 @@ from comptoir.plan.write import (
     UpdatePlan,
     WritePlan,
 )
-from comptoir.request.repeatability import REQUEST_ID, rejected
+from comptoir.request.repeatability import REQUEST_ID
 from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import Saved, UnitOfWork, taken
 
-_NAMING_FORMS = {RefusalCondition.NO_VALUE: "{}={}", RefusalCondition.LETTERS_IN_PHONE: "{}='{}'"}
+_NAMING_FORMS = {"NO_VALUE": "{}={}", "LETTERS_IN_PHONE": "{}='{}'"}
 """The conditions of bodies whose messages name the record, and the form of each of its values."""
 
 REPEATS_DROPPED = 10
@@ -127,12 +125,7 @@ def _joined(related: RelatedWrite, entity_set: EntitySet, row: Row) -> CreatePla
     value = row[entity_set.type.column_of[own]]
     if value == "":
         # it would relate no records
-        raise Refusal(
-            PARAM_NOT_PROVIDED,
-            f"The related records need a value for {own}",
-            "Send it.",
-            target=own,
-        )
+        raise refuse(refusal_rows.RELATED_LACKS_VALUE, own, name=own)
     values = {**plan.body.values, related.other: value}
     body = msgspec.structs.replace(plan.body, values=values)
     return msgspec.structs.replace(plan, body=body)
@@ -192,12 +185,7 @@ def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     if not plan.if_match.contain(tag):
         raise _changed(company, current)
     if plan.if_none_match is not None and plan.if_none_match.contain(tag):
-        raise _unmet(
-            current,
-            "If-None-Match contains the record's ETag",
-            "Send the request without that header.",
-            "If-None-Match",
-        )
+        raise _unmet(current, refuse(refusal_rows.SAME_TAG, "If-None-Match"))
     return current
 
 
@@ -220,36 +208,26 @@ def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
 
 def _naming(refusal: Refusal, entity_set: EntitySet, record: Mapping[str, Stored]) -> Refusal:
     """The refusal of a body, with the values that identify the record if it needs them."""
-    if refusal.condition in _NAMING_FORMS:
-        form, entity_type = _NAMING_FORMS[refusal.condition], entity_set.type
+    if refusal.group in _NAMING_FORMS:
+        form, entity_type = _NAMING_FORMS[refusal.group], entity_set.type
         values = entity_type.captioned(entity_type.identification, record, form)
         refusal.facts = {**refusal.facts, "values": values}
     return refusal
 
 
 def _changed(company: Company, current: Row) -> Refusal:
-    return _unmet(
-        current,
-        f"The record has changed, and its ETag is now {entity_tag(company, current[0])}",
-        "Read the record again, and send its current ETag in If-Match.",
-        "If-Match",
-    ).with_condition(RefusalCondition.STALE_TAG)
+    tag = entity_tag(company, current[0])
+    return _unmet(current, refuse(refusal_rows.STALE_TAG, "If-Match", tag=tag))
 
 
-def _unmet(current: Row, problem: str, remedy: str, header: str) -> Refusal:
-    refusal = Refusal(ENTITY_CHANGED, problem, remedy, target=header)
+def _unmet(current: Row, refusal: Refusal) -> Refusal:
     refusal.change = int(current[0])
     return refusal
 
 
 def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:
     if plan.must_not_exist:
-        raise _unmet(
-            existing,
-            "A record with this key exists, which If-None-Match: * excludes",
-            "Update the record instead.",
-            "If-None-Match",
-        )
+        raise _unmet(existing, refuse(refusal_rows.RECORD_EXISTS, "If-None-Match"))
     if plan.if_match is not None and not plan.if_match.contain(opaque_tag(company, existing[0])):
         raise _changed(company, existing)
 
@@ -300,12 +278,7 @@ def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written 
         return None
     digest, text = rows[0]
     if digest != repeat.digest:
-        raise rejected(
-            BAD_REQUEST,
-            f"Another request had this {REQUEST_ID}",
-            REQUEST_ID,
-            "Send the unchanged request again, or use another id.",
-        )
+        raise refuse(refusal_rows.REPEAT_ID_TAKEN, REQUEST_ID)
     outcome = _decode(str(text))
     properties = plan.entity_set.type.properties
     values = [outcome.values.get(each.name, each.type.default) for each in properties]
@@ -329,11 +302,6 @@ def _recall_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Writ
         if written is not None:
             found.append(written)
         if found and len(found) <= index:
-            partly = rejected(
-                BAD_REQUEST,
-                f"Only some requests of the group with this {REQUEST_ID} were executed before",
-                REQUEST_ID,
-                "Send the unchanged group again, or use other ids for all of its requests.",
-            )
+            partly = refuse(refusal_rows.GROUP_PARTLY_REPEATED, REQUEST_ID)
             raise GroupRefusal(index, partly)
     return found or None

@@ -1,4 +1,4 @@
-"""The responses of Business Central by condition, in its own words."""
+"""The responses of Business Central by groups of refusals, in its own words."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,6 @@ from comptoir.errors import (
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
     UNAVAILABLE,
-    RefusalCondition,
 )
 from comptoir.profiles.record import ResponseOverride
 
@@ -24,25 +23,25 @@ _NO_TOKEN = ResponseOverride(
     "valid token in the client request.",
 )
 
-ERRORS: Mapping[RefusalCondition, ResponseOverride] = {
-    RefusalCondition.NO_TAG: _NO_TOKEN,
-    RefusalCondition.MALFORMED_TAG: _NO_TOKEN,
-    RefusalCondition.STALE_TAG: ResponseOverride(
+ERRORS: Mapping[str, ResponseOverride] = {
+    "NO_TAG": _NO_TOKEN,
+    "MALFORMED_TAG": _NO_TOKEN,
+    "STALE_TAG": ResponseOverride(
         409, "Request_EntityChanged", "Another user has already changed the record."
     ),
-    RefusalCondition.NO_RECORD: ResponseOverride(
+    "NO_RECORD": ResponseOverride(
         404, "BadRequest_ResourceNotFound", "Resource not found for the segment '{set}'."
     ),
-    RefusalCondition.UNKNOWN_SEGMENT: ResponseOverride(
+    "UNKNOWN_SEGMENT": ResponseOverride(
         404, "BadRequest_ResourceNotFound", "Resource not found for the segment '{segment}'."
     ),
-    RefusalCondition.UNKNOWN_ADDRESS: ResponseOverride(
+    "UNKNOWN_ADDRESS": ResponseOverride(
         404,
         "BadRequest_NotFound",
         "No HTTP resource was found that matches the request URI '{url}'.",
     ),
-    RefusalCondition.UNKNOWN_SERVICE: ResponseOverride(404, "", "", media="empty"),
-    RefusalCondition.KEY_AS_SEGMENT: ResponseOverride(
+    "UNKNOWN_SERVICE": ResponseOverride(404, "", "", media="empty"),
+    "KEY_AS_SEGMENT": ResponseOverride(
         404,
         "BadRequest_NotFound",
         "The request URI is not valid. Since the segment '{set}' refers to a collection, this must "
@@ -50,10 +49,10 @@ ERRORS: Mapping[RefusalCondition, ResponseOverride] = {
         "that can be bound to it otherwise all intermediate segments must refer to a single "
         "resource.",
     ),
-    RefusalCondition.BOUND_ACTION: ResponseOverride(
+    "BOUND_ACTION": ResponseOverride(
         501, "BadRequest_MethodNotImplemented", "Entity does not support bound actions."
     ),
-    RefusalCondition.NO_COMPANY: ResponseOverride(
+    "NO_COMPANY": ResponseOverride(
         404,
         "Internal_CompanyNotFound",
         "Cannot process the request because the default company cannot be found. You can specify "
@@ -62,157 +61,147 @@ ERRORS: Mapping[RefusalCondition, ResponseOverride] = {
         "companies by accessing the default OData web service, Company. For more information, see "
         '"OData Web Services" in Help.',
     ),
-    RefusalCondition.UNKNOWN_ENVIRONMENT: ResponseOverride(
+    "UNKNOWN_ENVIRONMENT": ResponseOverride(
         404, "NoEnvironment", "Environment does not exist.", media="xml"
     ),
-    RefusalCondition.METHOD_ON_SET: ResponseOverride(
+    "METHOD_ON_SET": ResponseOverride(
         405,
         "BadRequest_MethodNotAllowed",
-        "'{method}' requests for '{set}' of EdmType 'Collection' are not allowed within "
+        "'{method:.20}' requests for '{set}' of EdmType 'Collection' are not allowed within "
         "Dynamics 365 Business Central OData web services.",
     ),
-    RefusalCondition.MERGE: ResponseOverride(
+    "MERGE": ResponseOverride(
         501,
         "BadRequest_MethodNotImplemented",
         "'MERGE' requests for 'Entity' are not supported by Dynamics 365 Business Central OData "
         "web services.",
     ),
-    RefusalCondition.LOCKED: ResponseOverride(
+    "LOCKED": ResponseOverride(
         409,
         "Internal_ServerError",
         "We can't save your changes right now, because a record in table '{table}' is being "
         "updated in a transaction done by another session.",
     ),
-    RefusalCondition.MALFORMED_KEY: ResponseOverride(
+    "MALFORMED_KEY": ResponseOverride(
         404, "BadRequest_NotFound", "Bad Request - Error in query syntax."
     ),
-    RefusalCondition.BAD_CREDENTIALS: ResponseOverride(
+    "BAD_CREDENTIALS": ResponseOverride(
         401,
         "Authentication_InvalidCredentials",
         "The server has rejected the client credentials.",
     ),
-    RefusalCondition.REFUSED_BY_GATEWAY: ResponseOverride(
+    "REFUSED_BY_GATEWAY": ResponseOverride(
         401, "Unauthorized", "The credentials provided are incorrect", media="asked"
     ),
-    RefusalCondition.UNKNOWN_PROPERTY: ResponseOverride(
+    "UNKNOWN_PROPERTY": ResponseOverride(
         400,
         "BadRequest",
         "The property '{name}' does not exist on type '{type}'. Make sure to "
         "only use property names that are defined by the type.",
     ),
-    RefusalCondition.NO_OBJECT: ResponseOverride(
+    "NO_OBJECT": ResponseOverride(
         400,
         "BadRequest",
         "An unexpected '{node}' node was found when reading from the JSON reader. A "
         "'StartObject' node was expected.",
     ),
-    RefusalCondition.MALFORMED_JSON: ResponseOverride(400, "BadRequest", "Invalid Request Body"),
-    RefusalCondition.TOO_LONG: ResponseOverride(
+    "MALFORMED_JSON": ResponseOverride(400, "BadRequest", "Invalid Request Body"),
+    "TOO_LONG": ResponseOverride(
         400,
         "Application_StringExceededLength",
         "The length of the string is {length}, but it must be less than or equal to {limit} "
         "characters. Value: {value}",
     ),
-    RefusalCondition.NO_OPTION: ResponseOverride(
+    "NO_OPTION": ResponseOverride(
         400, "Unknown", "'{value}' is not an option. The existing options are: {options}"
     ),
-    RefusalCondition.WRONG_TYPE: ResponseOverride(
-        400, "BadRequest", "Unable to convert value to {type}"
-    ),
-    RefusalCondition.NULL_VALUE: ResponseOverride(
+    "WRONG_TYPE": ResponseOverride(400, "BadRequest", "Unable to convert value to {type}"),
+    "NULL_VALUE": ResponseOverride(
         400,
         "BadRequest_RequiredParamNotProvided",
         "Field '{field}' must not be blank or empty.",
     ),
-    RefusalCondition.NO_VALUE: ResponseOverride(
+    "NO_VALUE": ResponseOverride(
         400,
         "Application_FieldValidationException",
         "{field} must have a value in {table}: {values}. It cannot be zero or empty.",
     ),
-    RefusalCondition.RIGHT_MISSING: ResponseOverride(
+    "RIGHT_MISSING": ResponseOverride(
         403,
         "Internal_ServerError",
         "Sorry, the current permissions prevented the action. (TableData {table} {right}: App)",
     ),
-    RefusalCondition.KEY_TAKEN: ResponseOverride(
+    "KEY_TAKEN": ResponseOverride(
         400,
         "Internal_EntityWithSameKeyExists",
         "The record in table {table} already exists. Identification fields and values: {values}",
     ),
-    RefusalCondition.READ_ONLY: ResponseOverride(
+    "READ_ONLY": ResponseOverride(
         400, "BadRequest_InvalidOperation", "Control '{field}' is read-only."
     ),
-    RefusalCondition.NO_RELATED: ResponseOverride(
+    "NO_RELATED": ResponseOverride(
         400,
         "Internal_InvalidTableRelation",
         "The field {field} of table {table} contains a value ({value}) that cannot be found in the "
         "related table ({related}).",
     ),
-    RefusalCondition.NO_EMAIL: ResponseOverride(
-        400, _BY_A_RULE, 'The email address "{value}" is not valid.'
-    ),
-    RefusalCondition.LETTERS_IN_PHONE: ResponseOverride(
+    "NO_EMAIL": ResponseOverride(400, _BY_A_RULE, 'The email address "{value}" is not valid.'),
+    "LETTERS_IN_PHONE": ResponseOverride(
         400, _BY_A_RULE, "{field} must not contain letters in {table} {values}."
     ),
-    RefusalCondition.BEGINS_LATE: ResponseOverride(
-        400, _BY_A_RULE, "{field} must be before {other}."
-    ),
-    RefusalCondition.ENDS_EARLY: ResponseOverride(
-        400, _BY_A_RULE, "{field} must be after {other}."
-    ),
-    RefusalCondition.IN_USE: ResponseOverride(
+    "BEGINS_LATE": ResponseOverride(400, _BY_A_RULE, "{field} must be before {other}."),
+    "ENDS_EARLY": ResponseOverride(400, _BY_A_RULE, "{field} must be after {other}."),
+    "IN_USE": ResponseOverride(
         400,
         _BY_A_RULE,
         "You cannot delete the unit of measure because it is assigned to one or more records.",
     ),
-    RefusalCondition.ALTERNATIVES: ResponseOverride(
+    "ALTERNATIVES": ResponseOverride(
         501,
         "BadRequest_MethodNotImplemented",
         "The 'OR' operator is not supported on distinct fields on an OData filter.",
     ),
-    RefusalCondition.UNSUPPORTED_FILTER: ResponseOverride(
+    "UNSUPPORTED_FILTER": ResponseOverride(
         501,
         "BadRequest_MethodNotImplemented",
         "The OData filter expression is not supported.",
     ),
-    RefusalCondition.UNKNOWN_FIELD: ResponseOverride(
+    "UNKNOWN_FIELD": ResponseOverride(
         400,
         "BadRequest",
         "Could not find a property named '{name}' on type '{type}'.",
     ),
-    RefusalCondition.UNKNOWN_SELECTED: ResponseOverride(
+    "UNKNOWN_SELECTED": ResponseOverride(
         400,
         "BadRequest_NotFound",
         "Could not find a property named '{name}' on type '{type}'.",
     ),
-    RefusalCondition.NO_EXPRESSION: ResponseOverride(
+    "NO_EXPRESSION": ResponseOverride(
         400, "BadRequest", "Expression expected at position {position} in '{text}'."
     ),
-    RefusalCondition.SYNTAX: ResponseOverride(
+    "SYNTAX": ResponseOverride(
         400, "BadRequest", "Syntax error at position {position} in '{text}'."
     ),
-    RefusalCondition.LINK_GONE: ResponseOverride(
-        400, "SkipTokenIsNoLongerValid", "The skip token has expired."
-    ),
-    RefusalCondition.TOO_MANY_PARTS: ResponseOverride(
+    "LINK_GONE": ResponseOverride(400, "SkipTokenIsNoLongerValid", "The skip token has expired."),
+    "TOO_MANY_PARTS": ResponseOverride(
         500,
         "Unknown",
         "The current batch message contains too many parts. A maximum number of '{limit}' "
         "query operations and change sets are allowed in a batch message.",
     ),
-    RefusalCondition.LONG_CHANGE_SET: ResponseOverride(
+    "LONG_CHANGE_SET": ResponseOverride(
         500,
         "Unknown",
         "Multiple requests within the same change set are not supported by Microsoft Dynamics 365 "
         "Business Central OData web services.",
     ),
-    RefusalCondition.TOO_MANY_REQUESTS: ResponseOverride(
+    "TOO_MANY_REQUESTS": ResponseOverride(
         429,
         "Application_TooManyRequests",
         "Too many requests reached. Actual ({actual}). Maximum ({limit}).",
         retries=False,
     ),
-    RefusalCondition.LONG_WORK: ResponseOverride(
+    "LONG_WORK": ResponseOverride(
         408,
         "Request_Timeout",
         "The operation took too long.",
@@ -239,7 +228,7 @@ CODES: Mapping[str, ResponseOverride] = {
     )
 }
 
-TRANSLATIONS: Mapping[str, Mapping[RefusalCondition, str]] = {
-    "nl": {RefusalCondition.UNSUPPORTED_FILTER: "De OData-filterexpressie wordt niet ondersteund."}
+TRANSLATIONS: Mapping[str, Mapping[str, str]] = {
+    "nl": {"UNSUPPORTED_FILTER": "De OData-filterexpressie wordt niet ondersteund."}
 }
 """The messages that were recorded in other languages."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from comptoir.errors import RefusalCondition
 from comptoir.features.business_central.errors import CODES, ERRORS, TRANSLATIONS
 from comptoir.features.business_central.values import VALUES
 from comptoir.profiles import CURRENT
@@ -31,11 +30,11 @@ ROUTES = Routes(
         "/{instance}": 'Basic realm="Business Central", charset="UTF-8"',
     },
     apis={
-        "/api/{publisher}/{group}/{version}": RefusalCondition.UNKNOWN_ADDRESS,
-        "/api/{publisher}/{group}/beta": RefusalCondition.UNKNOWN_ADDRESS,
-        "/api/v2.0": RefusalCondition.UNKNOWN_SEGMENT,
-        "/api/beta": RefusalCondition.UNKNOWN_SEGMENT,
-        "/ODataV4": RefusalCondition.UNKNOWN_SERVICE,
+        "/api/{publisher}/{group}/{version}": "UNKNOWN_ADDRESS",
+        "/api/{publisher}/{group}/beta": "UNKNOWN_ADDRESS",
+        "/api/v2.0": "UNKNOWN_SEGMENT",
+        "/api/beta": "UNKNOWN_SEGMENT",
+        "/ODataV4": "UNKNOWN_SERVICE",
     },
     joins_slashes="/ODataV4",
     basic=True,

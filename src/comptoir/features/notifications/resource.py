@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import require
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.origins import own_origins
@@ -18,13 +19,8 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import instant_type
 from comptoir.edm.times import Clock
 from comptoir.errors import (
-    BAD_REQUEST,
-    ENTITY_CHANGED,
-    PARAM_NOT_PROVIDED,
-    PRECONDITION_REQUIRED,
-    RECORD_NOT_FOUND,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
 from comptoir.features.notifications.notifications import at, in_form
 from comptoir.features.notifications.subscriptions import (
@@ -34,12 +30,10 @@ from comptoir.features.notifications.subscriptions import (
     new_id,
 )
 from comptoir.jsonvalue import Json, json_type
-from comptoir.messages import quoted
 from comptoir.outgoing import OutgoingError, Post
 from comptoir.plan.rights import check_readable
 from comptoir.plan.target import COMPANIES, Resource, company_id_of, resolve
 from comptoir.profiles.record import Hooks
-from comptoir.refusals import limit_exceeded, method_not_allowed, unknown_name
 from comptoir.request.headers import entity_tags, response_format, spaced_format
 from comptoir.request.options import OptionParser
 from comptoir.request.path import Segment, parse_path
@@ -115,7 +109,9 @@ class SubscriptionResource:
         method = "GET" if request.method == "HEAD" else request.method
         verbs: Mapping[str, _Verb | _RecordVerb] = self._of_all if key is None else self._of_one
         if method not in verbs:
-            raise _not_allowed(request.method, ["HEAD", *verbs], is_set=key is None)
+            row = rows.METHOD_ON_SET if key is None else rows.METHOD
+            allowed = ", ".join(["HEAD", *verbs])
+            raise refuse(row, method=request.method, resource=NAME, allowed=allowed, set=NAME)
         options = self._options.parse(request.query)
         form = self._format_of(request.headers, options.format)
         for scope in sorted(NEEDED):
@@ -126,7 +122,7 @@ class SubscriptionResource:
             return await self._of_all[method](request, headers)
         found = await self._subscriptions.find(key)
         if found is None or not _is_own(found, request):
-            raise _not_found(key)
+            raise refuse(rows.UNKNOWN_SUBSCRIPTION, key=key, set=NAME)
         return await self._of_one[method](request, headers, found)
 
     async def _list(self, request: Request, headers: Sequence[Header]) -> Response:
@@ -174,11 +170,7 @@ class SubscriptionResource:
             ("service", len(known), hooks.most),
         ):
             if count >= most:
-                raise Refusal(
-                    BAD_REQUEST,
-                    f"The {party} has {most} subscriptions already",
-                    "Delete one, or wait until one has ended.",
-                )
+                raise refuse(rows.TOO_MANY_SUBSCRIPTIONS, party=party, most=most)
 
     async def _renew(
         self, request: Request, headers: Sequence[Header], found: Subscription
@@ -188,12 +180,7 @@ class SubscriptionResource:
         if "resource" in sent:
             company_id, entity_set, _ = await self._located(request, _text(sent, "resource"))
             if (company_id, entity_set.name) != (found.company_id, found.sets):
-                raise Refusal(
-                    BAD_REQUEST,
-                    "The resource of a subscription cannot be changed",
-                    "Add a subscription for the other resource.",
-                    target="resource",
-                )
+                raise refuse(rows.RESOURCE_CHANGED, "resource")
         url = _text(sent, "notificationUrl") if "notificationUrl" in sent else found.url
         state = _state(sent, found.client_state)
         await shake_hands(url, self._post, self._hooks.handshake)
@@ -208,14 +195,14 @@ class SubscriptionResource:
         )
         act = _act(ActName.SUBSCRIPTION_RENEW, request, renewed)
         if not await self._subscriptions.renew(found, renewed, act):
-            raise _changed()
+            raise refuse(rows.SUBSCRIPTION_CHANGED, "If-Match")
         return self._one(request, 200, headers, renewed)
 
     async def _delete(self, request: Request, _: Sequence[Header], found: Subscription) -> Response:
         self._check_tag(request, found)
         act = _act(ActName.SUBSCRIPTION_REMOVE, request, found)
         if not await self._subscriptions.remove(found, act):
-            raise _changed()
+            raise refuse(rows.SUBSCRIPTION_CHANGED, "If-Match")
         return Response(204, [ODATA_VERSION])
 
     def _one(
@@ -244,14 +231,9 @@ class SubscriptionResource:
         """Raise `Refusal` unless `If-Match` has the ETag of a subscription."""
         tags = entity_tags(request.headers, b"if-match")
         if tags is None:
-            raise Refusal(
-                PRECONDITION_REQUIRED,
-                "Changing a subscription requires If-Match",
-                "Read the subscription, and send its @odata.etag. Send * to accept any version.",
-                target="If-Match",
-            ).with_condition(RefusalCondition.NO_TAG)
+            raise refuse(rows.UNTAGGED, "If-Match", action="Changing", what="subscription")
         if not (decoded(tags) if self._encodes_tags else tags).contain(_opaque_tag(found)):
-            raise _changed()
+            raise refuse(rows.SUBSCRIPTION_CHANGED, "If-Match")
 
     async def _located(self, request: Request, resource: str) -> tuple[str, EntitySet, str]:
         """The company and the set that a resource names, and the path that notifications have.
@@ -266,15 +248,15 @@ class SubscriptionResource:
             company_id = company_id_of(segments)
             target = resolve(self._model, segments, company_id, at_root=False)
         except Refusal:
-            raise _unknown(resource) from None
+            raise refuse(rows.UNTRACKED_RESOURCE, "resource", resource=resource) from None
         entity_set = target.entity_set
         is_whole = target.resource is Resource.COLLECTION and not target.steps
         if company_id is None or not is_whole or not entity_set.tracks_changes:
-            raise _unknown(resource)
+            raise refuse(rows.UNTRACKED_RESOURCE, "resource", resource=resource)
         principal = request.principal
         is_reached = principal.reaches(company_id)
         if not is_reached or await self._store.company(company_id) is None:
-            raise _unknown(resource)
+            raise refuse(rows.UNTRACKED_RESOURCE, "resource", resource=resource)
         if principal.rights is not None:
             check_readable(entity_set, principal.rights.readable)
         return company_id, entity_set, f"{prefix}/{COMPANIES}({company_id})/{entity_set.name}"
@@ -284,12 +266,12 @@ class SubscriptionResource:
         try:
             parts = urlsplit(resource)
         except ValueError:
-            raise _unknown(resource) from None
+            raise refuse(rows.UNTRACKED_RESOURCE, "resource", resource=resource) from None
         prefix, found, rest = parts.path.partition(f"{COMPANIES}(")
         origin = f"{parts.scheme}://{parts.netloc}".lower()
         is_own = origin in self._origins or not (parts.scheme or parts.netloc)
         if not is_own or not found or parts.query or _PREFIX.fullmatch(prefix) is None:
-            raise _unknown(resource)
+            raise refuse(rows.UNTRACKED_RESOURCE, "resource", resource=resource)
         return prefix.strip("/"), found + rest
 
 
@@ -298,11 +280,7 @@ def _key(segment: Segment) -> str | None:
     if segment.key is None:
         return None
     if len(segment.key) != 1 or segment.key[0].name not in (None, _KEY):
-        raise Refusal(
-            BAD_REQUEST,
-            "The key of a subscription must be its id",
-            f"Use {NAME}('…').",
-        ).with_condition(RefusalCondition.MALFORMED_KEY)
+        raise refuse(rows.SUBSCRIPTION_KEY)
     return segment.key[0].text
 
 
@@ -322,11 +300,14 @@ async def _sent(request: Request) -> Mapping[str, Json]:
     sent = parse_object(await request.read_body())
     for name in sent:
         if name not in _WRITABLE and name not in _READ_ONLY:
-            refusal = unknown_name(
-                f"The {_TYPE}", "property", name, _WRITABLE, error=BAD_REQUEST, target=name[:80]
-            )
-            raise refusal.with_condition(
-                RefusalCondition.UNKNOWN_PROPERTY, name=name[:80], type=_TYPE
+            owner = f"The {_TYPE}"
+            raise refuse(
+                rows.UNKNOWN_PROPERTY,
+                name[:80],
+                known=_WRITABLE,
+                owner=owner,
+                name=name[:80],
+                type=_TYPE,
             )
     return sent
 
@@ -334,12 +315,11 @@ async def _sent(request: Request) -> Mapping[str, Json]:
 def _text(sent: Mapping[str, Json], name: str) -> str:
     value = sent.get(name)
     if value is None or value == "":
-        raise Refusal(PARAM_NOT_PROVIDED, f"{name} is required", "Send a value.", target=name)
+        raise refuse(rows.MISSING_TEXT, name, name=name)
     if not isinstance(value, str):
-        problem = f"{name} is {json_type(value)}, not a text"
-        raise Refusal(BAD_REQUEST, problem, "Send a text.", target=name)
+        raise refuse(rows.NOT_A_TEXT, name, name=name, json=json_type(value))
     if "\0" in value:
-        raise Refusal(BAD_REQUEST, f"{name} contains NUL", "Remove it.", target=name)
+        raise refuse(rows.NUL_IN_TEXT, name, name=name)
     return value
 
 
@@ -348,15 +328,7 @@ def _state(sent: Mapping[str, Json], former: str) -> str:
         return former
     state = "" if sent["clientState"] in (None, "") else _text(sent, "clientState")
     if len(state) > LONGEST_STATE:
-        remedy = "Send a shorter one."
-        raise limit_exceeded(
-            "clientState",
-            LONGEST_STATE,
-            "characters",
-            remedy,
-            error=BAD_REQUEST,
-            target="clientState",
-        )
+        raise refuse(rows.LONG_STATE, "clientState", limit=LONGEST_STATE)
     return state
 
 
@@ -369,67 +341,23 @@ def _act(name: ActName, request: Request, subscription: Subscription) -> Act:
     return Act(actor, name, subscription.id, subscription.listed)
 
 
-def _not_allowed(method: str, allowed: Sequence[str], *, is_set: bool) -> Refusal:
-    refusal = method_not_allowed(method, NAME, ", ".join(allowed))
-    if is_set:
-        refusal.with_condition(RefusalCondition.METHOD_ON_SET, method=method[:20], set=NAME)
-    return refusal
-
-
-def _not_found(key: str) -> Refusal:
-    return Refusal(
-        RECORD_NOT_FOUND,
-        f"The subscription {quoted(key)} does not exist",
-        f"List your subscriptions with GET {NAME}.",
-    ).with_condition(RefusalCondition.NO_RECORD, set=NAME)
-
-
-def _changed() -> Refusal:
-    return Refusal(
-        ENTITY_CHANGED,
-        "The subscription has changed, or was deleted",
-        "Read it, and send its current @odata.etag.",
-        target="If-Match",
-    ).with_condition(RefusalCondition.STALE_TAG)
-
-
-def _unknown(resource: str) -> Refusal:
-    return Refusal(
-        BAD_REQUEST,
-        f"{quoted(resource)} is not a collection whose changes are tracked",
-        "Use the URL of an entity set of a company that the token reaches: "
-        f"{COMPANIES}(<guid>)/contactsExt.",
-        target="resource",
-    )
-
-
 async def shake_hands(url: str, post: Post, seconds: float) -> None:
     """Raise `Refusal` (400) unless a URL responds with the token that it is sent."""
     if "#" in url:
-        raise Refusal(
-            BAD_REQUEST,
-            f"The notification URL has the fragment {quoted(url[url.index('#') :])}",
-            "Remove it, since no server gets it.",
-            target="notificationUrl",
-        )
+        fragment = url[url.index("#") :]
+        raise refuse(rows.URL_FRAGMENT, "notificationUrl", fragment=fragment)
     token = str(uuid4())
     separator = "&" if "?" in url else "?"
     try:
         answer = await post(f"{url}{separator}validationToken={token}", b"", seconds)
     except OutgoingError as error:
         _log.warning("a handshake failed: %s", error)
-        raise _failed(error.public, seconds) from None
+        raise _unshaken(error.public, seconds) from None
     if answer.status != HTTPStatus.OK:
-        raise _failed(f"it responded with status {answer.status}", seconds)
+        raise _unshaken(f"it responded with status {answer.status}", seconds)
     if answer.body.strip() != token.encode():
-        raise _failed("it responded with another body", seconds)
+        raise _unshaken("it responded with another body", seconds)
 
 
-def _failed(reason: str, seconds: float) -> Refusal:
-    return Refusal(
-        BAD_REQUEST,
-        f"The notification URL did not return the validation token: {reason}",
-        f"Let it respond within {seconds:g} seconds with status 200, and the value of its query "
-        "parameter validationToken as the body.",
-        target="notificationUrl",
-    )
+def _unshaken(reason: str, seconds: float) -> Refusal:
+    return refuse(rows.HANDSHAKE_FAILED, "notificationUrl", reason=reason, seconds=seconds)

@@ -198,7 +198,7 @@ def _vanished(met: Met) -> Refusal:
     problem = f"The service does not have {met.entity_set} now"
     refusal = Refusal(RESOURCE_NOT_FOUND, problem, "Send the request again later.")
     url = met.request.root.address(met.request.path)
-    return refusal.with_condition(met.request.root.unknown, segment=met.entity_set, url=url)
+    return refusal.grouped(met.request.root.unknown, segment=met.entity_set, url=url)
 
 
 REFUSED: Mapping[str, Callable[[Met], Refusal]] = MappingProxyType(

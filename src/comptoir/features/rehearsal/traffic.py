@@ -17,7 +17,6 @@ from comptoir.errors import (
     LINK_EXPIRED,
     PRECONDITION_REQUIRED,
     TOO_MANY_REQUESTS,
-    RefusalCondition,
 )
 from comptoir.features.rehearsal.effects import APPLICABLE, DATE_SECONDS, Firing
 from comptoir.features.rehearsal.faults import Fault
@@ -61,16 +60,16 @@ _OF_CODE: Mapping[str, Trap] = MappingProxyType(
         INVALID_CREDENTIALS.code: Trap.EXPIRED_TOKEN,
     }
 )
-_OF_SITUATION: Mapping[RefusalCondition, Trap] = MappingProxyType(
+_OF_SITUATION: Mapping[str, Trap] = MappingProxyType(
     {
-        RefusalCondition.LINK_GONE: Trap.EXPIRED_LINK,
-        RefusalCondition.LOCKED: Trap.LOCK,
-        RefusalCondition.ALTERNATIVES: Trap.REFUSED_OR,
-        RefusalCondition.TOO_LONG: Trap.REFUSED_VALUE,
-        RefusalCondition.NO_OPTION: Trap.REFUSED_VALUE,
-        RefusalCondition.WRONG_TYPE: Trap.REFUSED_VALUE,
-        RefusalCondition.NULL_VALUE: Trap.REFUSED_VALUE,
-        RefusalCondition.NO_VALUE: Trap.REFUSED_VALUE,
+        "LINK_GONE": Trap.EXPIRED_LINK,
+        "LOCKED": Trap.LOCK,
+        "ALTERNATIVES": Trap.REFUSED_OR,
+        "TOO_LONG": Trap.REFUSED_VALUE,
+        "NO_OPTION": Trap.REFUSED_VALUE,
+        "WRONG_TYPE": Trap.REFUSED_VALUE,
+        "NULL_VALUE": Trap.REFUSED_VALUE,
+        "NO_VALUE": Trap.REFUSED_VALUE,
     }
 )
 
@@ -258,8 +257,7 @@ def traps_of(fault: Fault) -> Iterator[Trap]:
 
 
 def _trap_of(refused: Refused) -> Trap | None:
-    found = None if refused.condition is None else _OF_SITUATION.get(refused.condition)
-    return found or _OF_CODE.get(refused.code)
+    return _OF_SITUATION.get(refused.group) or _OF_CODE.get(refused.code)
 
 
 def _seconds(fault: Fault) -> float:

@@ -140,7 +140,7 @@ class BoundOption:
         except ValueFault as error:
             problem = f"{described(node)} {error.problem}"
             refusal = self.misused(node, problem, error.remedy)
-            refusal.condition, refusal.facts = error.condition, error.facts
+            refusal.group, refusal.facts = error.group, error.facts
             raise refusal from None
         if value is None:
             raise self.misused(

@@ -13,7 +13,8 @@ from typing import TypeVar
 import msgspec
 from msgspec.json import Decoder
 
-from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir import refusal_rows as rows
+from comptoir.errors import Refusal, refuse
 from comptoir.messages import quoted
 from comptoir.request.batch.tree import (
     BODY,
@@ -34,12 +35,12 @@ from comptoir.request.batch.tree import (
     check_url_size,
     checked,
     head_too_large,
-    malformed,
+    not_supported,
     parse_address,
     read_id,
     read_method,
+    refuse_part,
     too_many_requests,
-    unsupported,
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
 from comptoir.request.payload import MEMBERS, UNCOUNTED_BYTES, check_values, json_fault, repeated
@@ -59,7 +60,6 @@ _MEMBERS = frozenset(
     {"id", "method", "url", "headers", "body", "atomicityGroup", "dependsOn", "if"}
 )
 _FIELD_BYTES = len(": \r\n")
-_OTHER_ID = "Choose another one."
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
     document = _members(body, BODY, 'an object such as {"requests": []}')
     _check_names(document, frozenset({"requests"}), BODY)
     if "requests" not in document:
-        raise Refusal(BAD_REQUEST, "The batch has no requests", "Send an array of them.")
+        raise refuse(rows.NO_REQUESTS)
     listed = _decoded(_ARRAY, document["requests"], "requests", "an array of objects")
     if len(listed) > limits.requests:
         raise too_many_requests(limits.requests)
@@ -85,8 +85,7 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
         reader = _RequestReader(raw, number, limits, roots)
         part = reader.part()
         if part.id in ids:
-            problem = f"The id {quoted(part.id)} is given twice"
-            raise malformed(part.place, problem, _OTHER_ID)
+            raise refuse_part(rows.BATCH_ID_TWICE, part.place, id=part.id)
         if part.id is not None:
             ids.add(part.id)
         parts.append((reader.group(), part))
@@ -114,7 +113,7 @@ class _RequestReader:
         given = {name: self._text(name) for name in ("id", "method", "url", "if")}
         for name in ("id", "method", "url") if self._limits.ids else ("method", "url"):
             if given[name] is None:
-                raise malformed(place, f"{name} is missing", "Add it.")
+                raise refuse_part(rows.MISSING_MEMBER, place, member=name)
         method = read_method(given["method"] or "", self._limits, place)
         check_url_size(len(given["url"] or ""), self._limits, place)
         headers = self._headers()
@@ -123,11 +122,8 @@ class _RequestReader:
             headers = {**headers, b"content-type": b"application/json"}
         depends_on = self._member("dependsOn", _TEXTS, "an array of ids") or []
         if len(depends_on) > self._limits.requests:
-            raise malformed(
-                f"{place}.dependsOn",
-                f"More than {self._limits.requests} ids are named",
-                "Send each id once.",
-            )
+            most = self._limits.requests
+            raise refuse_part(rows.TOO_MANY_IDS, f"{place}.dependsOn", most=most)
         part_id, condition = given["id"], given["if"]
         return Part(
             self._number,
@@ -152,14 +148,13 @@ class _RequestReader:
             key, value = lowered(name).encode(), text.strip(BLANKS).encode()
             check_header(key, value, place)
             if key in headers:
-                problem = f"The header {quoted(name)} is given twice"
-                raise malformed(place, problem, "Send it once.")
+                raise refuse_part(rows.HEADER_TWICE, place, header=name)
             headers[key] = value
         size = sum(len(name) + len(value) + _FIELD_BYTES for name, value in headers.items())
         if size > self._limits.header_bytes or len(headers) > MOST_FIELDS:
             raise head_too_large(place, self._limits.header_bytes)
         if b"transfer-encoding" in headers:
-            raise unsupported(place, "Transfer-Encoding in a batch")
+            raise not_supported("Transfer-Encoding in a batch", place)
         return headers
 
     def _body(self, headers: Headers) -> bytes | None:
@@ -173,8 +168,7 @@ class _RequestReader:
         try:
             return urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except (binascii.Error, ValueError):
-            problem = f"The body of type {quoted(media)} is not base64url-encoded"
-            raise malformed(f"{self._place}.body", problem, "Encode it.") from None
+            raise refuse_part(rows.NOT_BASE64, f"{self._place}.body", media=media) from None
 
     def _text(self, name: str) -> str | None:
         return self._member(name, _TEXT, 'a string, such as "1"')
@@ -198,15 +192,13 @@ def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
             items.append(part)
             continue
         if part.method == "GET":
-            raise unsupported(part.place, "A GET in an atomicity group")
+            raise not_supported("A GET in an atomicity group", part.place)
         if isinstance(last, Group) and last.name == name:
             items[-1] = Group(name, (*last.parts, part))
         elif name in names:
-            problem = f"The requests of the group {quoted(name)} are not adjacent"
-            raise malformed(part.place, problem, "Send them one after another.")
+            raise refuse_part(rows.GROUP_APART, part.place, group=name)
         elif name in ids:
-            problem = f"The group {quoted(name)} has the id of a request"
-            raise malformed(part.place, problem, _OTHER_ID)
+            raise refuse_part(rows.GROUP_HAS_ID, part.place, group=name)
         else:
             names.add(name)
             items.append(Group(name, (part,)))
@@ -216,8 +208,8 @@ def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
 def _check_names(members: Mapping[str, msgspec.Raw], known: frozenset[str], place: str) -> None:
     for name in members:
         if name not in known and "@" not in name:
-            remedy = f"Use only {', '.join(sorted(known))}."
-            raise malformed(place, f"Unknown member {quoted(name)}", remedy)
+            members_text = ", ".join(sorted(known))
+            raise refuse_part(rows.UNKNOWN_MEMBER, place, member=name, members=members_text)
 
 
 def _members(raw: bytes | msgspec.Raw, place: str, wanted: str) -> dict[str, msgspec.Raw]:
@@ -225,8 +217,7 @@ def _members(raw: bytes | msgspec.Raw, place: str, wanted: str) -> dict[str, msg
     named = _decoded(MEMBERS, raw, place, wanted)
     members = {name.text: value for name, value in named.items()}
     if len(members) < len(named):
-        problem = f"{quoted(str(repeated(named)))} is given twice"
-        raise malformed(place, problem, "Send it once.")
+        raise refuse_part(rows.BATCH_MEMBER_TWICE, place, member=str(repeated(named)))
     return members
 
 
@@ -234,20 +225,19 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        raise malformed(place, "Invalid JSON value", f"Send {wanted}.") from None
+        raise refuse_part(rows.BATCH_JSON_TYPE, place, wanted=wanted) from None
     except UnicodeDecodeError:
-        raise malformed(place, "The JSON is not UTF-8", "Encode it as UTF-8.") from None
+        raise refuse_part(rows.BATCH_JSON_NOT_UTF_8, place) from None
     except msgspec.DecodeError as error:
-        raise malformed(place, json_fault(error), "Correct it.") from None
+        raise refuse_part(rows.BATCH_JSON, place, reason=json_fault(error)) from None
     except RecursionError:
-        raise malformed(place, "The JSON nests too deeply", "Nest it less.") from None
+        raise refuse_part(rows.BATCH_JSON_TOO_DEEP, place) from None
 
 
 def _condition(text: str, place: str) -> Condition:
     """The condition in an `if`; raises `Refusal`: 501 if it is unsupported, 400 if malformed."""
     if len(text) > LONGEST_CONDITION:
-        problem = f"The condition exceeds the limit of {LONGEST_CONDITION} characters"
-        raise malformed(place, problem, "Shorten it.")
+        raise refuse_part(rows.LONG_CONDITION, place, limit=LONGEST_CONDITION)
     reader = _ConditionReader(text, place)
     condition = reader.any_of(0)
     reader.end()
@@ -271,8 +261,7 @@ class _ConditionReader:
         """Raise `Refusal` (400, 501) unless the condition ends here."""
         rest = self._text[self._position :].strip()
         if rest.startswith(")"):
-            remedy = "Remove it, or open a bracket before it."
-            raise malformed(self._place, "')' closes a bracket that is not open", remedy)
+            raise refuse_part(rows.OPEN_CONDITION, self._place)
         if rest:
             raise self._unexpected()
 
@@ -287,8 +276,7 @@ class _ConditionReader:
 
     def _single(self, depth: int) -> Condition:
         if depth > DEEPEST_CONDITION:
-            problem = f"The condition exceeds the limit of {DEEPEST_CONDITION} levels of nesting"
-            raise malformed(self._place, problem, "Nest it less.")
+            raise refuse_part(rows.DEEP_CONDITION, self._place, limit=DEEPEST_CONDITION)
         if self._take("not"):
             return IfNot(self._single(depth + 1))
         for word in ("true", "false"):
@@ -321,6 +309,7 @@ class _ConditionReader:
     def _unexpected(self) -> Refusal:
         rest = self._text[self._position :].strip()
         if not rest or rest[0] in "()":
-            return malformed(self._place, "The condition is incomplete", "Complete it.")
-        construct = f"{quoted(rest)} (beyond $<id>/$succeeded, and, or, not and parentheses)"
-        return unsupported(self._place, construct)
+            return refuse_part(rows.INCOMPLETE_CONDITION, self._place)
+        return not_supported(
+            f"{quoted(rest)} (beyond $<id>/$succeeded, and, or, not and parentheses)", self._place
+        )

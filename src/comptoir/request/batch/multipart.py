@@ -8,9 +8,9 @@ used: it decodes and copies every part, and repairs errors silently.
 import re
 from collections.abc import Iterator
 
-from comptoir.errors import BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, Refusal
+from comptoir import refusal_rows as rows
+from comptoir.errors import Refusal, refuse
 from comptoir.messages import quoted
-from comptoir.refusals import invalid_value
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,
@@ -20,18 +20,17 @@ from comptoir.request.batch.tree import (
     Item,
     Part,
     Roots,
-    change_set_too_long,
     check_body,
     check_header,
     check_url_size,
     checked,
     head_too_large,
-    malformed,
+    not_supported,
     parse_address,
     read_id,
     read_method,
+    refuse_part,
     too_many_requests,
-    unsupported,
 )
 from comptoir.request.headers import Headers, combined, elements
 
@@ -47,12 +46,9 @@ def boundary_of(content_type: str) -> str:
     declared = elements(content_type)
     boundary = dict(declared[0].parameters).get("boundary", "") if declared else ""
     if not declared or declared[0].name != MULTIPART:
-        remedy = f"Send a batch as application/json or {MULTIPART}."
-        raise invalid_value("Content-Type", content_type, remedy, error=UNSUPPORTED_MEDIA_TYPE)
+        raise refuse(rows.NOT_A_BATCH_TYPE, "Content-Type", value=content_type)
     if not boundary or len(boundary) > _LONGEST_BOUNDARY or not boundary.isascii():
-        remedy = f"Send for example {MULTIPART}; boundary=batch_1."
-        problem = "Content-Type has no valid boundary"
-        raise Refusal(BAD_REQUEST, problem, remedy, target="Content-Type")
+        raise refuse(rows.BOUNDARY, "Content-Type")
     return boundary
 
 
@@ -89,7 +85,8 @@ class _Reader:
         try:
             boundary = boundary_of(declared)
         except Refusal as refusal:
-            raise malformed(place, refusal.problem, refusal.remedy) from None
+            problem, remedy = refusal.problem, refusal.remedy
+            raise refuse_part(rows.INNER_BOUNDARY, place, problem=problem, remedy=remedy) from None
         parts: list[Part] = []
         # clients number the requests of each change set from 1
         ids: set[str] = set()
@@ -97,14 +94,14 @@ class _Reader:
             inner_place = f"{place}.{number}"
             headers, start = self._fields(inner, 0, inner_place)
             if headers.get(b"content-type", b"").lower().startswith(b"multipart/"):
-                raise malformed(inner_place, "A change set contains a change set", "Merge them.")
+                raise refuse_part(rows.CHANGE_SET_IN_CHANGE_SET, inner_place)
             part = self._part(inner, headers, start, inner_place, ids)
             if part.method == "GET":
-                remedy = "Send it before or after the change set."
-                raise malformed(inner_place, "A change set contains a GET", remedy)
+                raise refuse_part(rows.GET_IN_CHANGE_SET, inner_place)
             parts.append(part)
             if len(parts) > self._limits.change_set:
-                raise change_set_too_long(place)
+                construct = "A change set of several requests"
+                raise refuse_part(rows.LONG_CHANGE_SET, place, construct=construct)
         return Group(None, tuple(parts))
 
     def _part(self, content: bytes, mime: Headers, start: int, place: str, ids: set[str]) -> Part:
@@ -113,26 +110,24 @@ class _Reader:
             raise too_many_requests(self._limits.requests)
         media = mime.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media != b"application/http":
-            remedy = "Send application/http."
-            raise malformed(place, "The Content-Type is invalid", remedy)
+            raise refuse_part(rows.PART_TYPE, place)
         encoding = mime.get(b"content-transfer-encoding", b"").decode("latin-1").lower()
         if encoding not in _UNENCODED:
-            raise unsupported(place, f"Content-Transfer-Encoding {quoted(encoding)}")
+            raise not_supported(f"Content-Transfer-Encoding {quoted(encoding)}", place)
         blank = _BLANK_LINES.match(content, start)
         line, start = _line(content, start if blank is None else blank.end())
         check_url_size(len(line), self._limits, place)
         method, url = _request_line(line, self._limits, place)
         headers, start = self._fields(content, start, place)
         if b"transfer-encoding" in headers:
-            raise unsupported(place, "Transfer-Encoding in a batch")
+            raise not_supported("Transfer-Encoding in a batch", place)
         body = _body(content, start, headers, place)
         content_id = mime.get(b"content-id", headers.get(b"content-id"))
         part_id = None
         if content_id is not None:
             part_id = read_id(content_id.decode("latin-1"), place)
             if part_id in ids:
-                problem = f"The Content-ID {quoted(part_id)} is given twice"
-                raise malformed(place, problem, "Choose another one.")
+                raise refuse_part(rows.CONTENT_ID_TWICE, place, id=part_id)
             ids.add(part_id)
         address = parse_address(url, self._roots, place)
         body = check_body(method, body, place)
@@ -151,8 +146,7 @@ class _Reader:
             match = delimiter.search(text, position)
             if match is None:
                 end = "--" if begins >= 0 else ""
-                problem = f"The boundary --{boundary[:70]}{end} is missing"
-                raise malformed(place, problem, "Add the line.")
+                raise refuse_part(rows.NO_BOUNDARY, place, boundary=boundary, end=end)
             if begins >= 0:
                 yield text[begins : match.start() + 1]
             if match[1]:
@@ -176,9 +170,7 @@ class _Reader:
                 # it continues the line before (RFC 5322, 2.2.3)
                 name, value = pairs[-1][0], line
             elif not colon:
-                shown = quoted(line.decode("latin-1"))
-                problem = f"The header {shown} has no colon"
-                raise malformed(place, problem, "Write it as Name: value.")
+                raise refuse_part(rows.NO_COLON, place, header=line.decode("latin-1"))
             else:
                 name = name.strip().lower()
                 pairs.append((name, []))
@@ -202,12 +194,11 @@ def _request_line(line: bytes, limits: BatchLimits, place: str) -> tuple[str, st
         # the examples of the standard omit the version
         url = rest.strip()
     if not method or not url:
-        remedy = "Begin with a line such as GET contactsExt HTTP/1.1."
-        raise malformed(place, "The request line is malformed", remedy)
+        raise refuse_part(rows.REQUEST_LINE, place)
     try:
         return read_method(method.decode("latin-1"), limits, place), url.strip().decode()
     except UnicodeDecodeError:
-        raise malformed(place, "The URL is not UTF-8", "Encode it as UTF-8.") from None
+        raise refuse_part(rows.URL_NOT_UTF_8, place) from None
 
 
 def _body(content: bytes, start: int, headers: Headers, place: str) -> bytes:
@@ -218,10 +209,8 @@ def _body(content: bytes, start: int, headers: Headers, place: str) -> bytes:
     if declared is None:
         return body
     if not declared.isdigit() or len(declared) > 12 or int(declared) > len(whole):
-        problem = f"Content-Length is not the {len(body)} bytes of the body"
-        raise malformed(place, problem, "Remove the header.")
+        raise refuse_part(rows.CONTENT_LENGTH, place, length=len(body))
     length = int(declared)
     if whole[length:].strip():
-        problem = f"The body is longer than its Content-Length of {length} bytes"
-        raise malformed(place, problem, "Remove the header.")
+        raise refuse_part(rows.SHORT_CONTENT_LENGTH, place, length=length)
     return whole[:length]

@@ -6,16 +6,13 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.errors import (
-    BAD_REQUEST,
-    BODY_TOO_LARGE,
-    HEADERS_TOO_LARGE,
-    NOT_IMPLEMENTED,
+    Fact,
     Refusal,
-    RefusalCondition,
+    RefusalRow,
+    refuse,
 )
-from comptoir.messages import quoted
-from comptoir.refusals import limit_exceeded
 from comptoir.request.headers import Headers
 from comptoir.request.methods import WRITE_METHODS
 
@@ -162,43 +159,25 @@ class Batch(msgspec.Struct, frozen=True):
             yield from item.parts if isinstance(item, Group) else (item,)
 
 
-def malformed(place: str, problem: str, remedy: str) -> Refusal:
-    """400: a batch that cannot be read; `place` names the part of it."""
-    return Refusal(BAD_REQUEST, _located(problem, place), _undone(remedy), target=place)
+def refuse_part(row: RefusalRow, target: str, /, **facts: Fact) -> Refusal:
+    """The refusal of a batch; `target` names the part of it."""
+    place = "the body" if target == BODY else target
+    return refuse(row, target, more={**facts, "place": place})
 
 
-def unsupported(place: str, construct: str) -> Refusal:
-    """501: valid OData that is not supported. `construct` begins the sentence."""
-    problem = _located(f"{construct} is not supported", place)
-    return Refusal(NOT_IMPLEMENTED, problem, _undone("Send the batch without it."), target=place)
+def not_supported(construct: str, place: str) -> Refusal:
+    """501: valid OData that is not supported in a batch."""
+    return refuse_part(rows.BATCH_NOT_SUPPORTED, place, construct=construct)
 
 
 def too_many_requests(limit: int) -> Refusal:
     """413: more requests than a batch may contain."""
-    remedy = _undone("Send several batches.")
-    refusal = limit_exceeded("The batch", limit, "requests", remedy, error=BODY_TOO_LARGE)
-    return refusal.with_condition(RefusalCondition.TOO_MANY_PARTS, limit=str(limit))
-
-
-def change_set_too_long(place: str) -> Refusal:
-    """501: a change set with more requests than the profile allows."""
-    refusal = unsupported(place, "A change set of several requests")
-    return refusal.with_condition(RefusalCondition.LONG_CHANGE_SET)
+    return refuse(rows.LONG_BATCH, limit=limit)
 
 
 def head_too_large(place: str, limit: int) -> Refusal:
     """431: a part with more headers, or a longer URL, than the limits allow."""
-    problem = f"The URL or the headers exceed the limit of {limit} bytes or {MOST_FIELDS} headers"
-    remedy = _undone("Send fewer or shorter headers.")
-    return Refusal(HEADERS_TOO_LARGE, _located(problem, place), remedy, target=place)
-
-
-def _located(problem: str, place: str) -> str:
-    return f"{problem} in {'the body' if place == BODY else place}"
-
-
-def _undone(remedy: str) -> str:
-    return f"{remedy} No request of the batch was executed."
+    return refuse_part(rows.LARGE_HEADERS_IN_BATCH, place, limit=limit, fields=MOST_FIELDS)
 
 
 def referenced_tag(headers: Headers, name: bytes) -> str | None:
@@ -211,25 +190,22 @@ def read_method(text: str, limits: BatchLimits, place: str) -> str:
     """The method of a request, in upper case."""
     method = text.upper()
     if method not in METHODS and not (limits.merge and method == "MERGE"):
-        remedy = f"Use one of {', '.join(sorted(METHODS))}."
-        raise malformed(place, f"Invalid method {quoted(text)}", remedy)
+        methods = ", ".join(sorted(METHODS))
+        raise refuse_part(rows.BATCH_METHOD, place, method=text, methods=methods)
     return method
 
 
 def read_id(text: str, place: str) -> str:
     """The id of a request or the name of a group: printable ASCII, since responses repeat it."""
     if len(text) > _LONGEST_ID or _ID.fullmatch(text) is None:
-        remedy = f"Use 1 to {_LONGEST_ID} printable ASCII characters, such as 1."
-        raise malformed(place, f"Invalid id {quoted(text)}", remedy)
+        raise refuse_part(rows.BATCH_ID, place, id=text, longest=_LONGEST_ID)
     return text
 
 
 def check_header(name: bytes, value: bytes, place: str) -> None:
     """Raise `Refusal` (400) for a header that HTTP does not allow."""
     if _NAME.fullmatch(name) is None or _CONTROL.search(value) is not None:
-        shown = quoted(name.decode("latin-1"))
-        problem = f"The header {shown} contains characters that HTTP does not allow"
-        raise malformed(place, problem, "Remove them.")
+        raise refuse_part(rows.BATCH_HEADER, place, header=name.decode("latin-1"))
 
 
 def check_url_size(size: int, limits: BatchLimits, place: str) -> None:
@@ -244,7 +220,7 @@ def check_url_size(size: int, limits: BatchLimits, place: str) -> None:
 def check_body(method: str, body: bytes | None, place: str) -> bytes:
     """The body of a request, which may be empty; `Refusal` (400) if the method has no body."""
     if body is not None and method in _BODILESS and body.strip():
-        raise malformed(place, f"{method} has a body", "Remove the body.")
+        raise refuse_part(rows.BODY_IN_BATCH, place, method=method)
     return body or b""
 
 
@@ -268,16 +244,19 @@ def _check_references(part: Part, before: set[str], within: set[str]) -> None:
     conditions = frozenset() if part.condition is None else ids_in(part.condition)
     for wanted in (part.address.reference, *tags, *part.depends_on, *conditions):
         if wanted is not None and wanted not in before and wanted not in within:
-            problem = f"The id {quoted(wanted)} is not that of an earlier request"
-            raise malformed(part.place, problem, "Refer to a request before this one.")
-    for tag in tags:
-        if tag in within:
-            raise unsupported(part.place, f"The ETag ${tag} of a request of the same atomic group")
-    for each in conditions & within:
-        raise unsupported(part.place, f"'if' on ${each}, a request of the same atomic group,")
+            raise refuse_part(rows.LATER_ID, part.place, id=wanted)
     value = referenced_values(part.address.query, before | within)
-    if value is not None:
-        raise unsupported(part.place, f"{value}, a value of another response,")
+    constructs = [
+        *(
+            f"The ETag ${tag} of a request of the same atomic group"
+            for tag in tags
+            if tag in within
+        ),
+        *(f"'if' on ${each}, a request of the same atomic group," for each in conditions & within),
+        *([] if value is None else [f"{value}, a value of another response,"]),
+    ]
+    if constructs:
+        raise not_supported(constructs[0], part.place)
 
 
 def parse_address(url: str, roots: Roots, place: str) -> Address:
@@ -288,14 +267,14 @@ def parse_address(url: str, roots: Roots, place: str) -> Address:
     """
     text = url if _PLAIN.fullmatch(url) else quote(url, safe=_UNENCODED)
     if "#" in text:
-        raise malformed(place, "The URL contains #", "Encode it as %23.")
+        raise refuse_part(rows.HASH_IN_URL, place)
     if text.startswith("//"):
-        raise malformed(place, "The URL begins with two slashes", "Remove one of them.")
+        raise refuse_part(rows.TWO_SLASHES, place)
     path, _, query = _below_base(text, roots, place).partition("?")
     inner = path.removeprefix(roots.root) if _is_below(path, roots.root) else path
     first, slash, rest = inner.removeprefix("/").partition("/")
     if unquote(inner).rstrip("/").endswith("/" + BATCH):
-        raise malformed(place, "A batch cannot contain a batch", "Send its requests instead.")
+        raise refuse_part(rows.BATCH_IN_BATCH, place)
     match = _REFERENCE.fullmatch(unquote(first))
     if match is None or match[0] in _SYSTEM_RESOURCES:
         return Address(path, query)
@@ -321,8 +300,7 @@ def _below_base(text: str, roots: Roots, place: str) -> str:
             for base in roots.base_paths:
                 if _is_below(match[2], base):
                     return match[2].removeprefix(base)
-        problem = f"{quoted(text)} is not a URL of this service"
-        raise malformed(place, problem, "Send a URL that is relative to the service root.")
+        raise refuse_part(rows.OTHER_SERVICE, place, url=text)
     if text.startswith("/"):
         for base in roots.base_paths:
             if _is_below(text, base):

@@ -11,6 +11,7 @@ from typing import TypeAlias, cast, get_args
 
 import msgspec
 
+from comptoir import query_rows
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.request.expression.lexer import (
@@ -200,13 +201,8 @@ class ExpressionParser(OptionReader):
         if self._nodes >= self._limits.height:
             for descendant, level in walk(node):
                 if level > self._limits.height:
-                    raise self.limit_exceeded(
-                        descendant.position,
-                        "The chain of operators and calls around a value",
-                        self._limits.height,
-                        "levels",
-                        "Use fewer of them.",
-                    )
+                    limit = self._limits.height
+                    raise self.refuse(query_rows.TOO_HIGH, descendant.position, limit=limit)
         return node
 
     def order_items(self, *, lower_case: bool = False) -> tuple[OrderItem, ...]:
@@ -251,11 +247,9 @@ class ExpressionParser(OptionReader):
             raise self.unexpected(start, "a name", example)
         alias = found[0]
         if alias in taken:
-            remedy = "Give each item its own name."
-            raise self.misused(start, f"The name {quoted(alias)} is given twice", remedy)
+            raise self.refuse(query_rows.NAME_TWICE, start, name=alias)
         if len(alias) > _LONGEST_NAME:
-            subject = f"The name {quoted(alias)}"
-            raise self.limit_exceeded(start, subject, _LONGEST_NAME, "characters", "Shorten it.")
+            raise self.refuse(query_rows.LONG_NAME, start, name=alias, limit=_LONGEST_NAME)
         self.position = found.end()
         return alias
 
@@ -309,7 +303,7 @@ class ExpressionParser(OptionReader):
         """Count a node, whose text is at `position`."""
         self._nodes += 1
         if self._nodes > self._limits.nodes:
-            raise self.too_many_nodes(position, self._limits.nodes)
+            raise self.refuse(query_rows.TOO_MANY_NODES, position, limit=self._limits.nodes)
 
     def _operand(self, found: re.Match[str]) -> Node:
         """The operand whose first token is `found`."""
@@ -347,7 +341,7 @@ class ExpressionParser(OptionReader):
     def _open(self, position: int) -> None:
         """Step into the bracket at `position`."""
         if len(self._opened) >= self._limits.depth:
-            raise self.too_deep(position, self._limits.depth)
+            raise self.refuse(query_rows.TOO_DEEP, position, limit=self._limits.depth)
         self._opened.append(position)
         self.position = after_blanks(self.text, position + 1)
 
@@ -380,9 +374,8 @@ class ExpressionParser(OptionReader):
         else:
             while True:
                 if len(members) == self._limits.in_list:
-                    remedy = "Send several requests with shorter lists."
                     limit = self._limits.in_list
-                    raise self.limit_exceeded(start, "The list", limit, "members", remedy)
+                    raise self.refuse(query_rows.LONG_LIST, start, limit=limit)
                 members.append(self._member(closing))
                 if self._delimiter("," + closing) == closing:
                     break
@@ -419,7 +412,7 @@ class ExpressionParser(OptionReader):
             elif found[0][0] in "}]":
                 open_brackets -= 1
             if open_brackets > self._limits.depth:
-                return self.too_deep(found.start(), self._limits.depth)
+                return self.refuse(query_rows.TOO_DEEP, found.start(), limit=self._limits.depth)
             if open_brackets == 0:
                 try:
                     msgspec.json.decode(self.text[start : found.end()], type=dict)
@@ -457,7 +450,7 @@ class ExpressionParser(OptionReader):
                 raise self.unsupported("A path after a call", start)
             return node
         if follow in AFTER_NAME:
-            raise self.bad_path(path + follow, start)
+            raise self.refuse(query_rows.NOT_A_PATH, start, path=path + follow)
         return Path(segments, start)
 
     def _check_reserved(self, segments: tuple[str, ...], start: int) -> None:
@@ -470,7 +463,7 @@ class ExpressionParser(OptionReader):
         if "$filter" in tail:
             raise self.unsupported("$filter inside a path", start)
         if ("$" in head and head not in _PATH_HEADS) or any("$" in name for name in tail):
-            raise self.bad_path("/".join(segments), start)
+            raise self.refuse(query_rows.NOT_A_PATH, start, path="/".join(segments))
 
     def _called(self, segments: tuple[str, ...], start: int) -> Node:
         """The call, lambda or case whose opening parenthesis is at `position`."""
@@ -516,7 +509,7 @@ class ExpressionParser(OptionReader):
             return Lambda(Path(path, start), operator, None, None, start)
         variable = LAMBDA_VARIABLE.match(self.text, self.position)
         if not path or variable is None:
-            raise self.bad_lambda(operator, start)
+            raise self.refuse(query_rows.INCOMPLETE_LAMBDA, start, operator=operator)
         self.position = variable.end()
         predicate = self._expression()
         self._delimiter(")")

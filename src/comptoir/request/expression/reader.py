@@ -1,16 +1,16 @@
 """The base of all readers of query options: the text, the position, and the refusals of faults."""
 
 import re
+from collections.abc import Iterable
 
-from comptoir.errors import INVALID_URL, Refusal, RefusalCondition
+from comptoir import query_rows
+from comptoir.errors import Fact, Refusal, RefusalRow, refuse
 from comptoir.messages import SHOWN, quoted
-from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
 
 _EXAMPLE = "Write for example `name eq 'A'`."
 _EXAMPLE_ORDER = "Write for example `name desc,number`."
 _CLOSE_TEXT = "Close the text with `'`, and double a quote inside it: 'O''Neil'."
-_GUID = "A Guid has 8-4-4-4-12 hexadecimal digits: 5d115c9c-44e3-ea11-bb43-000d3a2feca1."
 
 # the first pattern that matches where a value is missing has the remedy
 _VALUE_REMEDIES = tuple(
@@ -25,7 +25,7 @@ _VALUE_REMEDIES = tuple(
             "Write a date-time with valid parts and `Z` or an offset: 2024-12-31T23:59:59Z.",
         ),
         (r"-?[0-9]{4}-", "A date has a year of four digits, month and day: 2024-12-31."),
-        (r"[0-9a-f]{8,}-", _GUID),
+        (r"[0-9a-f]{8,}-", query_rows.NOT_A_GUID.remedy),
         (r"[0-9]+:", "A time of day has hours, minutes and seconds: 23:59:59."),
         (r"[+-]?[.0-9]", "Write numbers as 12, -12.5 or 1.2e3, and subtract with ` sub `."),
         (r"[)\],:]", "Add a value before it, or remove it."),
@@ -109,31 +109,26 @@ class OptionReader:
         """Whether only spaces and tabs follow."""
         return after_blanks(self.text, self.position) == len(self.text)
 
-    def empty(self, example: str) -> Refusal:
+    def empty(self, advice: str) -> Refusal:
         """400: a text without content."""
-        return Refusal(INVALID_URL, f"{self.option} is empty", example, target=self.option)
+        return refuse(query_rows.EMPTY_TEXT, self.option, option=self.option, advice=advice)
 
-    def misused(self, position: int, problem: str, remedy: str) -> Refusal:
-        """400: what is at `position` is not valid there."""
-        end = position + len(self._found(position))
-        return misused(self.option, position, problem, remedy).with_condition(
-            RefusalCondition.SYNTAX, position=f"{end}", text=self.text
-        )
-
-    def unsupported(self, construct: str, position: int) -> Refusal:
-        """501: valid OData at `position` that the service does not support."""
-        return unsupported(construct, self.option, position)
-
-    def limit_exceeded(
-        self, position: int, subject: str, limit: int, unit: str, remedy: str
+    def refuse(
+        self, row: RefusalRow, at: int, /, *, known: Iterable[str] = (), **facts: Fact
     ) -> Refusal:
-        """400: a limit that is exceeded at `position`."""
-        return limit_exceeded(subject, limit, unit, remedy, target=self.option, position=position)
+        """The refusal of what is at `at`."""
+        end = at + (len(self._found(at)) if row.group == "SYNTAX" else 0)
+        more = {**facts, "position": end, "text": self.text}
+        return refuse(row, self.option, at, known=known, more=more)
+
+    def unsupported(self, construct: str, at: int) -> Refusal:
+        """501: valid OData at `at` that the service does not support."""
+        return refuse(query_rows.NOT_SUPPORTED, self.option, at, construct=construct)
 
     def unexpected(self, position: int, expected: str, remedy: str) -> Refusal:
         """400: something other than what `expected` describes follows `position`."""
         start = after_blanks(self.text, position)
-        return self._unexpected(start, expected, self._found(start), remedy)
+        return self._unexpected(query_rows.UNEXPECTED, start, expected, self._found(start), remedy)
 
     def no_value(self, position: int) -> Refusal:
         """400: a value is expected at `position`."""
@@ -150,9 +145,7 @@ class OptionReader:
                 if pattern.match(text, start):
                     remedy = each
                     break
-        return self._unexpected(start, "a value", shown, remedy).with_condition(
-            RefusalCondition.NO_EXPRESSION, position=f"{start}", text=text
-        )
+        return self._unexpected(query_rows.NO_VALUE, start, "a value", shown, remedy)
 
     def no_operator(self, position: int, delimiters: str, opened: int) -> Refusal:
         """400: what follows a value at `position` neither joins it to another nor ends it.
@@ -162,13 +155,12 @@ class OptionReader:
         text, start = self.text, after_blanks(self.text, position)
         if start == len(text):
             closing = "]" if text[opened] == "[" else ")"
-            return self.misused(opened, f"'{text[opened]}' is not closed", f"Add a `{closing}`.")
+            return self.refuse(query_rows.NOT_CLOSED, opened, opening=text[opened], closing=closing)
         if text[start] in ")]" and (opened < 0 or text[opened] + text[start] not in ("()", "[]")):
-            remedy = "Remove it, or open a bracket before it."
-            return self.misused(start, f"'{text[start]}' closes a bracket that is not open", remedy)
+            return self.refuse(query_rows.NOT_OPEN, start, closing=text[start])
         guid = _broken_guid(text, start)
         if guid is not None:
-            return self.misused(guid.start(), f"{quoted(guid[0])} is not a Guid", _GUID)
+            return self.refuse(query_rows.NOT_A_GUID, guid.start(), guid=guid[0])
         word = OPERATOR_WORD.match(text, start)
         if word and word.end() == len(text):
             return self.no_value(len(text))
@@ -182,7 +174,7 @@ class OptionReader:
             remedy = "Double a quote inside a text: 'O''Neil'."
         else:
             remedy = _operator_remedy(found, delimiters)
-        return self._unexpected(start, wanted, found, remedy)
+        return self._unexpected(query_rows.UNEXPECTED, start, wanted, found, remedy)
 
     def no_order(self, position: int, *, directed: bool = False) -> Refusal:
         """400: what follows an item of `$orderby` at `position` does not belong to an item.
@@ -198,52 +190,28 @@ class OptionReader:
         if word in ("geography", "geometry"):
             return self.unsupported(f"A {word} literal", position)
         if word in _OLD_LITERALS:
-            problem = f"The literal prefix {quoted(prefix)} is of an older version of OData"
-            return self.misused(position, problem, f"Write the value as {_OLD_LITERALS[word]}.")
+            literal = _OLD_LITERALS[word]
+            return self.refuse(query_rows.OLD_PREFIX, position, prefix=prefix, literal=literal)
         if OPERATOR_WORD.fullmatch(prefix):
             return self._no_blank(position, "after", prefix)
-        remedy = "Remove it, or write an operator and a space before the quote."
-        return self.misused(position, f"Unknown literal prefix {quoted(prefix)}", remedy)
+        return self.refuse(query_rows.UNKNOWN_PREFIX, position, prefix=prefix)
 
     def bad_quoted(self, prefix: str, position: int) -> Refusal:
         """400: the quoted text of a literal does not have the form of its type."""
         examples = {"duration": "duration'P1DT12H'", "binary": "binary'T0RhdGE='"}
         example = examples.get(prefix.lower(), "Ns.Color'Red,Blue'")
-        problem = f"The literal with the prefix {quoted(prefix)} is malformed"
-        return self.misused(position, problem, f"Write for example {example}.")
+        return self.refuse(query_rows.MALFORMED_LITERAL, position, prefix=prefix, example=example)
 
-    def bad_path(self, path: str, position: int) -> Refusal:
-        """400: `path` is written like a path, but a segment is not valid in it."""
-        remedy = (
-            "Join names by single `/`; `$it`, `$this` or `$root` can begin a path, and `/$count` "
-            "can end it."
-        )
-        return self.misused(position, f"Expected a path, found {quoted(path)}", remedy)
-
-    def bad_lambda(self, operator: str, position: int) -> Refusal:
-        """400: `any` or `all` lacks its collection, variable or condition."""
-        problem = f"'{operator}' lacks its collection, variable or condition"
-        remedy = f"Write for example `items/{operator}(d:d/number eq 'A')`."
-        return self.misused(position, problem, remedy)
-
-    def too_many_nodes(self, position: int, nodes: int) -> Refusal:
-        """400: the expression continues at `position` after `nodes` nodes."""
-        remedy = "Replace alternatives by a list, `name in ('A','B')`, or send several requests."
-        return self.limit_exceeded(position, "The expression", nodes, "parts", remedy)
-
-    def too_deep(self, position: int, depth: int) -> Refusal:
-        """400: the bracket at `position` would be open inside `depth` others."""
-        remedy = "Nest it less: a chain of `and` or `or` needs no parentheses."
-        return self.limit_exceeded(position, "The expression", depth, "levels of nesting", remedy)
-
-    def _unexpected(self, start: int, expected: str, found: str, remedy: str) -> Refusal:
+    def _unexpected(
+        self, row: RefusalRow, start: int, expected: str, found: str, advice: str
+    ) -> Refusal:
         before = _BEFORE.search(self.text, max(0, start - 2 * SHOWN), start)
         after = f" after {quoted(before[0].strip())}" if before else ""
         shown = quoted(found) if found else "the end of the text"
-        return self.misused(start, f"Expected {expected}{after}, found {shown}", remedy)
+        return self.refuse(row, start, expected=expected, after=after, found=shown, advice=advice)
 
     def _no_blank(self, position: int, side: str, word: str) -> Refusal:
-        return self.misused(position, f"Expected a space {side} '{word}'", _EXAMPLE)
+        return self.refuse(query_rows.NO_BLANK, position, side=side, word=word)
 
     def _found(self, start: int) -> str:
         """The word, text or sign at `start`; empty at the end."""

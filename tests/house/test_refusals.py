@@ -1,0 +1,96 @@
+"""Every refusal is a row: what the code raises has exactly the facts of its row."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from string import Formatter
+
+import comptoir
+from comptoir import query_rows, refusal_rows
+from comptoir.errors import RefusalRow
+
+SOURCES = Path(comptoir.__file__).parent
+OPTIONS = {"error", "details", "headers", "known"}
+"""The arguments of `refuse` that are not facts."""
+
+ADDED = {"position", "text", "place", "values"}
+"""Facts that may be added where a refusal is passed on, as by a method `refuse`."""
+
+REFUSING = {"refuse", "refuse_part"}
+
+ROWS = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": row
+    for module in (query_rows, refusal_rows)
+    for name, row in vars(module).items()
+    if isinstance(row, RefusalRow)
+}
+
+
+def facts_in(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+def facts_of(row: RefusalRow) -> set[str]:
+    """The facts of a row, and of the responses that profiles have in its place."""
+    templates = [row.problem, row.remedy, *row.headers.values()]
+    for profile in (STANDARD, business_central(CURRENT)):
+        if row.group in profile.errors:
+            templates.append(profile.errors[row.group].message)
+    return set().union(*map(facts_in, templates))
+
+
+def rows_in(node: ast.expr) -> Iterator[str]:
+    """The names of the rows in an expression, with those of their modules."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
+            module = "refusal_rows" if each.value.id == "rows" else each.value.id
+            if f"{module}.{each.attr}" in ROWS:
+                yield f"{module}.{each.attr}"
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCES.rglob("*.py")):
+        yield str(path.relative_to(SOURCES)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, Sequence[str]]]:
+    """The calls of `refuse` with a row, and the row's names; it may be a variable."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        assigned: dict[str, list[str]] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                assigned.setdefault(node.targets[0].id, []).extend(rows_in(node.value))
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and node.args and _name(node.func) in REFUSING:
+                first = node.args[0]
+                names = [*rows_in(first)]
+                if isinstance(first, ast.Name):
+                    names = assigned.get(first.id, [])
+                if names:
+                    yield node, names
+
+
+def _name(function: ast.expr) -> str:
+    return getattr(function, "id", "") or getattr(function, "attr", "")
+
+
+def test_a_refusal_has_the_facts_of_its_row() -> None:
+    for path, tree in modules():
+        for call, names in calls(tree):
+            given = {each.arg for each in call.keywords} - OPTIONS
+            wanted = set().union(*[facts_of(ROWS[name]) for name in names])
+            assert wanted - ADDED <= given <= wanted, f"{path}:{call.lineno}: the facts of {names}"
+
+
+def test_each_row_is_raised() -> None:
+    raised = {
+        name
+        for path, tree in modules()
+        if path != "profiles/business_central/errors.py"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        for name in rows_in(node)
+    }
+    assert ROWS.keys() - raised == set()
