@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urljoin
 
+from comptoir import operator_rows as problems
 from comptoir.errors import OperatorError
 from comptoir.files import read_whole
 from comptoir.messages import quoted, suggestion
@@ -532,7 +533,7 @@ def load_settings(
             given[name] = (value, f"setting {name} in {config}:")
     for former, name in _RENAMED.items():
         if (variable := environment_name(former)) in environment:
-            raise OperatorError(f"unknown setting {variable}", f"Use {environment_name(name)}.")
+            raise problems.RENAMED_VARIABLE(former=variable, name=environment_name(name))
     for name in HELP:
         variable = environment_name(name)
         if variable in environment:
@@ -555,18 +556,15 @@ def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
 
 def _config_file(path: Path) -> dict[str, SettingValue]:
     try:
-        content = tomllib.loads(read_whole(path, "Name another config file.").decode())
+        content = tomllib.loads(read_whole(path, problems.ANOTHER_CONFIG).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OperatorError(f"{path} is not TOML: {error}", "Correct it.") from error
+        raise problems.INVALID_CONFIG(path=path, reason=error) from error
     for name, value in content.items():
         if name not in HELP:
             renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)
-            remedy = renamed or "docs/reference/settings.md lists the settings."
-            raise OperatorError(f"the config file {path} has an unknown setting {name}", remedy)
+            raise problems.UNKNOWN_SETTING(suggested=renamed, path=path, name=name)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise OperatorError(
-                f"the config file {path} has an invalid value of {name}", "Use text or a number."
-            )
+            raise problems.INVALID_TYPE(path=path, name=name)
     return content
 
 
@@ -584,7 +582,7 @@ def _typed(name: str, value: SettingValue, source: str) -> SettingValue:
 
 
 def _invalid(source: str, value: SettingValue, remedy: str) -> OperatorError:
-    return OperatorError(f"invalid {source} {quoted(str(value))}", remedy)
+    return problems.INVALID_VALUE(source=source, value=quoted(str(value)), remedy=remedy)
 
 
 def _check(settings: Settings) -> None:

@@ -22,6 +22,7 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
+    ("oauth_rows", "operator_rows"),
     ("files", "refusals", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
@@ -43,9 +44,18 @@ IMPORTS_ONLY = {
     "profiles": {PACKAGE, "errors", "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},
     "request": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "config"},
-    "rehearsal": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "edm", "request"},
+    "rehearsal": {
+        PACKAGE,
+        "errors",
+        "operator_rows",
+        "refusals",
+        "jsonvalue",
+        "messages",
+        "edm",
+        "request",
+    },
     "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
-    "testing": {PACKAGE, "errors", "messages", "config", "auth"},
+    "testing": {PACKAGE, "errors", "operator_rows", "messages", "config", "auth"},
 }
 IMPORTED_ONLY_BY = {
     "catalog": {"app", "cli"},
@@ -73,10 +83,11 @@ REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 MESSAGE_ARGUMENTS = {
     "OAuthRefusal": (1, 2),
+    "OAuthRow": (1, 2),
     "OperatorError": (0, 1),
+    "OperatorRow": (0, 1),
     "Problem": (1, 2),
     "Refusal": (1, 2),
-    "UnreachableError": (0, 1),
     "message": (0, 1),
     "rejected": (1, 3),
 }
@@ -465,7 +476,7 @@ def message_forms(source: Source) -> Iterator[Violation]:
                 "a message with the first person, 'is no' or 'there is': begin with its subject, "
                 "write 'is not' or 'does not exist'"
             )
-        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!")):
+        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!", "}")):
             fault = "a remedy is one or more whole sentences: end it with a full stop"
         elif not is_remedy and isinstance(end, str) and end.endswith("."):
             fault = "a problem has no full stop, since its column may follow: remove it"

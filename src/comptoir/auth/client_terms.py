@@ -5,11 +5,11 @@ import time
 from collections.abc import Collection, Mapping
 from uuid import uuid4
 
+from comptoir import operator_rows as problems
 from comptoir.auth.client_check import new_secret
 from comptoir.auth.limits import DAY, Rate
 from comptoir.auth.records import Client, ClientState, Secret
 from comptoir.auth.tokens import MOST_ROLES
-from comptoir.errors import OperatorError
 from comptoir.messages import quoted
 
 LONGEST_DAYS = 3_650
@@ -27,10 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 def checked_name(text: str, of: str) -> str:
     """A name for use in subjects and logs; raises `OperatorError` if it is not valid."""
     if _NAME.fullmatch(text) is None:
-        raise OperatorError(
-            f"invalid name {quoted(text)} of {of}",
-            "Use up to 64 letters, digits, - . and _, with a letter or a digit first.",
-        )
+        raise problems.INVALID_NAME(name=quoted(text), of=of)
     return text
 
 
@@ -38,10 +35,7 @@ def checked_roles(names: Collection[str]) -> frozenset[str]:
     """The names of a client's roles; raises `OperatorError` for too many."""
     roles = frozenset(names)
     if len(roles) > MOST_ROLES:
-        raise OperatorError(
-            f"a client cannot have {len(roles)} roles",
-            f"Name up to {MOST_ROLES}, or add a role that has what several of them have.",
-        )
+        raise problems.TOO_MANY_ROLES(count=len(roles), most=MOST_ROLES)
     return roles
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from comptoir import operator_rows as problems
 from comptoir.auth.client_terms import checked_name
 from comptoir.auth.code_flow import OPENID, login_discovery
 from comptoir.auth.issuer_keys import fetch_keys
@@ -13,7 +14,6 @@ from comptoir.auth.origins import client_issuers
 from comptoir.auth.records import ConsoleLogin, Issuer
 from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.messages import quoted
 from comptoir.outgoing import OutgoingError
 
@@ -26,16 +26,14 @@ Targets = tuple[Mapping[str, tuple[Scope, ...]], Mapping[str, tuple[str, ...]]]
 def checked_issuer_name(name: str) -> str:
     """A name of an issuer; raises `OperatorError` for one that other parties have."""
     if checked_name(name, "an issuer").lower() in RESERVED_NAMES:
-        raise OperatorError(
-            f"the name {name} begins the subjects of other parties", "Choose another name."
-        )
+        raise problems.RESERVED_NAME(name=name)
     return name
 
 
 def checked_issuer_url(url: str, settings: Settings) -> str:
     """The `iss` of an issuer; raises `OperatorError` for that of this service."""
     if url == settings.token_issuer or url in client_issuers(settings):
-        raise OperatorError(f"{quoted(url)} is this service", "Name another issuer.")
+        raise problems.OWN_URL(url=quoted(url))
     return url
 
 
@@ -48,7 +46,7 @@ def targets_of(pairs: Iterable[str]) -> Targets:
         # a value may be a URL with parameters
         value, _, target = each.rpartition("=")
         if not (value and target):
-            raise OperatorError(f"invalid mapping {quoted(each)}", "Write VALUE=ROLE.")
+            raise problems.INVALID_MAPPING(text=quoted(each))
         scope = named.get(target)
         if scope is None:
             roles[value] = (*roles.get(value, ()), target)
@@ -61,7 +59,7 @@ def required_claim(text: str) -> tuple[str, str]:
     """A claim, and the value that it must have; raises `OperatorError`."""
     claim, _, value = text.partition("=")
     if not (claim and value):
-        raise OperatorError(f"invalid required claim {quoted(text)}", "Write CLAIM=VALUE.")
+        raise problems.INVALID_CLAIM(text=quoted(text))
     return claim, value
 
 
@@ -71,12 +69,9 @@ def console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
     for each in pairs:
         value, _, role = each.rpartition("=")
         if not value or role not in list(ConsoleRole):
-            raise OperatorError(
-                f"invalid role in the console {quoted(each)}",
-                f"Write VALUE=ROLE, with the role {' or '.join(ConsoleRole)}.",
-            )
+            raise problems.INVALID_CONSOLE_ROLE(text=quoted(each), roles=" or ".join(ConsoleRole))
         if value in roles:
-            raise OperatorError(f"{quoted(value)} has two roles in the console", "Choose one.")
+            raise problems.TWO_CONSOLE_ROLES(value=quoted(value))
         roles[value] = ConsoleRole(role)
     return roles
 
@@ -86,10 +81,7 @@ def console_scopes(names: Iterable[str]) -> tuple[str, ...]:
     given = dict.fromkeys(names)
     for each in given:
         if _SCOPE.fullmatch(each) is None:
-            raise OperatorError(
-                f"invalid scope {quoted(each)}",
-                "Use printable ASCII characters without spaces, quotes and backslashes.",
-            )
+            raise problems.INVALID_LOGIN_SCOPE(scope=quoted(each))
     return tuple(each for each in given if each != OPENID)
 
 
@@ -106,11 +98,9 @@ def console_terms(
     if not (client_id or roles or scopes) and secret_file is None:
         return None
     if not client_id or not roles:
-        raise OperatorError(
-            "a login to the console needs a client and roles", "Name both, or neither."
-        )
+        raise problems.INCOMPLETE_LOGIN()
     if secret_file is not None and not secret_file.is_file():
-        raise OperatorError(f"{secret_file} is not a file", "Write the client's secret to it.")
+        raise problems.NO_SECRET_FILE(path=secret_file)
     # not resolved: another secret comes with another target of a symbolic link
     file = str(secret_file.absolute()) if secret_file else ""
     return ConsoleLogin(client_id, file, roles, scopes)
@@ -133,7 +123,4 @@ async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -
             if issuer.terms.console is not None:
                 await login_discovery(issuer.url, fetch)
     except OutgoingError as error:
-        raise OperatorError(
-            f"the issuer was not added: {error}",
-            "Correct the URL or the issuer, or add it unchecked while it is away.",
-        ) from error
+        raise problems.ISSUER_NOT_ADDED(reason=error) from error

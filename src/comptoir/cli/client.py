@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from comptoir import operator_rows as problems
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.client_keys import read_client_key
 from comptoir.auth.client_terms import (
@@ -32,7 +33,6 @@ from comptoir.cli.runner import (
 )
 from comptoir.cli.token import parse_scopes
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.store.store import Store
 
 
@@ -109,10 +109,7 @@ def add(  # noqa: PLR0913 - an option each
     """
     checked_name(name, "a client")
     if no_secret and days is not None:
-        raise OperatorError(
-            "the options --days and --no-secret exclude each other",
-            "Use --days of `comptoir client key add` for a key.",
-        )
+        raise problems.DAYS_WITHOUT_SECRET()
     added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
     client = new_client(
         name,
@@ -165,10 +162,10 @@ def change(settings: Settings, name: str, without: Sequence[str], **parts: objec
     changes = {part: value for part, value in parts.items() if value is not None}
     for each in without:
         if each in changes:
-            raise OperatorError(f"the part {each} is both set and removed", "Do one of them.")
+            raise problems.SET_AND_REMOVED(part=each)
         changes[each] = None
     if not changes:
-        raise OperatorError("no option says what to change", "Use one of the options of --help.")
+        raise problems.NO_CHANGES()
     need_database(settings)
     act = Act(operator(), ActName.CLIENT_CHANGE, name, changes_listed(changes))
     use_store(

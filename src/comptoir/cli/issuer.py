@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.auth.issuer_terms import (
     check_issuer,
     checked_issuer_name,
@@ -29,7 +30,6 @@ from comptoir.cli.runner import (
     warn_of_missing,
 )
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.store.store import Store
 
 NAME = click.argument("name", metavar="NAME", help="The issuer's name.")
@@ -204,7 +204,5 @@ async def remove(store: Store, name: str) -> None:
 def _companies(given: Sequence[str], claim: str) -> tuple[str, ...] | None:
     """The ids of companies; None for every company."""
     if given and claim:
-        raise OperatorError(
-            "the options --company and --companies-claim exclude each other", "Use one of them."
-        )
+        raise problems.TWO_KINDS_OF_COMPANIES()
     return None if tuple(given) == (EVERY_COMPANY,) else tuple(guids(given))

@@ -8,10 +8,10 @@ from typing import TypeVar
 import click
 from typing_extensions import override
 
+from comptoir import operator_rows as problems
 from comptoir.auth.tokens import MOST_COMPANIES
 from comptoir.config import HELP, Settings, environment_name, load_settings
 from comptoir.edm.types import is_guid
-from comptoir.errors import OperatorError
 from comptoir.messages import quoted
 
 T = TypeVar("T")
@@ -89,9 +89,7 @@ def checked(
 def guid(text: str) -> str:
     """A company id in lower case; raises `OperatorError` if it is not a Guid."""
     if not is_guid(text):
-        raise OperatorError(
-            f"{quoted(text)} is not a company's id", "Find the ids with `comptoir company list`."
-        )
+        raise problems.INVALID_COMPANY_ID(text=quoted(text))
     return text.lower()
 
 
@@ -104,10 +102,7 @@ def token_companies(texts: Iterable[str]) -> frozenset[str]:
     """The companies of a token; raises `OperatorError` for too many."""
     companies = frozenset(guids(texts))
     if len(companies) > MOST_COMPANIES:
-        raise OperatorError(
-            f"a token cannot contain {len(companies)} companies",
-            f"Name up to {MOST_COMPANIES}, or none to allow all.",
-        )
+        raise problems.TOO_MANY_COMPANIES(count=len(companies), most=MOST_COMPANIES)
     return companies
 
 

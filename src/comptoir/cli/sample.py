@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.catalog import MODEL
 from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.options import option_or_variable, settings_options
@@ -14,7 +15,6 @@ from comptoir.cli.runner import use_store
 from comptoir.cli.transfer import find_files, load_progress
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet
-from comptoir.errors import OperatorError
 from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
 from comptoir.transfer import ShowProgress
@@ -62,7 +62,6 @@ async def fill(
             )
         if not report.written:
             found = report.faults[0]
-            raise OperatorError(
-                f"{path} cannot be loaded: line {found.line}: {found.column}: {found.reason}",
-                "Install the package again.",
+            raise problems.UNUSABLE_SAMPLE(
+                path=path, line=found.line, column=found.column, reason=found.reason
             )

@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.app import application
 from comptoir.auth.origins import is_loopback, serves_console
 from comptoir.catalog import MODEL
@@ -99,10 +100,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
 def _check_console(settings: Settings) -> None:
     """Raise `OperatorError` for a console that others could read, and for `inspect` without one."""
     if not serves_console(settings) and settings.inspect in ("heads", "bodies"):
-        raise OperatorError(
-            f"inspect is {settings.inspect}, but the console, which shows requests, is not served",
-            "Set console to on, or inspect to off.",
-        )
+        raise problems.INSPECT_WITHOUT_CONSOLE(inspect=settings.inspect)
 
 
 def _check_faults(settings: Settings, config: str | None) -> None:
@@ -113,10 +111,7 @@ def _check_faults(settings: Settings, config: str | None) -> None:
         return
     file = config or os.environ.get(environment_name("config"))
     if file is None or not load_settings({"config": file}, {}).rehearses:
-        raise OperatorError(
-            f"--faults makes requests fail, and others can use {foreign[0]}",
-            'Write faults = "on" into the config file if that is intended.',
-        )
+        raise problems.FAULTS_FOR_OTHERS(address=foreign[0])
 
 
 def _warn_of_faults(settings: Settings) -> None:
@@ -134,10 +129,7 @@ def _with_local_certificate(settings: Settings) -> Settings:
     from comptoir.auth.local_authority import local_certificate  # noqa: PLC0415 - brings builders
 
     if settings.tls_certificate:
-        raise OperatorError(
-            f"--https creates a certificate, but tls_certificate is {settings.tls_certificate}",
-            "Use one of them.",
-        )
+        raise problems.TWO_CERTIFICATES(path=settings.tls_certificate)
     local = local_certificate(Path(settings.keys).parent / "tls")
     authority = shlex.quote(str(local.authority.certificate.resolve()))
     click.echo("Paste this where clients run, to trust the certificate of this machine.")

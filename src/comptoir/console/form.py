@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from comptoir.console import errors as problems
 from comptoir.console.visit import FormData
 from comptoir.errors import OperatorError, Refusal
 
@@ -46,7 +47,7 @@ def number(low: int, high: int) -> Callable[[str], int]:
         if not (text.isascii() and text.isdigit() and len(text) <= len(str(high))) or not (
             low <= int(text) <= high
         ):
-            raise OperatorError("this is not a valid number", f"Enter one from {low} to {high}.")
+            raise problems.INVALID_NUMBER(low=low, high=high)
         return int(text)
 
     return parse

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
+from comptoir.console import errors as problems
 from comptoir.console.companies import listed_companies
 from comptoir.console.form import Form
 from comptoir.console.visit import Visit
 from comptoir.edm.types import is_guid
-from comptoir.errors import OperatorError
 
 ALL, SOME = "all", "some"
 """The options of the field that decides whether there is a restriction."""
@@ -21,9 +21,7 @@ def chosen(form: Form, decision: str, boxes: str, what: str) -> tuple[str, ...] 
         return None
     values = tuple(dict.fromkeys(form.data.texts(boxes)))
     if not values:
-        raise OperatorError(
-            f"no {what} is chosen", "Choose at least one, or remove the restriction."
-        )
+        raise problems.NOTHING_CHOSEN(what=what)
     return values
 
 
@@ -31,7 +29,7 @@ def chosen_companies(form: Form) -> tuple[str, ...] | None:
     """The ids of the chosen companies, None for all; raises `OperatorError` for other values."""
     companies = chosen(form, "access", "companies", "company")
     if companies is not None and not all(map(is_guid, companies)):
-        raise OperatorError("these companies are not valid", "Choose companies of the list.")
+        raise problems.INVALID_COMPANIES()
     return companies
 
 

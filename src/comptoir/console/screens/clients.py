@@ -23,6 +23,7 @@ from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.records import Client, ClientKey, Secret
 from comptoir.auth.tokens import MOST_COMPANIES, Scope
+from comptoir.console import errors as problems
 from comptoir.console.form import Form, number
 from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.problem import Problem
@@ -73,12 +74,6 @@ class Terms:
 
 class _StaleError(OperatorError):
     """Somebody else has changed a client since its form was shown."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "somebody else has changed this client meanwhile",
-            "Compare your entries with what it is now, and save again.",
-        )
 
 
 async def show(visit: Visit) -> Answer:
@@ -153,7 +148,7 @@ async def change(visit: Visit) -> Answer:
 
         def changed(former: Client) -> Client:
             if _digest(former) != form.text("seen"):
-                raise _StaleError
+                raise problems.CHANGED_MEANWHILE(kind=_StaleError)
             return replace(former, **changes)
 
         act = visit.act(ActName.CLIENT_CHANGE, client.name, changes_listed(changes))
@@ -326,7 +321,7 @@ def _back(visit: Visit, name: str, done: str) -> Redirect:
 def _scopes(form: Form) -> frozenset[str]:
     scopes = frozenset(form.data.texts("scopes"))
     if not scopes or not scopes <= set(Scope):
-        raise OperatorError("a client needs a scope", "Choose at least one.")
+        raise problems.NO_SCOPE_CHOSEN()
     return scopes
 
 
@@ -338,9 +333,7 @@ def _roles(form: Form) -> frozenset[str] | None:
 def _companies(form: Form) -> frozenset[str] | None:
     companies = chosen_companies(form)
     if companies is not None and len(companies) > MOST_COMPANIES:
-        raise OperatorError(
-            f"{len(companies)} companies are chosen", f"Choose up to {MOST_COMPANIES}, or all."
-        )
+        raise problems.TOO_MANY_CHOSEN(count=len(companies), most=MOST_COMPANIES)
     return None if companies is None else frozenset(companies)
 
 

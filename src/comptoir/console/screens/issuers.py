@@ -14,6 +14,7 @@ from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
 from comptoir.auth.verification import check_algorithms
+from comptoir.console import errors as problems
 from comptoir.console.form import Form
 from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.restrictions import SOME, chosen_companies, company_options
@@ -133,7 +134,7 @@ def _lines(text: str) -> list[str]:
 
 def _needed(text: str) -> str:
     if not text:
-        raise OperatorError("this is missing", "Enter it.")
+        raise problems.MISSING()
     return text
 
 
