@@ -7,12 +7,14 @@ from pathlib import Path
 from comptoir import operator_rows as problems
 from comptoir.auth.client_terms import checked_name
 from comptoir.auth.code_flow import OPENID, login_discovery
+from comptoir.auth.fields import Field
 from comptoir.auth.issuer_keys import fetch_keys
 from comptoir.auth.issuers import RESERVED_NAMES
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
-from comptoir.auth.records import ConsoleLogin, Issuer
+from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
 from comptoir.auth.tokens import Scope
+from comptoir.auth.verification import check_algorithms
 from comptoir.config import Settings
 from comptoir.messages import quoted
 from comptoir.outgoing import OutgoingError
@@ -37,7 +39,7 @@ def checked_issuer_url(url: str, settings: Settings) -> str:
     return url
 
 
-def targets_of(pairs: Iterable[str]) -> Targets:
+def _targets(pairs: Iterable[str]) -> Targets:
     """The mapping of values, each written as VALUE=ROLE; raises `OperatorError`."""
     scopes: dict[str, tuple[Scope, ...]] = {}
     roles: dict[str, tuple[str, ...]] = {}
@@ -55,15 +57,24 @@ def targets_of(pairs: Iterable[str]) -> Targets:
     return scopes, roles
 
 
-def required_claim(text: str) -> tuple[str, str]:
-    """A claim, and the value that it must have; raises `OperatorError`."""
-    claim, _, value = text.partition("=")
-    if not (claim and value):
-        raise problems.INVALID_CLAIM(text=quoted(text))
-    return claim, value
+def _required(pairs: Iterable[str]) -> Mapping[str, str]:
+    """The claims that a token must have, each written as CLAIM=VALUE; raises `OperatorError`."""
+    found: dict[str, str] = {}
+    for each in pairs:
+        claim, _, value = each.partition("=")
+        if not (claim and value):
+            raise problems.INVALID_CLAIM(text=quoted(each))
+        found[claim] = value
+    return found
 
 
-def console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
+def _algorithms(text: str) -> tuple[str, ...]:
+    accepted = tuple(each.strip() for each in text.split(","))
+    check_algorithms(accepted)
+    return accepted
+
+
+def _console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
     """The roles of users by values, each written as VALUE=ROLE; raises `OperatorError`."""
     roles: dict[str, ConsoleRole] = {}
     for each in pairs:
@@ -76,7 +87,7 @@ def console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
     return roles
 
 
-def console_scopes(names: Iterable[str]) -> tuple[str, ...]:
+def _console_scopes(names: Iterable[str]) -> tuple[str, ...]:
     """The scopes that the console asks for beside `openid`; raises `OperatorError`."""
     given = dict.fromkeys(names)
     for each in given:
@@ -85,7 +96,7 @@ def console_scopes(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(each for each in given if each != OPENID)
 
 
-def console_terms(
+def _console_login(
     client_id: str,
     secret_file: Path | None,
     roles: Mapping[str, ConsoleRole],
@@ -104,6 +115,58 @@ def console_terms(
     # not resolved: another secret comes with another target of a symbolic link
     file = str(secret_file.absolute()) if secret_file else ""
     return ConsoleLogin(client_id, file, roles, scopes)
+
+
+# fmt: off
+AUDIENCE = Field("audience", "The `aud` claim of the tokens for this service.", str,
+    is_required=True)
+ALGORITHMS = Field("algorithms", "The accepted signature algorithms, separated by commas.",
+    _algorithms, "RS256")
+SCOPE_CLAIM = Field("scope-claim", "The claim with the scopes of a token.", str, "scope")
+ROLES_CLAIM = Field("roles-claim", "The claim with other values to map. A path such as "
+    "realm_access.roles leads into objects.", str, "roles")
+MAPPINGS = Field("map", "A value of these claims, and the role or scope that it gives. Other "
+    "values give nothing.", _targets, metavar="VALUE=ROLE", separator="\n")
+COMPANIES_CLAIM = Field("companies-claim", "The claim with the ids of the companies that a token "
+    "can access.", str, metavar="CLAIM")
+REQUIRED = Field("require", "A claim that a token must have, with this value.", _required,
+    metavar="CLAIM=VALUE", separator="\n")
+CONSOLE_CLIENT = Field("console-client-id", "The client as which the issuer knows the console, "
+    "for logins of people.", str, metavar="ID")
+CONSOLE_ROLES = Field("console-role", "A value of the roles claim in ID tokens, and what it makes "
+    "of a user: viewer, editor or admin. Users without such a value cannot log in.",
+    _console_roles, metavar="VALUE=ROLE", separator="\n")
+CONSOLE_SCOPES = Field("console-scope", "A scope that the console asks for beside openid, such as "
+    "one without which ID tokens lack the roles claim.", _console_scopes, metavar="SCOPE",
+    separator=" ")
+ISSUER_FIELDS = (AUDIENCE, ALGORITHMS, SCOPE_CLAIM, ROLES_CLAIM, MAPPINGS, COMPANIES_CLAIM,
+    REQUIRED, CONSOLE_CLIENT, CONSOLE_ROLES, CONSOLE_SCOPES)
+# fmt: on
+
+
+def policy_of(
+    given: Mapping[str, object], companies: tuple[str, ...] | None, secret_file: Path | None
+) -> IssuerPolicy:
+    """The policy of an issuer by its fields; raises `OperatorError`.
+
+    Only the command names a file with a secret: an admin of the console could make the service send
+    any file of its host to an issuer.
+    """
+    scopes, roles = MAPPINGS.of(given)
+    return IssuerPolicy(
+        audience=AUDIENCE.of(given),
+        algorithms=ALGORITHMS.of(given),
+        scope_claim=SCOPE_CLAIM.of(given),
+        roles_claim=ROLES_CLAIM.of(given),
+        scopes=scopes,
+        roles=roles,
+        companies_claim=COMPANIES_CLAIM.of(given),
+        companies=companies,
+        required=REQUIRED.of(given),
+        console=_console_login(
+            CONSOLE_CLIENT.of(given), secret_file, CONSOLE_ROLES.of(given), CONSOLE_SCOPES.of(given)
+        ),
+    )
 
 
 async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -> None:

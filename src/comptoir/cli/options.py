@@ -9,6 +9,7 @@ import click
 from typing_extensions import override
 
 from comptoir import operator_rows as problems
+from comptoir.auth.fields import Field
 from comptoir.auth.tokens import MOST_COMPANIES
 from comptoir.config import HELP, Settings, environment_name, load_settings
 from comptoir.edm.types import is_guid
@@ -73,6 +74,27 @@ def option_or_variable(flag: str, *names: str, **attributes: object) -> Callable
     return click.option(
         flag, *names, cls=click.Option, envvar=variable, show_envvar=True, **attributes
     )
+
+
+def options_of(*entries: Field[object]) -> Callable[[F], F]:
+    """The options with which an operator enters the values of fields."""
+
+    def decorated(command: F) -> F:
+        for each in reversed(entries):
+            several = " May be repeated." if each.separator else ""
+            given: dict[str, object] = {"default": each.default} if each.default else {}
+            click.option(
+                f"--{each.name}",
+                cls=click.Option,
+                metavar=each.metavar,
+                help=each.help + several,
+                required=each.is_required,
+                multiple=bool(each.separator),
+                **given,
+            )(command)
+        return command
+
+    return decorated
 
 
 def checked(
