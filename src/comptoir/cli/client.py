@@ -19,11 +19,12 @@ from comptoir.auth.client_terms import (
     checked_roles,
     new_client,
     secret_for,
+    token_companies,
 )
-from comptoir.auth.limits import DAY, Rate, parse_rate
+from comptoir.auth.limits import DAY, parse_rate
 from comptoir.auth.records import Client
 from comptoir.auth.tokens import Scope
-from comptoir.cli.options import PATH, checked, settings_options, token_companies
+from comptoir.cli.options import PATH, checked, settings_options
 from comptoir.cli.runner import (
     need_database,
     operator,
@@ -91,17 +92,8 @@ def client() -> None:
 )
 @click.option("--no-secret", is_flag=True, help="Add no secret, for a client that has keys.")
 @settings_options("database")
-def add(  # noqa: PLR0913 - an option each
-    settings: Settings,
-    *,
-    name: str,
-    scopes: frozenset[Scope],
-    roles: frozenset[str] | None,
-    companies: frozenset[str] | None,
-    rate: Rate | None,
-    quota: int | None,
-    days: int | None,
-    no_secret: bool,
+def add(
+    settings: Settings, *, name: str, days: int | None, no_secret: bool, **terms: object
 ) -> None:
     """Add a client. Print its id, and on the last line its secret, which is not stored.
 
@@ -111,20 +103,12 @@ def add(  # noqa: PLR0913 - an option each
     if no_secret and days is not None:
         raise problems.DAYS_WITHOUT_SECRET()
     added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
-    client = new_client(
-        name,
-        scopes=scopes,
-        roles=roles,
-        companies=companies,
-        rate=rate,
-        quota=quota,
-        secrets=[secret for secret, _ in added],
-    )
+    client = new_client(name, [secret for secret, _ in added], **terms)
     need_database(settings)
     use_store(settings, lambda store: store.control.add_client(client, operator()))
     click.echo("\n".join([client.id, *[text for _, text in added]]))
-    if companies:
-        warn_of_missing(settings, companies)
+    if client.companies:
+        warn_of_missing(settings, client.companies)
 
 
 @client.command("list")

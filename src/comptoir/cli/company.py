@@ -8,8 +8,9 @@ from uuid import uuid4
 import click
 
 from comptoir import operator_rows as problems
+from comptoir.auth.client_terms import guid, guids
 from comptoir.catalog import MODEL
-from comptoir.cli.options import YES, checked, guid, guids, settings_options
+from comptoir.cli.options import YES, checked, settings_options
 from comptoir.cli.runner import (
     known_company,
     need_database,

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from comptoir import operator_rows as problems
+from comptoir.auth.client_terms import guids
 from comptoir.auth.issuer_terms import (
     ISSUER_FIELDS,
     check_issuer,
@@ -15,7 +16,7 @@ from comptoir.auth.issuer_terms import (
 )
 from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import EVERY_COMPANY, Issuer
-from comptoir.cli.options import PATH, guids, options_of, settings_options
+from comptoir.cli.options import PATH, options_of, settings_options
 from comptoir.cli.runner import (
     need_database,
     operator,

@@ -1,6 +1,6 @@
 """Options that commands share; those of settings follow from the settings' declarations."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
@@ -8,12 +8,9 @@ from typing import TypeVar
 import click
 from typing_extensions import override
 
-from comptoir import operator_rows as problems
+from comptoir.auth.client_terms import guid
 from comptoir.auth.fields import Field
-from comptoir.auth.tokens import MOST_COMPANIES
 from comptoir.config import HELP, Settings, environment_name, load_settings
-from comptoir.edm.types import is_guid
-from comptoir.messages import quoted
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -106,26 +103,6 @@ def checked(
         return None if value is None or value == () else check(value)
 
     return converted
-
-
-def guid(text: str) -> str:
-    """A company id in lower case; raises `OperatorError` if it is not a Guid."""
-    if not is_guid(text):
-        raise problems.INVALID_COMPANY_ID(text=quoted(text))
-    return text.lower()
-
-
-def guids(texts: Iterable[str]) -> list[str]:
-    """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
-    return list(dict.fromkeys([guid(each) for each in texts]))
-
-
-def token_companies(texts: Iterable[str]) -> frozenset[str]:
-    """The companies of a token; raises `OperatorError` for too many."""
-    companies = frozenset(guids(texts))
-    if len(companies) > MOST_COMPANIES:
-        raise problems.TOO_MANY_COMPANIES(count=len(companies), most=MOST_COMPANIES)
-    return companies
 
 
 COMPANY = option_or_variable(

@@ -8,8 +8,9 @@ import click
 
 from comptoir import operator_rows as problems
 from comptoir.auth import Scope, scope_names, token_issuer
+from comptoir.auth.client_terms import token_companies
 from comptoir.auth.key_folder import SIGNING_KEY_FILE
-from comptoir.cli.options import checked, option_or_variable, settings_options, token_companies
+from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.messages import message, quoted
 

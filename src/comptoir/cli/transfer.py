@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from comptoir.auth.client_terms import guids
 from comptoir.catalog import MODEL
 from comptoir.cli.options import (
     COMPANY,
     PATH,
     checked,
-    guids,
     option_or_variable,
     setting_option,
     settings_options,

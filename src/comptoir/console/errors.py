@@ -4,10 +4,8 @@ from comptoir.operator_rows import OperatorRow
 
 # fmt: off
 NO_SCOPE_CHOSEN = OperatorRow("a client needs a scope", "Choose at least one.")
-TOO_MANY_CHOSEN = OperatorRow("{count} companies are chosen", "Choose up to {most}, or all.")
 NOTHING_CHOSEN = OperatorRow("no {what} is chosen",
     "Choose at least one, or remove the restriction.")
-INVALID_COMPANIES = OperatorRow("these companies are not valid", "Choose companies of the list.")
 INVALID_NUMBER = OperatorRow("this is not a valid number", "Enter one from {low} to {high}.")
 MISSING = OperatorRow("this is missing", "Enter it.")
 ROLE_EXISTS = OperatorRow("a role already has this name", "Choose another one.")

@@ -1,5 +1,6 @@
 """Issuers: other services whose tokens this one accepts."""
 
+from comptoir.auth.client_terms import guids
 from comptoir.auth.issuer_terms import (
     COMPANIES_CLAIM,
     CONSOLE_CLIENT,
@@ -14,7 +15,7 @@ from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import Issuer, IssuerPolicy
 from comptoir.console.form import Form, needed
 from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.console.restrictions import SOME, chosen_companies, company_options
+from comptoir.console.restrictions import SOME, chosen, company_options
 from comptoir.console.visit import FormData, Visit
 from comptoir.errors import OperatorError
 
@@ -86,7 +87,7 @@ def _policy(form: Form) -> IssuerPolicy | None:
         companies: tuple[str, ...] | None = ()
     else:
         given[COMPANIES_CLAIM.key] = ""
-        companies = form.read("companies", lambda _: chosen_companies(form))
+        companies = chosen(form, "company", lambda ids: tuple(guids(ids)))
     if form.faults:
         return None
     return form.read(CONSOLE_CLIENT.name, lambda _: policy_of(given, companies, None))
