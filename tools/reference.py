@@ -27,13 +27,19 @@ from reference_pages import (
     undocumented_commands,
 )
 
+from comptoir import oauth_rows, operator_rows
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
 from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
 from comptoir.features.business_central.profile import business_central
+from comptoir.features.console import errors as console_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.presets import PRESETS
+from comptoir.features.testing import errors as testing_errors
+from comptoir.features.transfer import errors as transfer_errors
+from comptoir.oauth_rows import OAuthRow
+from comptoir.operator_rows import OperatorRow
 from comptoir.profiles import CURRENT
 from comptoir.profiles.standard import STANDARD
 
@@ -145,12 +151,24 @@ def _shown(response: Answered) -> str:
     return f"{response.status} {code(response.code)}" if response.code else str(response.status)
 
 
+def error_page() -> str:
+    """The errors of clients and of operators."""
+    modules = (operator_rows, transfer_errors, console_errors, testing_errors)
+    named = [each for module in modules for each in vars(module).values()]
+    return errors_page(
+        ERROR_TABLE,
+        OAUTH_ERROR_TABLE,
+        [each for each in vars(oauth_rows).values() if isinstance(each, OAuthRow)],
+        [each for each in named if isinstance(each, OperatorRow)],
+    )
+
+
 def pages() -> Mapping[str, str]:
     """Every reference page by the name of its file."""
     return {
         "entity-types.md": entity_types_page(MODEL),
         "settings.md": settings_page(options_of_settings()),
-        "errors.md": errors_page(ERROR_TABLE, OAUTH_ERROR_TABLE),
+        "errors.md": error_page(),
         "commands.md": commands_page(commands()),
         "odata.md": odata_page(areas()),
         "faults.md": faults_page(FAULTS, PRESETS),

@@ -3,6 +3,7 @@
 All functions are pure; `tools/reference.py` writes the pages to `docs/reference`.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from comptoir.edm.types import Base64Text, PrimitiveType, Text
 from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError
 from comptoir.features.rehearsal.faults import FaultParameter, FaultType
 from comptoir.features.rehearsal.rules import Rule
+from comptoir.oauth_rows import OAuthRow
+from comptoir.operator_rows import OperatorRow
 from comptoir.profiles.record import ResponseOverride
 from comptoir.profiles.values import Confidence, FieldRule, ShownProperty, TableRule
 
@@ -285,19 +288,25 @@ def _default(value: SettingValue) -> str:
     return code(str(value)) if value != "" else "empty"
 
 
-def errors_page(errors: Sequence[ErrorType], of_tokens: Sequence[OAuthError]) -> str:
-    """Every error that a client can get, by status."""
+def errors_page(
+    errors: Sequence[ErrorType],
+    of_tokens: Sequence[OAuthError],
+    token_rows: Sequence[OAuthRow],
+    operator_rows: Sequence[OperatorRow],
+) -> str:
+    """Every error that a client can get, by status, and those of operators."""
     rows = (
         (str(each.status), code(each.code), each.check, each.meaning, each.remedy)
         for each in sorted(errors, key=lambda each: (each.status, each.code))
     )
-    token_rows = (
-        (str(each.status), code(each.error), str(each.number), each.meaning, each.remedy)
-        for each in of_tokens
+    of_errors = (
+        (str(each.status), code(each.error), str(each.number), each.meaning) for each in of_tokens
     )
+    by_error = sorted(token_rows, key=lambda row: of_tokens.index(row.error))
+    of_conditions = [(code(each.error.error), *_messages(each)) for each in by_error]
     return page(
         "Errors",
-        "`src/comptoir/errors.py`",
+        "`src/comptoir/errors.py`, `oauth_rows.py` and `operator_rows.py`",
         _ERRORS_INTRO,
         table(("Status", "Code", "Check", "Meaning", "Remedy"), rows),
         f"The checks come in this order: {', '.join(CHECK_ORDER)}. A limit of the client is "
@@ -306,8 +315,21 @@ def errors_page(errors: Sequence[ErrorType], of_tokens: Sequence[OAuthError]) ->
         "## Of the token endpoint\n\n"
         "The [token endpoint](../how-to/clients.md) answers in the form of RFC 6749: `error` and "
         "`error_description`, and the number in `error_codes`.",
-        table(("Status", "Error", "Number", "Meaning", "Remedy"), token_rows),
+        table(("Status", "Error", "Number", "Meaning"), of_errors),
+        "The descriptions, with facts in braces:",
+        table(("Error", "Problem", "Remedy"), dict.fromkeys(of_conditions)),
+        "## Of commands and the start\n\n"
+        "A command, or a service that starts, prints the problem and the remedy, and ends.",
+        table(("Problem", "Remedy"), map(_messages, operator_rows)),
     )
+
+
+def _messages(row: OAuthRow | OperatorRow) -> tuple[str, str]:
+    """The problem and the remedy of a row, with the names of their facts, without their formats."""
+    problem, remedy = (
+        re.sub(r"\{(?:\w+\.)?(\w+)[^}]*\}", r"{\1}", each) for each in (row.problem, row.remedy)
+    )
+    return problem, remedy
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 import msgspec
 from msgspec import Meta
 
+from comptoir import operator_rows as problems
 from comptoir.errors import OperatorError
 from comptoir.files import read_whole
 from comptoir.messages import quoted, suggestion
@@ -457,7 +458,7 @@ def load_settings(
         sources = {name: f"setting {name} in {config}:" for name in given}
     for former, name in _RENAMED.items():
         if (variable := environment_name(former)) in environment:
-            raise OperatorError(f"unknown setting {variable}", f"Use {environment_name(name)}.")
+            raise problems.RENAMED_VARIABLE(former=variable, name=environment_name(name))
     for name in HELP:
         variable = environment_name(name)
         if variable in environment:
@@ -468,7 +469,7 @@ def load_settings(
 
     def invalid(name: str, value: str, remedy: str) -> OperatorError:
         source = sources.get(name, f"setting {name}")
-        return OperatorError(f"invalid {source} {quoted(value)}", remedy)
+        return problems.INVALID_VALUE(source=source, value=quoted(value), remedy=remedy)
 
     try:
         settings = msgspec.convert(given, Settings, strict=False)
@@ -498,18 +499,15 @@ def _remedy(name: str, value: str) -> str:
 
 def _config_file(path: Path) -> dict[str, str]:
     try:
-        content = tomllib.loads(read_whole(path, "Name another config file.").decode())
+        content = tomllib.loads(read_whole(path, problems.ANOTHER_CONFIG).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OperatorError(f"{path} is not TOML: {error}", "Correct it.") from error
+        raise problems.INVALID_CONFIG(path=path, reason=error) from error
     for name, value in content.items():
         if name not in HELP:
             renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)
-            remedy = renamed or "docs/reference/settings.md lists the settings."
-            raise OperatorError(f"the config file {path} has an unknown setting {name}", remedy)
+            raise problems.UNKNOWN_SETTING(suggested=renamed, path=path, name=name)
         if isinstance(value, bool) or not isinstance(value, SettingValue):
-            raise OperatorError(
-                f"the config file {path} has an invalid value of {name}", "Use text or a number."
-            )
+            raise problems.INVALID_TYPE(path=path, name=name)
     return {name: str(value) for name, value in content.items()}
 
 

@@ -366,7 +366,6 @@ class OAuthError:
     status: int
     check: Check
     meaning: str
-    remedy: str
 
 
 INVALID_REQUEST = OAuthError(
@@ -375,7 +374,6 @@ INVALID_REQUEST = OAuthError(
     400,
     Check.SYNTAX,
     "A parameter is missing, repeated or malformed, or the request is not sent over HTTPS.",
-    "Correct what the description names.",
 )
 INVALID_CLIENT = OAuthError(
     "invalid_client",
@@ -384,8 +382,6 @@ INVALID_CLIENT = OAuthError(
     Check.TOKEN,
     "The request has no client credentials, the client is unknown or disabled, or its secret or "
     "assertion is not valid.",
-    "Compare the id and the secret with what `comptoir client add` printed, or correct what the "
-    "description of the assertion names.",
 )
 SLOW_DOWN = OAuthError(
     "slow_down",
@@ -393,7 +389,6 @@ SLOW_DOWN = OAuthError(
     429,
     Check.LIMIT,
     "The client failed to authenticate itself too often from this address.",
-    "Correct the credentials, then wait for the seconds in `Retry-After`.",
 )
 UNAUTHORIZED_CLIENT = OAuthError(
     "unauthorized_client",
@@ -401,7 +396,6 @@ UNAUTHORIZED_CLIENT = OAuthError(
     400,
     Check.SCOPE,
     "The client may not revoke a token of another client.",
-    "Use that client, or one with the scope `admin`.",
 )
 UNSUPPORTED_GRANT_TYPE = OAuthError(
     "unsupported_grant_type",
@@ -409,7 +403,6 @@ UNSUPPORTED_GRANT_TYPE = OAuthError(
     400,
     Check.SYNTAX,
     "The grant type is not `client_credentials`.",
-    "Send `grant_type=client_credentials`.",
 )
 UNSUPPORTED_RESPONSE_TYPE = OAuthError(
     "unsupported_response_type",
@@ -417,7 +410,6 @@ UNSUPPORTED_RESPONSE_TYPE = OAuthError(
     400,
     Check.SYNTAX,
     "The service has no authorization endpoint; its address only completes the documents.",
-    "Use the token endpoint.",
 )
 INVALID_SCOPE = OAuthError(
     "invalid_scope",
@@ -425,7 +417,6 @@ INVALID_SCOPE = OAuthError(
     400,
     Check.SCOPE,
     "The client asks for a scope that it does not have.",
-    "Ask for less, or for no scope, which gives all that the client has.",
 )
 TEMPORARILY_UNAVAILABLE = OAuthError(
     "temporarily_unavailable",
@@ -433,7 +424,6 @@ TEMPORARILY_UNAVAILABLE = OAuthError(
     503,
     Check.SERVICE,
     "The database does not answer, so the client cannot be checked.",
-    "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 
 OAUTH_ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstance(each, OAuthError))

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from comptoir.errors import OperatorError
+from comptoir import operator_rows as problems
 
 LARGEST = 1 << 20
 """The most bytes of a file that is read whole, unless its reader allows fewer."""
@@ -18,12 +18,12 @@ def read_whole(path: Path, remedy: str, most: int = LARGEST) -> bytes:
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OperatorError(f"{path} is not a regular file", remedy)
+                raise problems.NOT_REGULAR(path=path, remedy=remedy)
             content = file.read(most + 1)
     except OSError as error:
-        raise OperatorError(f"{path} cannot be read: {error.strerror}", remedy) from error
+        raise problems.UNREADABLE(path=path, reason=error.strerror, remedy=remedy) from error
     if len(content) > most:
-        raise OperatorError(f"{path} has more than {most >> 10} KiB", remedy)
+        raise problems.LARGE_FILE(path=path, kib=most >> 10, remedy=remedy)
     return content
 
 

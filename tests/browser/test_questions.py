@@ -38,9 +38,7 @@ def questions(site: Site) -> list[Asked]:
     company.load("contactsExt", {"id": GUID, "number": "ASKED", "displayName": "Quaystone"})
     secret, _ = secret_for(180)
     scopes = frozenset({Scope.RECORDS_READ})
-    client = new_client(
-        "asked", scopes=scopes, roles=None, companies=None, rate=None, quota=None, secrets=[secret]
-    )
+    client = new_client("asked", [secret], scopes=scopes)
     wait(control.add_client(client, TESTS))
     wait(control.put_roles([Role("asked", {"contactsExt": "R"})], TESTS))
     record = f"/console/records/contactsExt/record?company={company.id}&key={GUID}"

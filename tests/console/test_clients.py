@@ -75,9 +75,7 @@ def test_clients_are_found_by_name_and_id(admin: Browser) -> None:
 
 
 def test_a_list_of_many_clients_says_that_it_lacks_some(own_service: Service) -> None:
-    client = new_client(
-        "first", [Scope.RECORDS_READ], roles=None, companies=None, rate=None, quota=None, secrets=()
-    )
+    client = new_client("first", (), scopes=frozenset({Scope.RECORDS_READ}))
     control, wait = own_service.admin.control, own_service.admin.wait
     for number in range(MOST_SHOWN + 2):
         other = replace(client, id=str(uuid4()), name=f"shop-{number}")
@@ -138,7 +136,11 @@ REFUSED: dict[str, tuple[dict[str, str | list[str]], str, str]] = {
     "an unknown scope": ({"scopes": "root"}, "scopes", "A client needs a scope"),
     "no role": ({"restricted": "some"}, "roles", "No role is chosen"),
     "no company": ({"access": "some"}, "companies", "No company is chosen"),
-    "a company that is not an id": ({"access": "some", "companies": "x"}, "companies", "not valid"),
+    "a company that is not an id": (
+        {"access": "some", "companies": "x"},
+        "companies",
+        "is not a company",
+    ),
     "a rate": ({"rate": "fast"}, "rate", "Invalid rate"),
     "a quota": ({"quota": "-1"}, "quota", "Enter one from 1"),
     "the days of the secret": ({"days": "0"}, "days", "Enter one from 1 to 3650"),

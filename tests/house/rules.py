@@ -22,7 +22,7 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("query_rows", "refusal_rows", "refusals"),
+    ("oauth_rows", "operator_rows", "query_rows", "refusal_rows", "refusals"),
     ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
@@ -72,10 +72,11 @@ REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 MESSAGE_ARGUMENTS = {
     "OAuthRefusal": (1, 2),
+    "OAuthRow": (1, 2),
     "OperatorError": (0, 1),
+    "OperatorRow": (0, 1),
     "Problem": (1, 2),
     "Refusal": (1, 2),
-    "UnreachableError": (0, 1),
     "message": (0, 1),
     "row": (0, 1),
 }

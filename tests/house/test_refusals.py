@@ -8,6 +8,9 @@ from string import Formatter
 import comptoir
 from comptoir import query_rows, refusal_rows
 from comptoir.errors import RefusalRow
+from comptoir.features.business_central.profile import business_central
+from comptoir.profiles import CURRENT
+from comptoir.profiles.standard import STANDARD
 
 SOURCES = Path(comptoir.__file__).parent
 OPTIONS = {"error", "details", "headers", "known"}

@@ -11,13 +11,13 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from comptoir import oauth_rows as problems
 from comptoir.auth.client_keys import imported
 from comptoir.auth.compact import extracted
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import Client, ClientKey
 from comptoir.auth.tokens import NumericDate
 from comptoir.auth.verification import CLOCK_SKEW
-from comptoir.errors import INVALID_CLIENT, OAuthRefusal
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LONGEST_LIFETIME = 3_600
@@ -105,31 +105,23 @@ class Assertion:
         """Check what does not depend on a client; raises `OAuthRefusal` (`invalid_client`)."""
         header, claims = self._header, self._claims
         if header.alg not in _KEY_KINDS:
-            raise _refused(
-                "The assertion's algorithm (alg) is not accepted",
-                f"Use {', '.join(ASSERTION_ALGORITHMS[:-1])}.",
-            )
+            raise problems.UNKNOWN_ALGORITHM(known=", ".join(ASSERTION_ALGORITHMS[:-1]))
         if header.typ.lower() not in _TYPES:
-            raise _refused("The assertion's type (typ) is not that of an assertion", "Use JWT.")
+            raise problems.NOT_AN_ASSERTION()
         # critical extensions must be supported (RFC 7515, 4.1.11), and none is
         if header.crit is not UNSET:
-            raise _refused("The assertion requires extensions (crit)", "Leave them out.")
+            raise problems.REQUIRED_EXTENSIONS()
         if not self.client_id == claims.iss == claims.sub:
-            raise _refused(
-                "The assertion's iss and sub are not the id of the same client",
-                "Use the id that `comptoir client add` printed for both, and for client_id.",
-            )
+            raise problems.DIFFERENT_CLIENTS()
         audience = [claims.aud] if isinstance(claims.aud, str) else claims.aud
         if not {each.lower() for each in audience} & set(audiences):
-            raise _refused("The assertion is for another audience (aud)", f"Use {audiences[0]}.")
+            raise problems.ANOTHER_AUDIENCE(audience=audiences[0])
         if claims.exp <= now:
-            raise _refused("The assertion has expired (exp)", "Sign another one.")
+            raise problems.EXPIRED()
         if claims.exp > now + LONGEST_LIFETIME + CLOCK_SKEW:
-            raise _refused(
-                "The assertion ends more than an hour from now (exp)", "Set an earlier end."
-            )
+            raise problems.LATE_END()
         if claims.nbf is not UNSET and claims.nbf > now + CLOCK_SKEW:
-            raise _refused("The assertion is not valid yet (nbf)", "Compare the clocks.")
+            raise problems.NOT_YET_VALID()
 
     def is_signed_by(self, client: Client, now: float) -> bool:
         """Whether one of a client's keys signed the assertion, whose algorithm was checked."""
@@ -159,22 +151,11 @@ def parse_assertion(text: str, client_id: str | None) -> Assertion:
         header = msgspec.convert(signed.headers(), _AssertionHeader)
         claims = msgspec.json.decode(signed.payload, type=_Claims)
     except JoseError as error:
-        raise _malformed(error.description) from error
+        raise problems.MALFORMED_ASSERTION(reason=error.description.removesuffix(".")) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _malformed(str(error)) from error
+        raise problems.MALFORMED_ASSERTION(reason=str(error).removesuffix(".")) from error
     return Assertion(claims.sub if client_id is None else client_id, signed, header, claims)
 
 
 def _kind(key: VerificationKey) -> str:
     return "RSA" if isinstance(key, RSAKey) else key.curve_name
-
-
-def _refused(problem: str, remedy: str) -> OAuthRefusal:
-    return OAuthRefusal(INVALID_CLIENT, problem, remedy)
-
-
-def _malformed(reason: str) -> OAuthRefusal:
-    return _refused(
-        f"The client_assertion is malformed: {reason.removesuffix('.')}",
-        "Send a signed JWT that follows RFC 7523.",
-    )

@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
+from comptoir import oauth_rows as problems
 from comptoir.auth.assertions import ASSERTION_TYPE, Assertion, parse_assertion
 from comptoir.auth.failures import Failures, sent_as_id
 from comptoir.auth.guesses import Guesses
@@ -19,7 +20,7 @@ from comptoir.auth.origins import audiences_at
 from comptoir.auth.records import Client, ClientState, RegistrySnapshot, Secret, WritableRegistry
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
-from comptoir.errors import INVALID_CLIENT, INVALID_REQUEST, SLOW_DOWN, OAuthRefusal
+from comptoir.errors import SLOW_DOWN, OAuthRefusal
 
 MOST_SECRETS = 2
 """The most secrets of a client: one in use, and its successor."""
@@ -109,12 +110,7 @@ class ClientCheck:
         """Raise `OAuthRefusal` (429) while a client has to wait at an address."""
         wait = self._guesses.wait(client_id, address)
         if wait:
-            raise OAuthRefusal(
-                SLOW_DOWN,
-                "The client failed to authenticate itself too often",
-                "Correct its credentials, then wait for the seconds in Retry-After.",
-                headers={"Retry-After": str(wait)},
-            )
+            raise problems.TOO_MANY_FAILURES(headers={"Retry-After": str(wait)})
 
     def _by_name(self, known: RegistrySnapshot) -> Mapping[str, Client]:
         """The clients by name, which is unique."""
@@ -127,13 +123,8 @@ class ClientCheck:
         secret = _secret_of(client, sent.text)
         has_expired = secret is not None and secret.expires_at <= self._clock()
         if secret is None or has_expired or not _is_active(client):
-            raise OAuthRefusal(
-                INVALID_CLIENT,
-                "The client is unknown or disabled, or its secret is wrong or has ended",
-                "Compare both with what `comptoir client add` printed.",
-                headers=_CHALLENGE if sent.is_basic else {},
-                reason="The secret has expired" if has_expired else "The secret is wrong",
-            )
+            row = problems.EXPIRED_SECRET if has_expired else problems.WRONG_SECRET
+            raise row(headers=_CHALLENGE if sent.is_basic else {})
         return client
 
     async def _by_assertion(
@@ -143,16 +134,9 @@ class ClientCheck:
         sent.check(audiences_at(asked.origin, asked.tenant, self._settings), now)
         is_genuine = client is not None and sent.is_signed_by(client, now)
         if not is_genuine or not _is_active(client):
-            raise OAuthRefusal(
-                INVALID_CLIENT,
-                "The client is unknown or disabled, or none of its keys signed the assertion",
-                "Compare both with what `comptoir client list` prints.",
-                reason="None of the client's keys signed the assertion",
-            )
+            raise problems.WRONG_KEY()
         if not await self._registry.use_assertion(client.id, sent.jti, sent.expires_at):
-            raise OAuthRefusal(
-                INVALID_CLIENT, "The assertion was used before (jti)", "Sign one for each request."
-            )
+            raise problems.USED_BEFORE()
         return client
 
 
@@ -171,26 +155,18 @@ def _credentials(form: Mapping[str, str], authorization: str | None) -> SentSecr
     client_id, secret = form.get("client_id"), form.get("client_secret")
     assertion = form.get("client_assertion")
     if (authorization, secret, assertion).count(None) < 2:
-        raise _refused("The request has credentials of more than one kind", "Send one kind.")
+        raise problems.SEVERAL_CREDENTIALS()
     if assertion is not None:
         if form.get("client_assertion_type") != ASSERTION_TYPE:
-            raise OAuthRefusal(
-                INVALID_CLIENT,
-                "The client_assertion_type is missing or not supported",
-                f"Send client_assertion_type={ASSERTION_TYPE}.",
-            )
+            raise problems.UNKNOWN_ASSERTION_TYPE(type=ASSERTION_TYPE)
         return parse_assertion(assertion, client_id)
     if authorization is not None:
         sent = _basic(authorization)
         if client_id not in (None, sent.client_id):
-            raise _refused("The request has the ids of two clients", "Send one id.")
+            raise problems.SEVERAL_IDS()
         return sent
     if client_id is None or secret is None:
-        raise OAuthRefusal(
-            INVALID_CLIENT,
-            "The request has no client credentials",
-            "Send client_id and client_secret in the body, or both as Basic, or client_assertion.",
-        )
+        raise problems.NO_CREDENTIALS()
     return SentSecret(client_id, secret, is_basic=False)
 
 
@@ -209,12 +185,7 @@ def _basic(authorization: str) -> SentSecret:
             is_basic=True,
         )
     except (ValueError, binascii.Error):
-        raise OAuthRefusal(
-            INVALID_CLIENT,
-            "The Authorization header does not contain Basic credentials",
-            "Send `Basic` and the base64 of CLIENT_ID:CLIENT_SECRET.",
-            headers=_CHALLENGE,
-        ) from None
+        raise problems.NOT_BASIC(headers=_CHALLENGE) from None
 
 
 def _is_active(client: Client | None) -> TypeGuard[Client]:
@@ -243,7 +214,3 @@ def _why_refused(client: Client | None, refusal: OAuthRefusal) -> str:
 
 def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _refused(problem: str, remedy: str) -> OAuthRefusal:
-    return OAuthRefusal(INVALID_REQUEST, problem, remedy)

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_publ
 from cryptography.x509 import Certificate, load_pem_x509_certificate
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
+from comptoir import operator_rows as problems
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import ClientKey
-from comptoir.errors import OperatorError
 from comptoir.files import read_whole
 
 MOST_KEYS = 5
@@ -42,7 +42,7 @@ _IMPORTED = 1_000
 def read_client_key(path: Path, now: float, expires_at: int) -> ClientKey:
     """The key of a PEM file, as `parse_client_key` returns it; raises `OperatorError`."""
     return parse_client_key(
-        read_whole(path, "Name a file with a public key or a certificate.", LARGEST_FILE),
+        read_whole(path, problems.FILE_OF_KEY, LARGEST_FILE),
         str(path),
         now,
         expires_at,
@@ -56,27 +56,16 @@ def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> 
     for a private key, a certificate that is not valid now, and a key that clients cannot use.
     """
     if _PRIVATE_KEY in content:
-        raise OperatorError(
-            f"{path} contains a private key, which only the client may have",
-            "Name a file with the public key alone, as `openssl pkey -pubout` writes it, or with "
-            "the certificate alone.",
-        )
+        raise problems.PRIVATE_KEY(path=path)
     try:
         certificate = load_pem_x509_certificate(content) if _CERTIFICATE in content else None
         key = _usable(
             load_pem_public_key(content) if certificate is None else certificate.public_key()
         )
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise OperatorError(
-            f"{path} does not contain a public key or a certificate in PEM",
-            "Name a file that `openssl pkey -pubout` or `openssl x509` wrote.",
-        ) from error
+        raise problems.NO_PUBLIC_KEY(path=path) from error
     if key is None:
-        raise OperatorError(
-            f"the key in {path} is not supported",
-            f"Use an RSA key of {RSA_BITS[0]} to {RSA_BITS[-1]} bits, a P-256 key, or an "
-            "Ed25519 key.",
-        )
+        raise problems.UNSUPPORTED_KEY(path=path, least=RSA_BITS[0], most=RSA_BITS[-1])
     kid, jwk = key.thumbprint(), msgspec.json.encode(key.as_dict(private=False)).decode()
     if certificate is None:
         return ClientKey(kid, jwk, "", "", expires_at)
@@ -103,10 +92,7 @@ def _usable(key: PublicKeyTypes | CertificatePublicKeyTypes) -> VerificationKey 
 def _end(path: str, certificate: Certificate, now: float) -> int:
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if not begin.timestamp() <= now < end.timestamp():
-        raise OperatorError(
-            f"the certificate in {path} is valid from {_day(begin)} to {_day(end)} only",
-            "Use one that is valid now.",
-        )
+        raise problems.CERTIFICATE_OUTSIDE_PERIOD(path=path, begin=_day(begin), end=_day(end))
     return int(end.timestamp())
 
 

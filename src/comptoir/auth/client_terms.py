@@ -2,14 +2,17 @@
 
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from uuid import uuid4
 
+from msgspec.structs import replace
+
+from comptoir import operator_rows as problems
 from comptoir.auth.client_check import new_secret
-from comptoir.auth.limits import DAY, Rate
+from comptoir.auth.limits import DAY
 from comptoir.auth.records import Client, ClientState, Secret
-from comptoir.auth.tokens import MOST_ROLES
-from comptoir.errors import OperatorError
+from comptoir.auth.tokens import MOST_COMPANIES, MOST_ROLES
+from comptoir.edm.types import is_guid
 from comptoir.messages import quoted
 
 LONGEST_DAYS = 3_650
@@ -27,10 +30,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 def checked_name(text: str, of: str) -> str:
     """A name for use in subjects and logs; raises `OperatorError` if it is not valid."""
     if _NAME.fullmatch(text) is None:
-        raise OperatorError(
-            f"invalid name {quoted(text)} of {of}",
-            "Use up to 64 letters, digits, - . and _, with a letter or a digit first.",
-        )
+        raise problems.INVALID_NAME(name=quoted(text), of=of)
     return text
 
 
@@ -38,34 +38,34 @@ def checked_roles(names: Collection[str]) -> frozenset[str]:
     """The names of a client's roles; raises `OperatorError` for too many."""
     roles = frozenset(names)
     if len(roles) > MOST_ROLES:
-        raise OperatorError(
-            f"a client cannot have {len(roles)} roles",
-            f"Name up to {MOST_ROLES}, or add a role that has what several of them have.",
-        )
+        raise problems.TOO_MANY_ROLES(count=len(roles), most=MOST_ROLES)
     return roles
 
 
-def new_client(
-    name: str,
-    scopes: Collection[str],
-    roles: frozenset[str] | None,
-    companies: frozenset[str] | None,
-    rate: Rate | None,
-    quota: int | None,
-    secrets: Collection[Secret],
-) -> Client:
-    """An active client with an id of its own."""
-    return Client(
-        id=str(uuid4()),
-        name=name,
-        scopes=frozenset(scopes),
-        roles=roles,
-        companies=companies,
-        state=ClientState.ACTIVE,
-        secrets=tuple(secrets),
-        rate=rate,
-        quota=quota,
-    )
+def guid(text: str) -> str:
+    """A company id in lower case; raises `OperatorError` if it is not a Guid."""
+    if not is_guid(text):
+        raise problems.INVALID_COMPANY_ID(text=quoted(text))
+    return text.lower()
+
+
+def guids(texts: Iterable[str]) -> list[str]:
+    """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
+    return list(dict.fromkeys([guid(each) for each in texts]))
+
+
+def token_companies(texts: Iterable[str]) -> frozenset[str]:
+    """The companies of a token; raises `OperatorError` for too many."""
+    companies = frozenset(guids(texts))
+    if len(companies) > MOST_COMPANIES:
+        raise problems.TOO_MANY_COMPANIES(count=len(companies), most=MOST_COMPANIES)
+    return companies
+
+
+def new_client(name: str, secrets: Iterable[Secret], **terms: object) -> Client:
+    """An active client with an id of its own; `terms` are parts of it by name."""
+    id, state = str(uuid4()), ClientState.ACTIVE
+    return replace(Client(id, name, frozenset(), None, None, state, tuple(secrets)), **terms)
 
 
 def secret_for(days: int) -> tuple[Secret, str]:

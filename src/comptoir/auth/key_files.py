@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from comptoir.errors import OperatorError
+from comptoir import operator_rows as problems
 
 
 def create_private(folder: Path) -> None:
@@ -54,9 +54,11 @@ def read_private_key(path: Path) -> EllipticCurvePrivateKey:
     try:
         key = load_pem_private_key(read(path, 0o077, "go-rwx"), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise unusable(path, "an unencrypted PEM private key") from error
+        raise problems.UNUSABLE_FILE(
+            path=path, expected="an unencrypted PEM private key"
+        ) from error
     if not isinstance(key, EllipticCurvePrivateKey) or not isinstance(key.curve, SECP256R1):
-        raise unusable(path, "a P-256 key, which ES256 needs")
+        raise problems.UNUSABLE_FILE(path=path, expected="a P-256 key, which ES256 needs")
     return key
 
 
@@ -71,14 +73,4 @@ def read(path: Path, forbidden: int, remedy: str) -> bytes:
 def refuse_open(path: Path, mode: int, forbidden: int, remedy: str) -> None:
     """Raise `OperatorError` if a mode has one of the forbidden bits."""
     if mode & forbidden:
-        raise OperatorError(
-            f"other users have access to {path} (mode {mode & 0o777:04o})",
-            f"Run `chmod {remedy} {path}`.",
-        )
-
-
-def unusable(path: Path, expected: str) -> OperatorError:
-    """The error of a file without the expected content."""
-    return OperatorError(
-        f"{path} does not contain {expected}", "Restore the file, or move it away."
-    )
+        raise problems.OPEN_TO_OTHERS(path=path, mode=mode & 0o777, change=remedy)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from comptoir.auth.key_files import create_private, refuse_open, unusable
+from comptoir import operator_rows as problems
+from comptoir.auth.key_files import create_private, refuse_open
 from comptoir.auth.keys import (
     KeyRing,
     SigningKey,
@@ -73,7 +74,7 @@ class KeyFolder:
                 name: _File(version, self._read(name)) for name, version in versions.items()
             }
         except OSError as error:
-            raise _unusable_folder(folder, error) from error
+            raise problems.UNUSABLE_KEY_FOLDER(folder=folder, reason=error.strerror) from error
         self._ring = self._ring_now()
 
     @property
@@ -115,7 +116,7 @@ class KeyFolder:
         try:
             versions = self._versions()
         except OSError as error:
-            self._report(_unusable_folder(self._folder, error))
+            self._report(problems.UNUSABLE_KEY_FOLDER(folder=self._folder, reason=error.strerror))
             return
         except OperatorError as error:
             self._report(error)
@@ -136,10 +137,7 @@ class KeyFolder:
         """
         last = self.signing_keys[-1]
         if starts_at.timestamp() <= last.starts_at:
-            raise OperatorError(
-                f"{last.name} signs from {time_text(last.starts_at)} on",
-                "Choose a later --at, or remove that file if no host has signed with it.",
-            )
+            raise problems.KEY_STARTS_EARLIER(name=last.name, time=time_text(last.starts_at))
         path = self._folder / f"signing-key.{starts_at.astimezone(UTC):{_TIME}}.pem"
         create_signing_key(path)
         return read_signing_key(path, _starts_at(path))
@@ -202,7 +200,7 @@ def _starts_at(path: Path) -> float:
     try:
         return datetime.strptime(match[1], _TIME).replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise unusable(path, "a time in its name") from None
+        raise problems.UNUSABLE_FILE(path=path, expected="a time in its name") from None
 
 
 def _version(entry: os.DirEntry[str]) -> _Version:
@@ -212,10 +210,3 @@ def _version(entry: os.DirEntry[str]) -> _Version:
         # a link to nothing, which cannot be read either
         return ()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
-
-
-def _unusable_folder(folder: Path, error: OSError) -> OperatorError:
-    return OperatorError(
-        f"the key directory {folder} cannot be used: {error.strerror}",
-        "Choose another one, or change its permissions for the service's user.",
-    )

@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptoir.auth.key_files import drafted, private_pem, read, read_private_key, unusable
+from comptoir import operator_rows as problems
+from comptoir.auth.key_files import drafted, private_pem, read, read_private_key
 
 TRUSTED_SECONDS = 86_400
 """Seconds for which tokens of a signing key are accepted after its successor has begun to sign."""
@@ -116,7 +117,7 @@ def read_public_key(path: Path) -> VerificationKey:
     try:
         key = load_pem_public_key(read(path, 0o022, "go-w"))
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise unusable(path, "a PEM public key") from error
+        raise problems.UNUSABLE_FILE(path=path, expected="a PEM public key") from error
     match key:
         case EllipticCurvePublicKey(curve=SECP256R1() | SECP384R1() | SECP521R1()):
             return ECKey.import_key(key)
@@ -124,6 +125,7 @@ def read_public_key(path: Path) -> VerificationKey:
             return RSAKey.import_key(key)
         case Ed25519PublicKey() | Ed448PublicKey():
             return OKPKey.import_key(key)
-    raise unusable(
-        path, f"a P-256, P-384, P-521, Ed25519, Ed448 or RSA ({MIN_RSA_BITS} bits or more) key"
+    raise problems.UNUSABLE_FILE(
+        path=path,
+        expected=f"a P-256, P-384, P-521, Ed25519, Ed448 or RSA ({MIN_RSA_BITS} bits or more) key",
     )

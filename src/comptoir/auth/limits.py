@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from comptoir import operator_rows as problems
 from comptoir.config import RATE
 from comptoir.edm.times import Clock
 from comptoir.errors import (
     TOO_MANY_REQUESTS,
     ExceededLimit,
-    OperatorError,
     Refusal,
     RefusalCondition,
 )
@@ -46,9 +46,7 @@ def parse_rate(text: str) -> Rate:
     """A rate such as `6000/300s`; raises `OperatorError`."""
     parts = RATE.fullmatch(text)
     if parts is None:
-        raise OperatorError(
-            f"invalid rate {quoted(text)}", "Write requests and seconds, such as 6000/300s."
-        )
+        raise problems.INVALID_RATE(text=quoted(text))
     return Rate(int(parts[1]), int(parts[2]))
 
 

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from comptoir import operator_rows as problems
 from comptoir.auth.key_files import (
     create_private,
     drafted,
@@ -28,9 +29,7 @@ from comptoir.auth.key_files import (
     read,
     read_private_key,
     refuse_open,
-    unusable,
 )
-from comptoir.errors import OperatorError
 
 _NAME = "localhost"
 _ADDRESSES = "127.0.0.1", "::1"
@@ -92,10 +91,7 @@ def local_certificate(folder: Path) -> LocalCertificate:
             ):
                 _store(local.localhost, _new_certificate(authority, now))
     except OSError as error:
-        raise OperatorError(
-            f"the folder {folder} cannot be used: {error.strerror}",
-            "Choose other --keys, which it is beside, or change its permissions.",
-        ) from error
+        raise problems.UNUSABLE_FOLDER(folder=folder, reason=error.strerror) from error
     return local
 
 
@@ -117,10 +113,10 @@ def _held(pair: Pair) -> _Held | None:
     try:
         certificate = x509.load_pem_x509_certificate(read(pair.certificate, 0o022, "go-w"))
     except ValueError as error:
-        raise unusable(pair.certificate, "a PEM certificate") from error
+        raise problems.UNUSABLE_FILE(path=pair.certificate, expected="a PEM certificate") from error
     key = read_private_key(pair.key)
     if certificate.public_key() != key.public_key():
-        raise unusable(pair.key, f"the key of {pair.certificate}")
+        raise problems.UNUSABLE_FILE(path=pair.key, expected=f"the key of {pair.certificate}")
     return _Held(certificate, key)
 
 

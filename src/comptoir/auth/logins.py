@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from comptoir import operator_rows as problems
 from comptoir.auth.audit import Actor
 from comptoir.auth.tokens import Scope
-from comptoir.errors import OperatorError
 from comptoir.messages import quoted
 
 CODE_SECONDS = 600
@@ -117,8 +117,5 @@ def former_digest(cookie: str) -> str:
 def checked_subject(subject: str) -> str:
     """A subject; raises `OperatorError` unless it is short, printable and not blank."""
     if not subject.strip() or not subject.isprintable() or len(subject) > _LONGEST_SUBJECT:
-        raise OperatorError(
-            f"invalid subject {quoted(subject)}",
-            f"Use up to {_LONGEST_SUBJECT} printable characters.",
-        )
+        raise problems.INVALID_SUBJECT(text=quoted(subject), most=_LONGEST_SUBJECT)
     return subject

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
+from comptoir import operator_rows as problems
 from comptoir.config import CONSOLE, Settings
-from comptoir.errors import OperatorError
 
 _ENDPOINT = "/oauth2/v2.0/token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -37,11 +37,7 @@ def serves_console(settings: Settings) -> bool:
         return not settings.public_url and is_loopback(listening)
     parts = urlsplit(settings.console_url)
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        raise OperatorError(
-            f"the console is on, and browsers use {settings.console_url} without TLS",
-            "Set tls_certificate and tls_key, or public_url to an https address, or console to "
-            "off.",
-        )
+        raise problems.CONSOLE_WITHOUT_TLS(url=settings.console_url)
     return True
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from comptoir.errors import OperatorError
+from comptoir import operator_rows as problems
 from comptoir.messages import quoted, suggestion
 
 OTHERS = "*"
@@ -108,32 +108,23 @@ def parse_roles(text: str, sets: Collection[str]) -> list[Role]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise OperatorError(f"the file is not valid TOML: {error}", "Correct it.") from error
+        raise problems.INVALID_ROLES(reason=error) from error
     return [checked_role(name, table, sets) for name, table in tables.items()]
 
 
 def checked_role(name: str, table: object, sets: Collection[str]) -> Role:
     """A role with the letters of a table; raises `OperatorError` as `parse_roles` does."""
     if not isinstance(table, dict):
-        raise OperatorError(
-            f"{quoted(name)} is outside a role", "Put it under the name of a role, such as [shop]."
-        )
+        raise problems.OUTSIDE_A_ROLE(name=quoted(name))
     if not name or len(name) > MOST_NAME or not name.isprintable() or " " in name:
-        raise OperatorError(
-            f"the name of the role {quoted(name)} is not valid",
-            f"Use up to {MOST_NAME} printable characters without spaces.",
-        )
+        raise problems.INVALID_ROLE_NAME(name=quoted(name), most=MOST_NAME)
     for entity_set, letters in table.items():
         if entity_set != OTHERS and entity_set not in sets:
-            raise OperatorError(
-                f"the role {name} names the entity set {quoted(entity_set)}, which does not exist",
-                suggestion(entity_set, sets) or "Use a name from $metadata.",
+            raise problems.UNKNOWN_ENTITY_SET(
+                suggested=suggestion(entity_set, sets), role=name, name=quoted(entity_set)
             )
         if not isinstance(letters, str) or not _are_letters(letters):
-            raise OperatorError(
-                f"the rights of the role {name} to {entity_set} are not valid",
-                'Use letters of RIMD once each, such as "RIM", or "" for no right.',
-            )
+            raise problems.INVALID_RIGHTS(role=name, entity_set=entity_set)
     return Role(name, table)
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from comptoir import oauth_rows as problems
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import judged
 from comptoir.auth.client_check import ClientCheck, TokenRequest
@@ -16,11 +17,6 @@ from comptoir.auth.tokens import Scope, TokenIssuer, implied, scope_names
 from comptoir.auth.verification import TokenVerifier, VerifiedToken
 from comptoir.config import Settings
 from comptoir.errors import (
-    INVALID_REQUEST,
-    INVALID_SCOPE,
-    UNAUTHORIZED_CLIENT,
-    UNSUPPORTED_GRANT_TYPE,
-    OAuthRefusal,
     Refusal,
 )
 from comptoir.messages import quoted
@@ -79,15 +75,9 @@ class TokenEndpoint:
         """Give a token to a client."""
         grant = asked.form.get("grant_type")
         if grant is None:
-            raise OAuthRefusal(
-                INVALID_REQUEST, "The request has no grant_type", f"Send grant_type={GRANT}."
-            )
+            raise problems.NO_GRANT_TYPE(grant=GRANT)
         if grant != GRANT:
-            raise OAuthRefusal(
-                UNSUPPORTED_GRANT_TYPE,
-                f"The grant type {quoted(grant)} is not supported",
-                f"Send grant_type={GRANT}.",
-            )
+            raise problems.UNKNOWN_GRANT_TYPE(name=quoted(grant), grant=GRANT)
         client, _ = await self._check.client(asked)
         wanted = list(dict.fromkeys(scope_names(asked.form.get("scope", ""))))
         scopes = self._granted(client, wanted)
@@ -115,17 +105,10 @@ class TokenEndpoint:
         if verified is None:
             return
         if not _may_see(client, verified):
-            raise OAuthRefusal(
-                UNAUTHORIZED_CLIENT,
-                "The token was given to another client",
-                "Use that client, or one with the scope admin.",
-                client=client.party,
-            )
+            raise problems.ANOTHER_CLIENT(client=client.party)
         jti = verified.claims.jti
         if jti is UNSET or len(jti) > LONGEST_ID or not jti.isprintable():
-            raise OAuthRefusal(
-                INVALID_REQUEST, "The token has no usable id (jti)", "Wait until it has expired."
-            )
+            raise problems.NO_TOKEN_ID()
         await self._registry.revoke(
             jti,
             math.ceil(verified.claims.exp),
@@ -156,7 +139,7 @@ class TokenEndpoint:
         """The token of a request, None if the API would not accept it."""
         token = asked.form.get("token")
         if token is None:
-            raise OAuthRefusal(INVALID_REQUEST, "The request has no token", "Send token=TOKEN.")
+            raise problems.NO_TOKEN()
         try:
             verified = self._verifier.verify(token)
             judged(verified, known)
@@ -170,12 +153,7 @@ class TokenEndpoint:
         if not names or names & self._every:
             names = names - self._every | client.scopes
         for name in sorted(names - implied(client.scopes)):
-            raise OAuthRefusal(
-                INVALID_SCOPE,
-                f"The client does not have the scope {quoted(name)}",
-                "Ask for scopes that the client has, or leave the parameter out for all of them.",
-                client=client.party,
-            )
+            raise problems.MISSING_SCOPE(client=client.party, name=quoted(name))
         return [each for each in Scope if each in names]
 
 

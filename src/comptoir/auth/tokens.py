@@ -14,10 +14,10 @@ from joserfc import jws
 from joserfc.jwk import ECKey
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from comptoir import operator_rows as problems
 from comptoir.auth.key_folder import load_keys
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
-from comptoir.errors import OperatorError
 
 SIGNING_ALGORITHM = "ES256"
 JOSE_TYPE = "at+jwt"
@@ -138,9 +138,7 @@ class TokenIssuer:
         """
         lifetime = int(ttl.total_seconds())
         if lifetime < 1:
-            raise OperatorError(
-                "the lifetime of a token must be at least one second", "Set a longer one."
-            )
+            raise problems.SHORT_LIFETIME()
         now = max(int(self._clock()), not_before)
         claims = {
             "iss": client_issuer or self._issuer,
@@ -158,10 +156,7 @@ class TokenIssuer:
             # issued tokens follow the rules by which they are accepted
             msgspec.convert(claims, Claims)
         except msgspec.ValidationError as error:
-            raise OperatorError(
-                f"the token cannot be issued: {error}",
-                "Correct its subject, companies or lifetime.",
-            ) from error
+            raise problems.INVALID_TOKEN(reason=error) from error
         key = self._signing()
         header = {"alg": SIGNING_ALGORITHM, "kid": key.thumbprint(), "typ": JOSE_TYPE}
         payload = msgspec.json.encode(claims)

@@ -15,6 +15,7 @@ from joserfc.errors import (
 )
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from comptoir import operator_rows as problems
 from comptoir.auth.compact import extracted
 from comptoir.auth.keys import KeyLookup, VerificationKey
 from comptoir.auth.principal import Principal
@@ -27,7 +28,7 @@ from comptoir.auth.tokens import (
     scope_names,
 )
 from comptoir.edm.times import Clock
-from comptoir.errors import INVALID_CREDENTIALS, OperatorError, Refusal, RefusalCondition
+from comptoir.errors import INVALID_CREDENTIALS, Refusal, RefusalCondition
 from comptoir.messages import description, message, quoted, time_text
 
 AnyClaims = TypeVar("AnyClaims")
@@ -261,9 +262,8 @@ def check_algorithms(names: Collection[str]) -> None:
     """Raise `OperatorError` unless these are one or more of `ASYMMETRIC_ALGORITHMS`."""
     for name in names or ("",):
         if name not in ASYMMETRIC_ALGORITHMS:
-            raise OperatorError(
-                f"the token algorithm {quoted(name)} is not supported",
-                f"Use one or more of {', '.join(ASYMMETRIC_ALGORITHMS)}.",
+            raise problems.UNKNOWN_ALGORITHM(
+                name=quoted(name), known=", ".join(ASYMMETRIC_ALGORITHMS)
             )
 
 

@@ -2,11 +2,11 @@
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.auth.audit import AuditEntry
 from comptoir.cli import options
 from comptoir.cli.ndjson import AT_A_TIME, print_entries
 from comptoir.cli.runner import store_command
-from comptoir.errors import OperatorError
 from comptoir.store.store import Store
 
 
@@ -22,11 +22,7 @@ async def audit(store: Store, since: int, follow: bool) -> None:
     """
     last = await store.control.last_audited()
     if since > last:
-        raise OperatorError(
-            f"the audit log ends at entry {last}, before --since {since}: entries were lost, "
-            "as after a restore",
-            "Start again with --since 0.",
-        )
+        raise problems.AUDIT_LOG_ENDS(last=last, since=since)
 
     async def read(since: int) -> list[AuditEntry]:
         return await store.control.audit(since, AT_A_TIME)

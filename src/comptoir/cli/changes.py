@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from comptoir import operator_rows as problems
 from comptoir.cli import options
 from comptoir.cli.ndjson import AT_A_TIME, print_entries
 from comptoir.cli.runner import known_company, store_command
-from comptoir.errors import OperatorError
 from comptoir.store.store import Store
 
 
@@ -35,18 +35,11 @@ async def changes(store: Store, company_id: str, since: int, follow: bool) -> No
     company = await known_company(store, company_id)
     last = await store.position(company)
     if since > last:
-        raise OperatorError(
-            f"the change log of the company {company_id} ends at change {last}, before --since "
-            f"{since}: changes were lost, as after a restore",
-            "Start again with --since 0.",
-        )
+        raise problems.CHANGE_LOG_ENDS(company=company_id, last=last, since=since)
 
     async def read(since: int) -> Sequence[_Line]:
         if await known_company(store, company_id) != company:
-            raise OperatorError(
-                f"the company {company_id} was renewed, since its database may have lost changes",
-                "Start again with --since 0.",
-            )
+            raise problems.COMPANY_RENEWED(company=company_id)
         found = await store.changes(company, since, AT_A_TIME)
         return [_Line(*msgspec.structs.astuple(each)) for each in found]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from comptoir import operator_rows as problems
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.client_keys import read_client_key
 from comptoir.auth.client_terms import (
@@ -18,11 +19,12 @@ from comptoir.auth.client_terms import (
     checked_roles,
     new_client,
     secret_for,
+    token_companies,
 )
-from comptoir.auth.limits import DAY, Rate, parse_rate
+from comptoir.auth.limits import DAY, parse_rate
 from comptoir.auth.records import Client
 from comptoir.auth.tokens import Scope
-from comptoir.cli.options import PATH, checked, settings_options, token_companies
+from comptoir.cli.options import PATH, checked, settings_options
 from comptoir.cli.runner import (
     need_database,
     operator,
@@ -32,7 +34,6 @@ from comptoir.cli.runner import (
 )
 from comptoir.cli.token import parse_scopes
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.store.store import Store
 
 
@@ -91,17 +92,8 @@ def client() -> None:
 )
 @click.option("--no-secret", is_flag=True, help="Add no secret, for a client that has keys.")
 @settings_options("database")
-def add(  # noqa: PLR0913 - an option each
-    settings: Settings,
-    *,
-    name: str,
-    scopes: frozenset[Scope],
-    roles: frozenset[str] | None,
-    companies: frozenset[str] | None,
-    rate: Rate | None,
-    quota: int | None,
-    days: int | None,
-    no_secret: bool,
+def add(
+    settings: Settings, *, name: str, days: int | None, no_secret: bool, **terms: object
 ) -> None:
     """Add a client. Print its id, and on the last line its secret, which is not stored.
 
@@ -109,25 +101,14 @@ def add(  # noqa: PLR0913 - an option each
     """
     checked_name(name, "a client")
     if no_secret and days is not None:
-        raise OperatorError(
-            "the options --days and --no-secret exclude each other",
-            "Use --days of `comptoir client key add` for a key.",
-        )
+        raise problems.DAYS_WITHOUT_SECRET()
     added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
-    client = new_client(
-        name,
-        scopes=scopes,
-        roles=roles,
-        companies=companies,
-        rate=rate,
-        quota=quota,
-        secrets=[secret for secret, _ in added],
-    )
+    client = new_client(name, [secret for secret, _ in added], **terms)
     need_database(settings)
     use_store(settings, lambda store: store.control.add_client(client, operator()))
     click.echo("\n".join([client.id, *[text for _, text in added]]))
-    if companies:
-        warn_of_missing(settings, companies)
+    if client.companies:
+        warn_of_missing(settings, client.companies)
 
 
 @client.command("list")
@@ -165,10 +146,10 @@ def change(settings: Settings, name: str, without: Sequence[str], **parts: objec
     changes = {part: value for part, value in parts.items() if value is not None}
     for each in without:
         if each in changes:
-            raise OperatorError(f"the part {each} is both set and removed", "Do one of them.")
+            raise problems.SET_AND_REMOVED(part=each)
         changes[each] = None
     if not changes:
-        raise OperatorError("no option says what to change", "Use one of the options of --help.")
+        raise problems.NO_CHANGES()
     need_database(settings)
     act = Act(operator(), ActName.CLIENT_CHANGE, name, changes_listed(changes))
     use_store(

@@ -7,12 +7,13 @@ from uuid import uuid4
 
 import click
 
+from comptoir import operator_rows as problems
+from comptoir.auth.client_terms import guid, guids
 from comptoir.catalog import MODEL
-from comptoir.cli.options import YES, checked, guid, guids, settings_options
+from comptoir.cli.options import YES, checked, settings_options
 from comptoir.cli.runner import (
     known_company,
     need_database,
-    no_company,
     shown_progress,
     store_command,
     use_store,
@@ -21,7 +22,6 @@ from comptoir.cli.runner import (
 from comptoir.config import Settings
 from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
-from comptoir.errors import OperatorError
 from comptoir.store.company_names import warnings_of
 from comptoir.store.company_steps import deletable, delete_companies, is_unfinished
 from comptoir.store.migration import make_ready
@@ -80,10 +80,7 @@ def renew(settings: Settings, wanted: Sequence[str] | None, every: bool) -> None
     match other contents. Records and the change log do not change. Services may be running.
     """
     if bool(wanted) == every:
-        raise OperatorError(
-            "a renewal needs either ids or --all",
-            "Name the companies, or use --all for all of them.",
-        )
+        raise problems.NOTHING_TO_RENEW()
     need_database(settings)
     use_store(settings, lambda store: _renew(store, wanted or ()))
 
@@ -113,17 +110,15 @@ def checked_name(name: str) -> None:
     try:
         TEXT.from_text(name)
     except ValueFault as error:
-        raise OperatorError(f"the company's name {error.problem}", error.remedy) from None
+        raise problems.INVALID_COMPANY_NAME(error=error) from None
     if not name.strip() or not name.isprintable():
-        raise OperatorError(
-            "the company's name is blank or not printable", "Choose a name of printable characters."
-        )
+        raise problems.UNPRINTABLE_COMPANY_NAME()
 
 
 async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
     """Create a company; raises `OperatorError` if the id or the name is in use."""
     if await store.company(company_id) is not None:
-        raise OperatorError(f"the company {company_id} already exists", "Choose another id.")
+        raise problems.COMPANY_EXISTS(id=company_id)
     return await store.create_company(company_id, name)
 
 
@@ -146,25 +141,20 @@ async def _names(store: Store, wanted: Sequence[str]) -> Mapping[str, str]:
     """
     missing = [each for each in wanted if not await deletable(store, each)]
     if missing and not any([await is_unfinished(store, each) for each in wanted]):
-        raise no_company(missing[0])
+        raise problems.NO_COMPANY(id=missing[0])
     return await store.company_names()
 
 
 def _confirm(company_id: str, name: str | None) -> None:
     """Ask for a company's name, or its id if its row is deleted; raises `OperatorError`."""
     if not sys.stdin.isatty():
-        raise OperatorError(
-            "a deletion can be confirmed only in a terminal",
-            "Use --yes to delete without a confirmation.",
-        )
+        raise problems.NO_TERMINAL(noun="deletion", verb="delete")
     expected, what = (company_id, "id") if name is None else (name, "name")
     state = ", whose deletion or copy is unfinished," if name is None else ""
     question = f"Delete {name or ''} {company_id}{state} permanently? Type its {what}"
     click.echo(f"{' '.join(question.split())}: ", nl=False, err=True)
     if sys.stdin.readline().strip() != expected.strip():
-        raise OperatorError(
-            f"this is not the {what} of the company", "Nothing was deleted; run the command again."
-        )
+        raise problems.DELETION_NOT_CONFIRMED(what=what)
 
 
 async def _delete(store: Store, wanted: Sequence[str]) -> None:

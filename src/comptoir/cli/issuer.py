@@ -5,20 +5,18 @@ from pathlib import Path
 
 import click
 
+from comptoir import operator_rows as problems
+from comptoir.auth.client_terms import guids
 from comptoir.auth.issuer_terms import (
+    ISSUER_FIELDS,
     check_issuer,
     checked_issuer_name,
     checked_issuer_url,
-    console_roles,
-    console_scopes,
-    console_terms,
-    required_claim,
-    targets_of,
+    policy_of,
 )
 from comptoir.auth.origins import redirect_uris
-from comptoir.auth.records import EVERY_COMPANY, Issuer, IssuerPolicy
-from comptoir.auth.verification import check_algorithms
-from comptoir.cli.options import PATH, guids, settings_options
+from comptoir.auth.records import EVERY_COMPANY, Issuer
+from comptoir.cli.options import PATH, options_of, settings_options
 from comptoir.cli.runner import (
     need_database,
     operator,
@@ -29,7 +27,6 @@ from comptoir.cli.runner import (
     warn_of_missing,
 )
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.store.store import Store
 
 NAME = click.argument("name", metavar="NAME", help="The issuer's name.")
@@ -43,34 +40,7 @@ def issuer() -> None:
 @issuer.command()
 @NAME
 @click.argument("url", metavar="URL", help="The `iss` claim of its tokens, which is an https URL.")
-@click.option("--audience", required=True, help="The `aud` claim of the tokens for this service.")
-@click.option(
-    "--algorithms",
-    default="RS256",
-    help="The accepted signature algorithms, separated by commas.",
-)
-@click.option("--scope-claim", default="scope", help="The claim with the scopes of a token.")
-@click.option(
-    "--roles-claim",
-    default="roles",
-    help="The claim with other values to map. A path such as realm_access.roles leads into "
-    "objects.",
-)
-@click.option(
-    "--map",
-    "mapped",
-    metavar="VALUE=ROLE",
-    multiple=True,
-    help="A value of these claims, and the role or scope that it gives. May be repeated; other "
-    "values give nothing.",
-)
-@click.option(
-    "--companies-claim",
-    metavar="CLAIM",
-    default="",
-    show_default=False,
-    help="The claim with the ids of the companies that a token can access.",
-)
+@options_of(*ISSUER_FIELDS)
 @click.option(
     "--company",
     metavar="GUID",
@@ -78,59 +48,23 @@ def issuer() -> None:
     help="A company that all tokens can access, or '*' for every company. May be repeated.",
 )
 @click.option(
-    "--require",
-    metavar="CLAIM=VALUE",
-    multiple=True,
-    help="A claim that a token must have, with this value. May be repeated.",
-)
-@click.option(
-    "--console-client-id",
-    metavar="ID",
-    default="",
-    show_default=False,
-    help="The client as which the issuer knows the console, for logins of people.",
-)
-@click.option(
     "--console-secret-file",
     type=PATH,
     metavar="FILE",
-    help="A file with the secret of this client, which every host reads with each login. Without "
-    "it, the client is public.",
-)
-@click.option(
-    "--console-role",
-    metavar="VALUE=ROLE",
-    multiple=True,
-    help="A value of the roles claim in ID tokens, and what it makes of a user: viewer, editor or "
-    "admin. May be repeated; users without such a value cannot log in.",
-)
-@click.option(
-    "--console-scope",
-    metavar="SCOPE",
-    multiple=True,
-    help="A scope that the console asks for beside openid, such as one without which ID tokens "
-    "lack the roles claim. May be repeated.",
+    help="A file with the secret of the console's client, which every host reads with each login. "
+    "Without it, the client is public.",
 )
 @click.option("--unchecked", is_flag=True, help="Add the issuer without fetching its keys.")
 @settings_options("database")
-def add(  # noqa: PLR0913 - an option each
+def add(
     settings: Settings,
     *,
     name: str,
     url: str,
-    audience: str,
-    algorithms: str,
-    scope_claim: str,
-    roles_claim: str,
-    mapped: Sequence[str],
-    companies_claim: str,
     company: Sequence[str],
-    require: Sequence[str],
-    console_client_id: str,
     console_secret_file: Path | None,
-    console_role: Sequence[str],
-    console_scope: Sequence[str],
     unchecked: bool,
+    **given: object,
 ) -> None:
     """Trust the tokens of another issuer. Its keys are fetched once, to check it.
 
@@ -138,27 +72,10 @@ def add(  # noqa: PLR0913 - an option each
     """
     checked_issuer_name(name)
     checked_issuer_url(url, settings)
-    accepted = tuple(each.strip() for each in algorithms.split(","))
-    check_algorithms(accepted)
-    companies = _companies(company, companies_claim)
-    scopes, roles = targets_of(mapped)
-    terms = IssuerPolicy(
-        audience=audience,
-        algorithms=accepted,
-        scope_claim=scope_claim,
-        roles_claim=roles_claim,
-        scopes=scopes,
-        roles=roles,
-        companies_claim=companies_claim,
-        companies=companies,
-        required=dict(map(required_claim, require)),
-        console=console_terms(
-            console_client_id,
-            console_secret_file,
-            console_roles(console_role),
-            console_scopes(console_scope),
-        ),
-    )
+    companies = _companies(company)
+    terms = policy_of(given, companies, console_secret_file)
+    if company and terms.companies_claim:
+        raise problems.TWO_KINDS_OF_COMPANIES()
     need_database(settings)
     added = Issuer(name, url, terms)
     run(lambda: check_issuer(added, settings, unchecked=unchecked))
@@ -168,7 +85,7 @@ def add(  # noqa: PLR0913 - an option each
         click.echo("redirect URI: " + " or ".join(redirect_uris(name, settings)))
     if companies:
         warn_of_missing(settings, companies)
-    elif companies is not None and not companies_claim:
+    elif companies is not None and not terms.companies_claim:
         warn(
             f"the tokens of {name} can access no company. Remove the issuer, and add it with "
             "--company or --companies-claim."
@@ -201,10 +118,6 @@ async def remove(store: Store, name: str) -> None:
     click.echo(f"{name}: removed")
 
 
-def _companies(given: Sequence[str], claim: str) -> tuple[str, ...] | None:
+def _companies(given: Sequence[str]) -> tuple[str, ...] | None:
     """The ids of companies; None for every company."""
-    if given and claim:
-        raise OperatorError(
-            "the options --company and --companies-claim exclude each other", "Use one of them."
-        )
     return None if tuple(given) == (EVERY_COMPANY,) else tuple(guids(given))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.key_folder import PUBLIC_KEY_SUFFIX, KeyFolder
 from comptoir.auth.keys import SigningKey, end_of
@@ -94,10 +95,7 @@ def _path(settings: Settings) -> Path:
     """The folder of the keys, which must exist: a misspelled name would get keys of its own."""
     path = Path(settings.keys)
     if not path.is_dir():
-        raise OperatorError(
-            f"the key directory {path} does not exist",
-            "Name the service's with --keys, or create it with `comptoir token`.",
-        )
+        raise problems.NO_KEY_FOLDER(path=path)
     return path
 
 
@@ -108,8 +106,5 @@ def _parsed(text: str, latest: datetime) -> datetime:
     except ValueError:
         parsed = None
     if parsed is None or parsed.tzinfo is None or parsed > latest:
-        raise OperatorError(
-            f"invalid --at {quoted(text)}",
-            "Use a time within a year and with its offset, such as 2027-01-31T22:00:00Z.",
-        )
+        raise problems.INVALID_TIME(text=quoted(text))
     return parsed

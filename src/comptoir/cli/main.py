@@ -10,6 +10,7 @@ import click
 from typing_extensions import override
 
 from comptoir import __version__
+from comptoir import operator_rows as problems
 from comptoir.cli import interrupt
 from comptoir.cli.interrupt import Interrupted
 from comptoir.errors import OperatorError, Refusal
@@ -77,7 +78,7 @@ class _Subcommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] in REMOVED:
-            raise OperatorError(f"the command {args[0]} is removed", f"Use `{REMOVED[args[0]]}`.")
+            raise problems.REMOVED_COMMAND(name=args[0], instead=REMOVED[args[0]])
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and imported(args[0]), rest
 

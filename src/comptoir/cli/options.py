@@ -1,6 +1,6 @@
 """Options that commands share; those of settings follow from the settings' declarations."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
@@ -8,11 +8,9 @@ from typing import TypeVar
 import click
 from typing_extensions import override
 
-from comptoir.auth.tokens import MOST_COMPANIES
+from comptoir.auth.client_terms import guid
+from comptoir.auth.fields import Field
 from comptoir.config import HELP, Settings, environment_name, load_settings
-from comptoir.edm.types import is_guid
-from comptoir.errors import OperatorError
-from comptoir.messages import quoted
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -75,6 +73,27 @@ def option_or_variable(flag: str, *names: str, **attributes: object) -> Callable
     )
 
 
+def options_of(*entries: Field[object]) -> Callable[[F], F]:
+    """The options with which an operator enters the values of fields."""
+
+    def decorated(command: F) -> F:
+        for each in reversed(entries):
+            several = " May be repeated." if each.separator else ""
+            given: dict[str, object] = {"default": each.default} if each.default else {}
+            click.option(
+                f"--{each.name}",
+                cls=click.Option,
+                metavar=each.metavar,
+                help=each.help + several,
+                required=each.is_required,
+                multiple=bool(each.separator),
+                **given,
+            )(command)
+        return command
+
+    return decorated
+
+
 def checked(
     check: Callable[[V], T],
 ) -> Callable[[click.Context, click.Parameter, V | None], T | None]:
@@ -84,31 +103,6 @@ def checked(
         return None if value is None or value == () else check(value)
 
     return converted
-
-
-def guid(text: str) -> str:
-    """A company id in lower case; raises `OperatorError` if it is not a Guid."""
-    if not is_guid(text):
-        raise OperatorError(
-            f"{quoted(text)} is not a company's id", "Find the ids with `comptoir company list`."
-        )
-    return text.lower()
-
-
-def guids(texts: Iterable[str]) -> list[str]:
-    """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
-    return list(dict.fromkeys([guid(each) for each in texts]))
-
-
-def token_companies(texts: Iterable[str]) -> frozenset[str]:
-    """The companies of a token; raises `OperatorError` for too many."""
-    companies = frozenset(guids(texts))
-    if len(companies) > MOST_COMPANIES:
-        raise OperatorError(
-            f"a token cannot contain {len(companies)} companies",
-            f"Name up to {MOST_COMPANIES}, or none to allow all.",
-        )
-    return companies
 
 
 COMPANY = option_or_variable(

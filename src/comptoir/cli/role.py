@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.auth import parse_roles
 from comptoir.catalog import MODEL
 from comptoir.cli.options import PATH, settings_options
 from comptoir.cli.runner import need_database, operator, store_command, use_store
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.files import read_whole
 from comptoir.store.store import Store
 
@@ -53,8 +53,7 @@ async def list_roles(store: Store) -> None:
 
 
 def _text(file: Path) -> str:
-    remedy = "Name a file with roles in TOML, in UTF-8."
     try:
-        return read_whole(file, remedy).decode()
+        return read_whole(file, problems.FILE_OF_ROLES).decode()
     except UnicodeDecodeError as error:
-        raise OperatorError(f"{file} cannot be read: {error}", remedy) from error
+        raise problems.UNREADABLE(path=file, reason=error, remedy=problems.FILE_OF_ROLES) from error

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
 from comptoir.catalog import MODEL
@@ -66,10 +67,7 @@ def need_database(settings: Settings) -> None:
 def need_file(settings: Settings) -> None:
     """Raise `OperatorError` if the database is a file that does not exist."""
     if not is_postgres(settings.database) and not database_path(settings.database).exists():
-        raise OperatorError(
-            f"the database {database_path(settings.database)} does not exist",
-            "Create it with `comptoir migrate`, or name another one with --database.",
-        )
+        raise problems.NO_DATABASE(path=database_path(settings.database))
 
 
 @asynccontextmanager
@@ -92,8 +90,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
     except Refusal as refusal:
         if refusal.error.status != UNAVAILABLE.status or not logged.message:
             raise
-        problem = f"{refusal.problem} ({logged.message})"
-        raise OperatorError(problem, refusal.remedy) from refusal
+        raise problems.DATABASE_FAILED(error=refusal, log=logged.message) from refusal
     finally:
         log.removeHandler(logged)
         log.propagate = True
@@ -122,16 +119,8 @@ async def known_company(store: Store, company_id: str) -> Company:
     """The company with an id; raises `OperatorError` if there is none."""
     company = await store.company(company_id)
     if company is None:
-        raise no_company(company_id)
+        raise problems.NO_COMPANY(id=company_id)
     return company
-
-
-def no_company(company_id: str) -> OperatorError:
-    """The error for an id that no company has."""
-    return OperatorError(
-        f"the company {company_id} does not exist",
-        "List the companies with `comptoir company list`.",
-    )
 
 
 def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
@@ -143,7 +132,7 @@ def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
     try:
         need_file(settings)
         for each in use_store(settings, missing):
-            warn(str(no_company(each)))
+            warn(str(problems.NO_COMPANY(id=each)))
     except (OperatorError, Refusal) as error:
         warn(f"--company was not checked: {error}")
 

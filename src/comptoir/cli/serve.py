@@ -12,6 +12,7 @@ from pkgutil import resolve_name
 import click
 from msgspec.structs import replace
 
+from comptoir import operator_rows as problems
 from comptoir.app import application
 from comptoir.catalog import MODEL
 from comptoir.cli.options import option_or_variable, settings_options
@@ -98,10 +99,7 @@ def _with_local_certificate(settings: Settings) -> Settings:
     from comptoir.auth.local_authority import local_certificate  # noqa: PLC0415 - brings builders
 
     if settings.tls_certificate:
-        raise OperatorError(
-            f"--https creates a certificate, but tls_certificate is {settings.tls_certificate}",
-            "Use one of them.",
-        )
+        raise problems.TWO_CERTIFICATES(path=settings.tls_certificate)
     local = local_certificate(Path(settings.keys).parent / "tls")
     authority = shlex.quote(str(local.authority.certificate.resolve()))
     click.echo("Paste this where clients run, to trust the certificate of this machine.")
@@ -116,10 +114,7 @@ def _prepared(settings: Settings) -> Callable[[Settings], None]:
     for each in filter(None, [each.quickstart for each in FEATURES]):
         prepared: Callable[[Settings], None] = resolve_name(each)(settings)
         return prepared
-    raise OperatorError(
-        "--quickstart needs the sample company, which is not installed",
-        "Start without it, and create a company with `comptoir company create`.",
-    )
+    raise problems.NO_SAMPLES()
 
 
 def _make_ready(settings: Settings, *, needed: bool) -> bool:

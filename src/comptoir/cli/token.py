@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from comptoir import operator_rows as problems
 from comptoir.auth import Scope, scope_names, token_issuer
+from comptoir.auth.client_terms import token_companies
 from comptoir.auth.key_folder import SIGNING_KEY_FILE
-from comptoir.cli.options import checked, option_or_variable, settings_options, token_companies
+from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.messages import message, quoted
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
@@ -27,11 +28,9 @@ def parse_scopes(text: str) -> list[Scope]:
     names = set(scope_names(text))
     for name in sorted(names):
         if name not in set(Scope):
-            raise OperatorError(
-                f"invalid --scope {quoted(name)}", f"Use one or more of: {_SCOPES}."
-            )
+            raise problems.UNKNOWN_SCOPE(name=quoted(name), scopes=_SCOPES)
     if not names:
-        raise OperatorError("a token needs a scope", f"Use some of: {_SCOPES}.")
+        raise problems.NO_SCOPE(scopes=_SCOPES)
     return [each for each in Scope if each in names]
 
 
@@ -39,9 +38,7 @@ def parse_ttl(text: str) -> timedelta:
     """A lifetime such as 90s, 15m, 1h or 30d; raises `OperatorError` if it is invalid."""
     match = _TTL.fullmatch(text)
     if match is None or not int(match[1]):
-        raise OperatorError(
-            f"invalid --ttl {quoted(text)}", "Use a number and s, m, h or d, such as 90s, 15m, 1h."
-        )
+        raise problems.INVALID_TTL(text=quoted(text))
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from comptoir import oauth_rows as problems
 from comptoir.auth.client_check import TokenRequest
 from comptoir.auth.discovery import configuration, key_set
 from comptoir.auth.keys import VerificationKey
@@ -19,11 +20,8 @@ from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.config import Settings
 from comptoir.edm.types import is_guid
 from comptoir.errors import (
-    INVALID_REQUEST,
-    TEMPORARILY_UNAVAILABLE,
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
-    UNSUPPORTED_RESPONSE_TYPE,
     OAuthRefusal,
     Refusal,
 )
@@ -102,7 +100,9 @@ def _token_routes(
             except Refusal as refusal:
                 if refusal.error.status not in (UNAVAILABLE.status, TOO_MANY_REQUESTS.status):
                     raise
-                return refused(request, _unavailable(refusal))
+                return refused(
+                    request, problems.UNAVAILABLE(headers=refusal.headers, error=refusal)
+                )
             note_outcome(name, SUCCESS)
             return answered
 
@@ -138,12 +138,7 @@ def _document_routes(keys: PublishedKeys, settings: Settings) -> list[Route]:
         return _json(key_set(keys()))
 
     async def authorize(request: Request) -> Response:
-        refusal = OAuthRefusal(
-            UNSUPPORTED_RESPONSE_TYPE,
-            "The service has no response types, only the grant client_credentials",
-            "Send the client's credentials to the token endpoint.",
-        )
-        return _refused(request, refusal, settings)
+        return _refused(request, problems.NO_RESPONSE_TYPE(), settings)
 
     routes = [
         Route("/oauth2/jwks", key_response),
@@ -168,9 +163,9 @@ def _json(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
 async def _asked(request: Request, tenant: str, settings: Settings) -> TokenRequest:
     """The form of a request; raises `OAuthRefusal` if its transport or form is not allowed."""
     if not is_private(request.scope):
-        raise _invalid("The request was not sent over HTTPS", "Send it to an https address.")
+        raise problems.NOT_PRIVATE()
     if any(name in request.query_params for name in _CREDENTIALS):
-        raise _invalid("The URL contains credentials", "Send them in the body, or as Basic.")
+        raise problems.CREDENTIALS_IN_URL()
     exchange: Exchange = request.scope["exchange"]
     return TokenRequest(
         form=await _form(request),
@@ -186,34 +181,20 @@ async def _form(request: Request) -> Mapping[str, str]:
     """The parameters of a form; those without a value count as missing (RFC 6749, 3.2)."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != _FORM:
-        raise _invalid("The body is not declared as a form", f"Send `Content-Type: {_FORM}`.")
+        raise problems.NOT_A_FORM(media_type=_FORM)
     try:
         body = await read_body(request.receive, combined(request.scope["headers"]), FORM_BYTES)
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict")
     except Refusal as refusal:
-        raise OAuthRefusal(
-            INVALID_REQUEST, refusal.problem, refusal.remedy, headers=refusal.headers
-        ) from refusal
+        raise problems.UNREADABLE_BODY(headers=refusal.headers, error=refusal) from refusal
     except UnicodeDecodeError:
-        raise _invalid(
-            "The form is not UTF-8 with percent-encoding", "Encode its names and values."
-        ) from None
+        raise problems.NOT_ENCODED() from None
     form: dict[str, str] = {}
     for name, value in pairs:
         if name in form:
-            raise _invalid(f"The parameter {quoted(name)} is repeated", "Send it once.")
+            raise problems.REPEATED(name=quoted(name))
         form[name] = value
     return {name: value for name, value in form.items() if value}
-
-
-def _invalid(problem: str, remedy: str) -> OAuthRefusal:
-    return OAuthRefusal(INVALID_REQUEST, problem, remedy)
-
-
-def _unavailable(refusal: Refusal) -> OAuthRefusal:
-    return OAuthRefusal(
-        TEMPORARILY_UNAVAILABLE, refusal.problem, refusal.remedy, headers=refusal.headers
-    )
 
 
 def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Response:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from starlette.types import ASGIApp
 from uvicorn import Server
 
+from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.http.protocol import ServerConfig
@@ -29,13 +30,9 @@ def bind(host: str, port: int, prefix: str = "") -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise OperatorError(
-                f"port {port} of {host} is in use",
-                f"Stop the program that listens there, or set {prefix}port to another one.",
-            ) from None
-        raise OperatorError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
-            f"Set {prefix}host or {prefix}port to another one.",
+            raise problems.PORT_IN_USE(port=port, host=host, prefix=prefix) from None
+        raise problems.CANNOT_LISTEN(
+            host=host, port=port, reason=error.strerror, prefix=prefix
         ) from None
     return listener
 

@@ -17,6 +17,7 @@ from typing_extensions import override
 from uvicorn import Server
 from uvicorn.config import STARTUP_FAILURE
 
+from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.http.link import Channel, Counted, Link, decode, encode, include, lasting
@@ -170,9 +171,7 @@ class Supervisor:
         await asyncio.gather(*places)
         await cancel_and_wait(looking)
         if self._cause is not None:
-            raise OperatorError(
-                f"the service has stopped because {self._cause}", "The log above has the details."
-            )
+            raise problems.SERVICE_STOPPED(cause=self._cause)
 
     def _stop(self) -> None:
         # as uvicorn, a worker that stops does not wait any longer after an interrupt

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from cryptography.x509 import load_pem_x509_certificates
 
-from comptoir.auth.key_files import read, unusable
+from comptoir import operator_rows as problems
+from comptoir.auth.key_files import read
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
-
-_RENEW = "Renew it, or check the clock of this machine."
 
 _log = logging.getLogger(__name__)
 
@@ -80,15 +79,11 @@ def _load(settings: Settings) -> ssl.SSLContext:
         context.load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         reason = (error.reason or "unknown format").replace("_", " ").lower()
-        raise OperatorError(
-            f"{certificate} cannot be used with the key {key}: {reason}",
-            "Use PEM files: a certificate with its chain, and its unencrypted private key.",
+        raise problems.UNUSABLE_CERTIFICATE(
+            certificate=certificate, key=key, reason=reason
         ) from error
     except OSError as error:
-        raise OperatorError(
-            f"{error.filename} cannot be read: {error.strerror}",
-            "Check tls_certificate and tls_key, and the files' permissions.",
-        ) from error
+        raise problems.UNREADABLE_CERTIFICATE(path=error.filename, reason=error.strerror) from error
     return context
 
 
@@ -96,11 +91,11 @@ def _check_period(path: Path) -> None:
     try:
         certificate = load_pem_x509_certificates(path.read_bytes())[0]
     except ValueError as error:
-        raise unusable(path, "a PEM certificate") from error
+        raise problems.UNUSABLE_FILE(path=path, expected="a PEM certificate") from error
     now = datetime.now(UTC)
     if now > certificate.not_valid_after_utc:
         ended = certificate.not_valid_after_utc.isoformat(" ", "seconds")
-        raise OperatorError(f"the certificate {path} expired at {ended}", _RENEW)
+        raise problems.CERTIFICATE_EXPIRED(path=path, end=ended)
     if now < certificate.not_valid_before_utc:
         begins = certificate.not_valid_before_utc.isoformat(" ", "seconds")
-        raise OperatorError(f"the certificate {path} is not valid before {begins}", _RENEW)
+        raise problems.CERTIFICATE_BEFORE_PERIOD(path=path, begin=begins)

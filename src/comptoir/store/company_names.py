@@ -6,8 +6,8 @@ have companies with the same name, so no index ensures this.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from comptoir.errors import OperatorError
 from comptoir.messages import message, quoted
+from comptoir.operator_rows import OperatorRow
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import UnitOfWork
@@ -19,22 +19,20 @@ def sorted_names(rows: Iterable[Row]) -> dict[str, str]:
     return {company_id: name for name, company_id in by_name}
 
 
-def check_name(unit: UnitOfWork, remedy: str) -> Steps[None]:
+def check_name(unit: UnitOfWork, row: OperatorRow) -> Steps[None]:
     """Raise `OperatorError` if another company has the name of the one that the unit has added."""
     statements = unit.statements.service
     # until the commit, no other process reads the names here, so it reads this one too
     yield statements.lock_names.query()
     names = sorted_names((yield statements.names.query()))
-    check_other(names, unit.company_id, names[unit.company_id], remedy)
+    check_other(names, unit.company_id, names[unit.company_id], row)
 
 
-def check_other(names: Mapping[str, str], company_id: str, name: str, remedy: str) -> None:
+def check_other(names: Mapping[str, str], company_id: str, name: str, row: OperatorRow) -> None:
     """Raise `OperatorError` if another company than this one has a name."""
     for other, its_name in names.items():
         if other != company_id and its_name.casefold() == name.casefold():
-            raise OperatorError(
-                f"the company {other} has the name {quoted(its_name)} already", remedy
-            )
+            raise row(company=other, name=quoted(its_name))
 
 
 def warnings_of(names: Mapping[str, str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from comptoir.errors import OperatorError
+from comptoir import operator_rows as problems
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
@@ -19,8 +19,6 @@ from comptoir.store.company_names import check_name
 from comptoir.store.snapshot import CopyProgress, ShowProgress, open_snapshot
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
-
-ANOTHER_TARGET = "Name another target with --to."
 
 DROPPED_ROWS = 2_000
 """The most rows that a step drops from a table."""
@@ -70,11 +68,13 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     copying, company_id = unit.statements.company_rows, step.company_id
     rows = yield copying.lock_progress.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
-        raise _overtaken(step, rows)
+        deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
+        work = "deletes" if deletes else "copies"
+        raise problems.OVERTAKEN(work=work, company=company_id)
     if step.reopens:
         yield copying.drop_company.query(company_id)
     elif step.was is None and (yield copying.origin.query(company_id)):
-        raise OperatorError(f"the target already has a company {company_id}", ANOTHER_TARGET)
+        raise problems.COMPANY_IN_TARGET(company=company_id)
     for part in step.parts:
         yield from _change(company_id, part, copying.tables[part.table])
     dropped = 0
@@ -82,7 +82,7 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
         dropped = yield from _drop_some(step.empties, unit)
     if step.opens is not None:
         yield copying.add_company.query(company_id, *step.opens)
-        yield from check_name(unit, ANOTHER_TARGET)
+        yield from check_name(unit, problems.NAME_IN_TARGET)
     if step.then is None:
         yield copying.drop_progress.query(company_id)
     elif step.was is None:
@@ -119,15 +119,6 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     if keys:
         yield removals.drop.many((company_id, *key) for key in keys)
     return len(keys)
-
-
-def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
-    """The error for a step whose progress another command has changed."""
-    deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
-    work = "deletes" if deletes else "copies"
-    return OperatorError(
-        f"another command {work} the company {step.company_id}", "Wait until it has ended."
-    )
 
 
 async def deletable(store: Store, company_id: str) -> bool:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 from sqlalchemy import Table, delete, func, insert, select, update
 
+from comptoir import operator_rows as problems
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
 from comptoir.auth.client_check import MOST_SECRETS
 from comptoir.auth.client_keys import MOST_KEYS
@@ -146,16 +147,10 @@ class ControlStore:
             clients = [_client(row, {}, {}) for row in (yield self._by_name(self._tables.clients))]
             owner = next((each.name for each in clients if name in (each.roles or ())), None)
             if owner is not None:
-                raise OperatorError(
-                    f"the client {owner} has the role {name}",
-                    "Give the client other roles with `comptoir client change`.",
-                )
+                raise problems.ROLE_OF_CLIENT(client=owner, role=name)
             for issuer in _issuers((yield self._by_name(self._tables.issuers))):
                 if any(name in names for names in issuer.terms.roles.values()):
-                    raise OperatorError(
-                        f"the issuer {issuer.name} maps a value to the role {name}",
-                        "Remove the issuer, and add it with other roles.",
-                    )
+                    raise problems.ROLE_OF_ISSUER(issuer=issuer.name, role=name)
             yield self._query(delete(table).where(table.c.name == name))
 
         await self._change(change, Act(actor, ActName.ROLE_REMOVE, name))
@@ -169,9 +164,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             if (yield self._client_named(client.name)):
-                raise OperatorError(
-                    f"the client {quoted(client.name)} already exists", "Choose another name."
-                )
+                raise problems.CLIENT_EXISTS(name=quoted(client.name))
             yield from self._check_roles(client.roles or ())
             terms = _terms(client).values()
             row = (client.id, client.name, *terms, client.state, now, client.not_before)
@@ -189,10 +182,7 @@ class ControlStore:
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
             if len((yield self._secret_hints(client_id))) >= MOST_SECRETS:
-                raise OperatorError(
-                    f"the client {name} has {MOST_SECRETS} secrets already",
-                    "Remove one with `comptoir client secret remove`.",
-                )
+                raise problems.TOO_MANY_CREDENTIALS(client=name, what="secret", most=MOST_SECRETS)
             yield self._add_secret(client_id, secret, now)
 
         await self._change(change, Act(actor, ActName.SECRET_ADD, name, secret.listed))
@@ -206,10 +196,7 @@ class ControlStore:
             hints = yield self._secret_hints(client_id)
             found = [secret_id for secret_id, known in hints if known == hint]
             if not found:
-                raise OperatorError(
-                    f"the client {name} has no secret that begins with {quoted(hint)}",
-                    "List the clients with `comptoir client list`.",
-                )
+                raise problems.NO_SECRET(client=name, hint=quoted(hint))
             yield self._query(
                 delete(table).where(table.c.client == client_id, table.c.id == found[0])
             )
@@ -223,15 +210,9 @@ class ControlStore:
             client_id = yield from self._id_of(name)
             kids = [kid for (kid,) in (yield self._key_ids(client_id))]
             if key.kid in kids:
-                raise OperatorError(
-                    f"the client {name} has the key {key.kid} already",
-                    "Remove it first to give it another end.",
-                )
+                raise problems.CLIENT_HAS_KEY(client=name, kid=key.kid)
             if len(kids) >= MOST_KEYS:
-                raise OperatorError(
-                    f"the client {name} has {MOST_KEYS} keys already",
-                    "Remove one with `comptoir client key remove`.",
-                )
+                raise problems.TOO_MANY_CREDENTIALS(client=name, what="key", most=MOST_KEYS)
             row = (client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at)
             yield self._query(insert(self._tables.client_keys).values(row))
 
@@ -245,10 +226,7 @@ class ControlStore:
             client_id = yield from self._id_of(name)
             kids = yield self._key_ids(client_id)
             if all(each != kid for (each,) in kids):
-                raise OperatorError(
-                    f"the client {name} does not have the key {quoted(kid)}",
-                    "List the clients with `comptoir client list`.",
-                )
+                raise problems.NO_KEY(client=name, kid=quoted(kid))
             yield self._query(delete(table).where(table.c.client == client_id, table.c.kid == kid))
 
         await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
@@ -390,10 +368,7 @@ class ControlStore:
         def change() -> Steps[None]:
             for each in _issuers((yield self._by_name(self._tables.issuers))):
                 if each.name == issuer.name or each.url == issuer.url:
-                    raise OperatorError(
-                        f"the issuer {each.name} with the URL {each.url} already exists",
-                        "Remove it first, or choose another name.",
-                    )
+                    raise problems.ISSUER_EXISTS(name=each.name, url=each.url)
             yield from self._check_roles(
                 [name for names in issuer.terms.roles.values() for name in names]
             )
@@ -436,18 +411,12 @@ class ControlStore:
         for each in _issuers((yield self._by_name(self._tables.issuers))):
             if each.name == name:
                 return each
-        raise OperatorError(
-            f"the issuer {quoted(name)} does not exist",
-            "List the issuers with `comptoir issuer list`.",
-        )
+        raise problems.UNKNOWN_ISSUER(name=quoted(name))
 
     def _check_roles(self, names: Iterable[str]) -> Steps[None]:
         known = {str(name) for name, _ in (yield self._by_name(self._tables.roles))}
         for name in sorted(set(names) - known):
-            raise OperatorError(
-                f"the role {quoted(name)} does not exist",
-                suggestion(name, known) or "Add it to a file and run `comptoir role apply`.",
-            )
+            raise problems.NO_ROLE(suggested=suggestion(name, known), name=quoted(name))
 
     def _id_of(self, name: str) -> Steps[Stored]:
         return (yield from self._row_of(name))[0]
@@ -455,10 +424,7 @@ class ControlStore:
     def _row_of(self, name: str) -> Steps[Row]:
         rows = yield self._client_named(name)
         if not rows:
-            raise OperatorError(
-                f"the client {quoted(name)} does not exist",
-                "List the clients with `comptoir client list`.",
-            )
+            raise problems.UNKNOWN_CLIENT(name=quoted(name))
         return rows[0]
 
     def _by_name(self, table: Table) -> Query:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
+from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError
@@ -32,10 +33,7 @@ def migrate(
 
         return asyncio.run(migrate_server(settings, model, report, distribute=distribute))
     if distribute:
-        raise OperatorError(
-            f"{redacted(settings.database)} is a file and cannot be distributed",
-            "Name a database on PostgreSQL with Citus.",
-        )
+        raise problems.NOT_DISTRIBUTABLE(url=redacted(settings.database))
     return migrate_file(database_path(settings.database), model)
 
 
@@ -47,10 +45,7 @@ def check_replica(settings: Settings) -> None:
     if not settings.read_database:
         return
     if not is_postgres(settings.database):
-        raise OperatorError(
-            f"{redacted(settings.database)} is a file, which has no replicas",
-            "Remove read_database, or name a database on PostgreSQL.",
-        )
+        raise problems.NO_REPLICAS(url=redacted(settings.database))
     from comptoir.store.postgres.connection import check_url  # noqa: PLC0415 - imports asyncpg
     from comptoir.store.postgres.replica_reads import check_replica as check  # noqa: PLC0415 - imports asyncpg
 
@@ -58,7 +53,7 @@ def check_replica(settings: Settings) -> None:
     try:
         check_url(settings.read_database)
     except OperatorError as error:
-        raise OperatorError(f"invalid read_database: {error.problem}", error.remedy) from error
+        raise problems.AT_PLACE(place="invalid read_database", error=error) from error
     asyncio.run(check(settings))
 
 
@@ -97,11 +92,7 @@ async def check_not_older(store: Store, watermarks: Mapping[Company, Watermark])
         return
     first = lacking[0]
     others = f", and changes of {len(lacking) - 1} more" if len(lacking) > 1 else ""
-    raise OperatorError(
-        "the database lacks changes that this service has acknowledged: change "
-        f"{watermarks[first].number} of the company {first.id}{others}",
-        "Run `comptoir company renew --all`, then start again.",
-    )
+    raise problems.LOST_CHANGES(number=watermarks[first].number, company=first.id, others=others)
 
 
 async def _lacks(store: Store, company: Company, watermark: Watermark) -> bool:

@@ -14,7 +14,7 @@ from typing import Self
 
 from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, inspect, select
 
-from comptoir.errors import OperatorError
+from comptoir import operator_rows as problems
 from comptoir.sql import column_types
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -103,21 +103,14 @@ def is_outdated(state: SchemaState, name: str) -> bool:
         return state.revision != known.head
     if state.serves in known.serves:
         return False
-    raise OperatorError(
-        f"{name} has schema {state.revision}, which is newer than that of this program "
-        f"({known.head})",
-        "Upgrade comptoir, or name another database.",
-    )
+    raise problems.NEWER_SCHEMA(name=name, revision=state.revision, head=known.head)
 
 
 def check_state(state: SchemaState, name: str) -> None:
     """Raise `OperatorError` if this program cannot use the schema of the database `name`."""
     if is_outdated(state, name):
-        raise OperatorError(
-            f"{name} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
-            f"and this program needs {revisions().head}",
-            "Run `comptoir migrate`.",
-        )
+        row = problems.OUTDATED_SCHEMA if state.revision else problems.NO_SCHEMA
+        raise row(name=name, revision=state.revision, head=revisions().head)
 
 
 def store_state(connection: Connection, **state: str) -> None:

@@ -14,6 +14,7 @@ from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar, cast
 
+from comptoir import operator_rows as problems
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
@@ -350,7 +351,7 @@ class Store(Reads, ABC):
         def work(unit: UnitOfWork) -> Steps[None]:
             yield from _check_free(unit)
             yield query
-            yield from check_name(unit, "Choose another name.")
+            yield from check_name(unit, problems.COMPANY_NAME_TAKEN)
 
         await self._writer.submit(company_id, work, alone=True)
         return Company(company_id, incarnation)

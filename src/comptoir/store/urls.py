@@ -2,7 +2,7 @@
 
 import re
 
-from comptoir.errors import OperatorError
+from comptoir import operator_rows as problems
 from comptoir.messages import quoted
 
 SQLITE = "sqlite:///"
@@ -20,10 +20,7 @@ def is_postgres(url: str) -> bool:
         return True
     if url.startswith(SQLITE) and url != SQLITE:
         return False
-    raise OperatorError(
-        f"invalid database {quoted(redacted(url))}",
-        f"Write {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME.",
-    )
+    raise problems.INVALID_DATABASE(url=quoted(redacted(url)), sqlite=SQLITE, postgres=POSTGRES[0])
 
 
 def redacted(url: str) -> str:

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import msgspec
 
+from comptoir import operator_rows as problems
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
 
@@ -126,13 +127,11 @@ class WatermarkFile:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise OperatorError(
-                f"cannot read {self.path}: {error.strerror}", "Make it readable for the service."
-            ) from error
+            raise problems.UNREADABLE_WATERMARKS(path=self.path, reason=error.strerror) from error
         try:
             stored = _decode(content)
         except msgspec.MsgspecError as error:
-            raise OperatorError(f"{self.path} is damaged: {error}", "Remove it.") from error
+            raise problems.DAMAGED_WATERMARKS(path=self.path, reason=error) from error
         return {
             Company(company_id, incarnation): watermark
             for company_id, incarnations in stored.items()

@@ -4,9 +4,10 @@ import time
 
 import click
 
+from comptoir.auth.client_terms import token_companies
 from comptoir.auth.logins import ConsoleRole, Login, checked_subject, new_secret
 from comptoir.auth.origins import serves_console
-from comptoir.cli.options import checked, settings_options, token_companies
+from comptoir.cli.options import checked, settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
 from comptoir.features.console.running import console_address

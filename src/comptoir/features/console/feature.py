@@ -12,11 +12,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
+from comptoir import operator_rows as problems
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.origins import serves_console
 from comptoir.config import CONSOLE, Settings
 from comptoir.edm.model import Model
-from comptoir.errors import OperatorError
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.running import announced
 from comptoir.http.feature import Feature, Kernel, Link, Mount
@@ -46,10 +46,7 @@ class Console(Feature):
         """Raise `OperatorError` for `inspect` without a console."""
         inspect = self._settings.inspect
         if not self._is_served and inspect in ("heads", "bodies"):
-            raise OperatorError(
-                f"inspect is {inspect}, but the console, which shows requests, is not served",
-                "Set console to on, or inspect to off.",
-            )
+            raise problems.INSPECT_WITHOUT_CONSOLE(inspect=inspect)
 
     @override
     def announce(self, *, is_quickstart: bool) -> None:

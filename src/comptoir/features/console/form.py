@@ -1,9 +1,11 @@
 """Forms as pages show them: the values of their fields, each with what is wrong with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from comptoir.auth.fields import Field
 from comptoir.errors import OperatorError, Refusal
+from comptoir.features.console import errors as problems
 from comptoir.features.console.visit import FormData
 
 T = TypeVar("T")
@@ -33,10 +35,34 @@ class Form:
             self.refuse(name, error)
             return None
 
+    def given(self, fields: Iterable[Field[object]]) -> dict[str, object]:
+        """The entries as the options of a command have them; shows what is wrong with each."""
+        entries: dict[str, object] = {}
+        for each in fields:
+            text = self.text(each.name)
+            entries[each.key] = text
+            if each.separator:
+                parts = [part.strip() for part in text.split(each.separator)]
+                entries[each.key] = [part for part in parts if part]
+            try:
+                if each.is_required:
+                    needed(text)
+                each.of(entries)
+            except OperatorError as error:
+                self.refuse(each.name, error)
+        return entries
+
     def refuse(self, name: str, fault: OperatorError | Refusal | str) -> None:
         """Show a fault beside a field."""
         message = fault.message if isinstance(fault, Refusal) else str(fault)
         self.faults[name] = message[:1].upper() + message[1:]
+
+
+def needed(text: str) -> str:
+    """A text; raises `OperatorError` if it is blank."""
+    if not text:
+        raise problems.MISSING()
+    return text
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
@@ -46,7 +72,7 @@ def number(low: int, high: int) -> Callable[[str], int]:
         if not (text.isascii() and text.isdigit() and len(text) <= len(str(high))) or not (
             low <= int(text) <= high
         ):
-            raise OperatorError("this is not a valid number", f"Enter one from {low} to {high}.")
+            raise problems.INVALID_NUMBER(low=low, high=high)
         return int(text)
 
     return parse

@@ -1,9 +1,9 @@
 """The fields of a form that restrict something to some roles, or to some companies."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from comptoir.edm.types import is_guid
-from comptoir.errors import OperatorError
+from comptoir.features.console import errors as problems
 from comptoir.features.console.companies import listed_companies
 from comptoir.features.console.form import Form
 from comptoir.features.console.visit import Visit
@@ -11,28 +11,27 @@ from comptoir.features.console.visit import Visit
 ALL, SOME = "all", "some"
 """The options of the field that decides whether there is a restriction."""
 
+_FIELDS = {"role": ("restricted", "roles"), "company": ("access", "companies")}
 
-def chosen(form: Form, decision: str, boxes: str, what: str) -> tuple[str, ...] | None:
-    """The values of the ticked `boxes`, each once; None if the field `decision` is `ALL`.
+T = TypeVar("T")
 
-    Raises `OperatorError` if no box is ticked, which is not the same as all.
+
+def chosen(form: Form, what: str, check: Callable[[Sequence[str]], T]) -> T | None:
+    """The values of the ticked boxes, checked; None for all, and for a fault, which is shown.
+
+    `what` is a role or a company. It is a fault if no box is ticked, which is not the same as all.
     """
+    decision, boxes = _FIELDS[what]
     if form.has(decision, ALL):
         return None
-    values = tuple(dict.fromkeys(form.data.texts(boxes)))
-    if not values:
-        raise OperatorError(
-            f"no {what} is chosen", "Choose at least one, or remove the restriction."
-        )
-    return values
+    values = list(dict.fromkeys(form.data.texts(boxes)))
 
+    def checked(_: str) -> T:
+        if not values:
+            raise problems.NOTHING_CHOSEN(what=what)
+        return check(values)
 
-def chosen_companies(form: Form) -> tuple[str, ...] | None:
-    """The ids of the chosen companies, None for all; raises `OperatorError` for other values."""
-    companies = chosen(form, "access", "companies", "company")
-    if companies is not None and not all(map(is_guid, companies)):
-        raise OperatorError("these companies are not valid", "Choose companies of the list.")
-    return companies
+    return form.read(boxes, checked)
 
 
 async def company_options(visit: Visit, others: Iterable[str] = ()) -> list[tuple[str, str]]:

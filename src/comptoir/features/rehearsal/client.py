@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from comptoir.errors import OperatorError
+from comptoir.features.testing import errors as problems
 from comptoir.messages import quoted
 
 CONTROL_TOKEN_LIVES = timedelta(days=1)
@@ -34,8 +34,7 @@ class ControlClient:
         """Raise `OperatorError` if `url` is not an http or https URL."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            remedy = "Use the address of the service, such as http://127.0.0.1:8080."
-            raise OperatorError(f"invalid --url {quoted(url)}", remedy)
+            raise problems.INVALID_URL(url=quoted(url))
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._connecting = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._token = token
@@ -48,8 +47,7 @@ class ControlClient:
         try:
             return msgspec.json.decode(content, type=form)
         except msgspec.DecodeError as error:
-            problem = f"{self._origin} is a service of another release: {error}"
-            raise OperatorError(problem, "Use the same release here and there.") from error
+            raise problems.ANOTHER_RELEASE(origin=self._origin, reason=error) from error
 
     def send(self, method: str, path: str, body: Mapping[str, object] | None = None) -> bytes:
         """The body of the answer to a request; raises `OperatorError` for an error."""
@@ -62,19 +60,16 @@ class ControlClient:
             response = connection.getresponse()
             answer = response.read()
         except (OSError, HTTPException) as error:
-            raise OperatorError(
-                f"{self._origin} does not respond: {error}",
-                "Start it with `comptoir serve --faults`, or name another one with --url.",
-            ) from error
+            raise problems.NO_RESPONSE(origin=self._origin, reason=error) from error
         finally:
             connection.close()
         if response.status < 400:
             return answer
-        problem = f"{self._origin}/faults/{path} returns {response.status}"
-        if response.status == 404:
-            raise OperatorError(problem, "Start the service with --faults.")
+        url, status = f"{self._origin}/faults/{path}", response.status
+        if status == 404:
+            raise problems.WITHOUT_FAULTS(url=url, status=status)
         try:
-            remedy = msgspec.json.decode(answer, type=_Refused).error.message
+            found = msgspec.json.decode(answer, type=_Refused).error.message
         except msgspec.DecodeError:
-            remedy = "See its log."
-        raise OperatorError(problem, remedy)
+            found = ""
+        raise problems.REQUEST_FAILED(suggested=found, url=url, status=status)

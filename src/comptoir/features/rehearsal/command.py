@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from comptoir import operator_rows as problems
 from comptoir.auth import Scope, token_issuer
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
 from comptoir.features.rehearsal.client import CONTROL_TOKEN_LIVES, ControlClient
 from comptoir.features.rehearsal.report import read_report, report_lines
 from comptoir.features.rehearsal.traps import Trap
@@ -25,8 +25,9 @@ def _traps(text: str) -> Sequence[Trap]:
     names = [each.strip() for each in text.split(",") if each.strip()]
     for name in names:
         if name not in set(Trap):
-            remedy = suggestion(name, Trap) or f"Use some of: {', '.join(Trap)}."
-            raise OperatorError(f"unknown trap {quoted(name)} in --require", remedy)
+            raise problems.UNKNOWN_TRAP(
+                suggested=suggestion(name, Trap), name=quoted(name), known=", ".join(Trap)
+            )
     return [Trap(name) for name in names]
 
 
@@ -66,7 +67,4 @@ def report(
             click.echo(text)
     missing = [each for each in require or () if each not in found or not found[each].met]
     if missing:
-        raise OperatorError(
-            f"no client has met {', '.join(missing)}",
-            "Let a test meet them, for example by a rule of /faults.",
-        )
+        raise problems.TRAPS_NOT_MET(traps=", ".join(missing))

@@ -13,9 +13,10 @@ from typing import TypeVar
 import msgspec
 from msgspec.json import Decoder
 
+from comptoir import operator_rows as problems
 from comptoir.edm.times import DURATION, INSTANT, SECOND
 from comptoir.edm.types import ValueFault, is_guid
-from comptoir.errors import BAD_REQUEST, OperatorError, Refusal
+from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.features.rehearsal.faults import Stage, parse_fault, parse_parts
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.rehearsal.rules import Match, Rule
@@ -107,7 +108,7 @@ def parse_file(path: str, content: bytes, sets: Collection[str]) -> tuple[Rule, 
     try:
         return parse_rules(content, sets)
     except Refusal as refusal:
-        raise OperatorError(f"{path}: {refusal.problem}", refusal.remedy) from None
+        raise problems.AT_PLACE(place=path, error=refusal) from None
 
 
 def parse_advance(body: bytes) -> float:

@@ -10,11 +10,12 @@ import click
 from starlette.routing import Route
 from typing_extensions import override
 
+from comptoir import operator_rows as problems
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Model
-from comptoir.errors import OperatorError, Refusal
+from comptoir.errors import Refusal
 from comptoir.features.rehearsal.control import control_routes
 from comptoir.features.rehearsal.rehearsal import Rehearsal
 from comptoir.features.rehearsal.traffic import Traffic
@@ -43,10 +44,7 @@ class Rehearsing(Feature):
             return
         file = config or os.environ.get(environment_name("config"))
         if file is None or not load_settings({"config": file}, {}).rehearses:
-            raise OperatorError(
-                f"--faults makes requests fail, and others can use {foreign[0]}",
-                'Write faults = "on" into the config file if that is intended.',
-            )
+            raise problems.FAULTS_FOR_OTHERS(address=foreign[0])
 
     @override
     def announce(self, *, is_quickstart: bool) -> None:

@@ -11,12 +11,13 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from comptoir import operator_rows as problems
 from comptoir.auth import Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.times import instant
-from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, OperatorError, Refusal
+from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.features.rehearsal.choice import ChosenRule
 from comptoir.features.rehearsal.clock import ShiftedClock
 from comptoir.features.rehearsal.documents import HEADER, parse_file, parse_header, parse_rule
@@ -83,9 +84,7 @@ class Rehearsal:
         try:
             self.check(rules)
         except Refusal as refusal:
-            raise OperatorError(
-                f"{settings.fault_rules}: {refusal.problem}", refusal.remedy
-            ) from None
+            raise problems.AT_PLACE(place=settings.fault_rules, error=refusal) from None
         self._memory = RuleState(rules, self.clock)
         self.traffic = Traffic(model, self.clock)
         self._mark: Sequence[baselines.CompanyMark] = ()
@@ -446,7 +445,7 @@ def first_rules(settings: Settings, model: Model) -> Sequence[Rule]:
     path = settings.fault_rules
     if not path:
         return ()
-    content = read_whole(Path(path), "Name a file with rules in fault_rules.")
+    content = read_whole(Path(path), problems.FILE_OF_RULES)
     return parse_file(path, content, [each.name for each in model.sets])
 
 

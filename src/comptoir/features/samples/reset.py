@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec.structs import replace
 
+from comptoir import operator_rows as problems
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, settings_options
 from comptoir.cli.runner import known_company, need_database, opened, use_store
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.errors import OperatorError
 from comptoir.features.samples.command import SAMPLE_NAME, fill
 from comptoir.features.transfer.load import LOADED_BY
 from comptoir.store.baselines import CompanyMark, Records, marked, restore
@@ -61,11 +61,7 @@ async def _first_state(settings: Settings, store: Store) -> CompanyMark:
         if each.verb == CREATE and each.by == LOADED_BY
     ]
     if sorted(loaded) != sorted(wanted):
-        raise OperatorError(
-            f"the company {company.id} did not begin with the sample of this release",
-            "Run `comptoir serve --quickstart` if its first start was interrupted, else "
-            "delete the company with `comptoir company delete`.",
-        )
+        raise problems.ANOTHER_SAMPLE(company=company.id)
     return CompanyMark(company, 0, records)
 
 
@@ -74,15 +70,9 @@ async def _named(store: Store) -> Company:
     names = await store.company_names()
     found = [company_id for company_id, name in names.items() if name == SAMPLE_NAME]
     if not found:
-        raise OperatorError(
-            f"the company {SAMPLE_NAME} does not exist",
-            "Create it with `comptoir serve --quickstart`.",
-        )
+        raise problems.NO_SAMPLE(name=SAMPLE_NAME)
     if len(found) > 1:
-        raise OperatorError(
-            f"{len(found)} companies have the name {SAMPLE_NAME}",
-            "Delete all but one with `comptoir company delete`.",
-        )
+        raise problems.SEVERAL_SAMPLES(count=len(found), name=SAMPLE_NAME)
     return await known_company(store, found[0])
 
 
@@ -105,11 +95,8 @@ def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
 def _confirm(company: Company) -> None:
     """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
     if not sys.stdin.isatty():
-        raise OperatorError(
-            "a reset can be confirmed only in a terminal",
-            "Use --yes to reset without a confirmation.",
-        )
+        raise problems.NO_TERMINAL(noun="reset", verb="reset")
     question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
     click.echo(question, nl=False, err=True)
     if sys.stdin.readline().strip().lower() != "yes":
-        raise OperatorError("the answer is not yes", "Nothing was changed; run the command again.")
+        raise problems.RESET_NOT_CONFIRMED()

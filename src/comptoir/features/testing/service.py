@@ -15,9 +15,9 @@ import msgspec
 from comptoir import __version__
 from comptoir.auth import Scope, TokenIssuer, token_issuer
 from comptoir.config import ENVIRONMENT_PREFIX, SettingValue, load_settings
-from comptoir.errors import OperatorError
 from comptoir.features.rehearsal.client import CONTROL_TOKEN_LIVES, ControlClient
 from comptoir.features.rehearsal.report import Report, read_report
+from comptoir.features.testing import errors as problems
 
 _GREETING = "Serving "
 _STOP_SECONDS = 10
@@ -133,9 +133,7 @@ def serving(folder: Path, given: Mapping[str, SettingValue]) -> Iterator[Comptoi
     """A service whose files are in a folder; raises `OperatorError` for wrong settings."""
     for name in given:
         if name in _OWN:
-            raise OperatorError(
-                f"the setting {name} cannot be changed in comptoir_settings", "Remove it."
-            )
+            raise problems.RESERVED_SETTING(name=name)
     template = _template()
     shutil.copyfile(template, folder / "comptoir.db")
     own: Mapping[str, SettingValue] = {
@@ -173,7 +171,7 @@ def _address(process: subprocess.Popen[str], log: Path) -> str:
     if not greeting.startswith(_GREETING):
         process.wait()
         reason = " ".join(log.read_text(encoding="utf-8").split())
-        raise OperatorError("the service did not start", f"Its log says: {reason}")
+        raise problems.NOT_STARTED(log=reason)
     return greeting.removeprefix(_GREETING).rstrip("\n")
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from comptoir.auth.client_terms import guids
 from comptoir.catalog import MODEL
 from comptoir.cli.options import (
     COMPANY,
     PATH,
     checked,
-    guids,
     option_or_variable,
     setting_option,
     settings_options,
@@ -27,9 +27,9 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet
-from comptoir.errors import OperatorError
+from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
-from comptoir.features.transfer.dump import Dumper, DumpFormat, dump_file, file_exists
+from comptoir.features.transfer.dump import Dumper, DumpFormat, dump_file
 from comptoir.features.transfer.files import SUFFIXES, FileSource
 from comptoir.features.transfer.load import FAULTS_KEPT, Loader, LoadReport
 from comptoir.messages import quoted, suggestion
@@ -138,10 +138,7 @@ def find_files(paths: Iterable[Path]) -> dict[EntitySet, Path]:
             entity_set = _entity_set(each)
             other = found.setdefault(entity_set, each)
             if other is not each:
-                raise OperatorError(
-                    f"{other} and {each} are both for {entity_set.name}",
-                    "Load them one after the other.",
-                )
+                raise problems.TWO_FILES(first=other, second=each, entity_set=entity_set.name)
     return found
 
 
@@ -149,11 +146,11 @@ def _files_at(path: Path) -> list[Path]:
     if path.is_dir():
         return _files_in(path)
     if not path.exists():
-        raise OperatorError(f"{path} does not exist", "Correct the path.")
+        raise problems.NO_FILE(path=path)
     if not path.is_file():
-        raise OperatorError(f"{path} is not a file", "Name a file, which can be read twice.")
+        raise problems.NOT_A_FILE(path=path)
     if path.suffix not in SUFFIXES:
-        raise OperatorError(f"{path} cannot be loaded", f"Name a file that ends in {_SUFFIXES}.")
+        raise problems.UNKNOWN_FORMAT(path=path, suffixes=_SUFFIXES)
     return [path]
 
 
@@ -161,9 +158,7 @@ def _files_in(folder: Path) -> list[Path]:
     try:
         listed = sorted(folder.iterdir())
     except OSError as error:
-        raise OperatorError(
-            f"the folder {folder} cannot be read: {error.strerror}", "Check its permissions."
-        ) from error
+        raise problems.UNREADABLE_FOLDER(folder=folder, reason=error.strerror) from error
     # a name with a leading dot is a draft or a file of the operating system
     found = [
         each
@@ -171,10 +166,7 @@ def _files_in(folder: Path) -> list[Path]:
         if each.suffix in SUFFIXES and not each.name.startswith(".") and each.is_file()
     ]
     if not found:
-        raise OperatorError(
-            f"the folder {folder} contains no file that can be loaded",
-            f"Name a folder with files that end in {_SUFFIXES}.",
-        )
+        raise problems.EMPTY_FOLDER(folder=folder, suffixes=_SUFFIXES)
     return found
 
 
@@ -184,13 +176,12 @@ def _entity_set(path: Path) -> EntitySet:
     if entity_set is not None:
         return entity_set
     if path.stem in MODEL.by_name:
-        raise OperatorError(
-            f"{path} cannot be loaded, since {path.stem} has no records of its own",
-            f"Load one of: {', '.join(stored)}.",
-        )
-    raise OperatorError(
-        f"{path} is not named after an entity set: {quoted(path.stem)} does not exist",
-        suggestion(path.stem, stored) or f"Name it after one of: {', '.join(stored)}.",
+        raise problems.NO_OWN_RECORDS(path=path, entity_set=path.stem, known=", ".join(stored))
+    raise problems.NOT_AN_ENTITY_SET(
+        suggested=suggestion(path.stem, stored),
+        path=path,
+        name=quoted(path.stem),
+        known=", ".join(stored),
     )
 
 
@@ -238,13 +229,11 @@ def _prepare(folder: Path, form: DumpFormat) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OperatorError(
-            f"the folder {folder} cannot be created: {error.strerror}", "Name another one."
-        ) from error
+        raise problems.NO_NEW_FOLDER(folder=folder, reason=error.strerror) from error
     for entity_set in MODEL.stored:
         target = dump_file(folder, entity_set, form)
         if target.exists():
-            raise file_exists(target)
+            raise problems.FILE_EXISTS(path=target)
 
 
 @click.command()
@@ -286,9 +275,7 @@ def copy(
     """
     here, there = (load_settings({"database": each, "config": config}) for each in (source, target))
     if here.database == there.database:
-        raise OperatorError(
-            "the source and the target are the same database", "Name another one with --to."
-        )
+        raise problems.SAME_DATABASE()
     for settings in (here, there):
         need_database(settings)
     run(lambda: _copy(here, there, wanted, restart=restart), resumes=True)

@@ -18,10 +18,10 @@ import msgspec
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
+from comptoir.features.transfer import errors as problems
 from comptoir.plan.read import Row
 from comptoir.store.company_names import check_other
 from comptoir.store.company_steps import (
-    ANOTHER_TARGET,
     CopyStep,
     TablePart,
     drop_rows,
@@ -80,32 +80,18 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
     """The state of a company; raises `OperatorError` if it cannot be copied."""
     origin = await ours.origin(company_id)
     if origin is None:
-        raise _gone(company_id)
+        raise problems.GONE(company=company_id)
     copied = await theirs.origin(company_id)
     progress = await theirs.progress(company_id)
     if progress is not None and progress.incarnation != origin.incarnation and not restart:
-        raise OperatorError(
-            f"the target has an unfinished copy of a company {company_id} from another source, or "
-            "one that is being dropped",
-            "Drop it with --restart, or name another target with --to.",
-        )
+        raise problems.UNFINISHED_COPY(company=company_id)
     if copied is not None:
         is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
         if not is_earlier or await _differs(company_id, copied.number, ours, theirs):
-            raise OperatorError(
-                f"the target already has a company {company_id}, which is not an earlier state of "
-                "the one in the source",
-                ANOTHER_TARGET,
-            )
+            raise problems.ANOTHER_COMPANY(company=company_id)
     name = (await ours.names())[company_id]
-    check_other(await theirs.names(), company_id, name, ANOTHER_TARGET)
+    check_other(await theirs.names(), company_id, name, operator_rows.NAME_IN_TARGET)
     return _State(origin, copied.number if copied else None, progress)
-
-
-def _gone(company_id: str) -> OperatorError:
-    return OperatorError(
-        f"the source no longer has a company {company_id}", "Copy only companies that exist."
-    )
 
 
 async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapshot) -> bool:
@@ -155,16 +141,10 @@ class Copy:
             if await self._round():
                 break
         else:
-            raise self._in_use("changes faster than its copy, which has reached change")
+            raise problems.SOURCE_CHANGES(company=self._id, number=self._progress.number)
         if await self._has_moved_on():
-            raise self._in_use("has changed since its copy was compared at change")
+            raise problems.SOURCE_CHANGED(company=self._id, number=self._progress.number)
         return self._report
-
-    def _in_use(self, problem: str) -> OperatorError:
-        return OperatorError(
-            f"the company {self._id} in the source {problem} {self._progress.number}",
-            "Stop the writers there, then run the same command again.",
-        )
 
     async def _begin(self, ours: Snapshot, *, restart: bool) -> bool:
         """Store the copy's progress; returns false if the company is complete in the target."""
@@ -244,7 +224,7 @@ class Copy:
         """Copy the changes that are not copied yet, up to a snapshot."""
         origin = await ours.origin(self._id)
         if origin is None:
-            raise _gone(self._id)
+            raise problems.GONE(company=self._id)
         last = origin.number
         self._report.number = last
         total, done = last - self._progress.number, 0
@@ -321,14 +301,8 @@ class Copy:
             self._show_progress(f"comparing {table}", done, total)
 
     def _unequal(self, where: str) -> OperatorError:
-        remedy = (
-            ANOTHER_TARGET
-            if self._report.was_complete
-            else "It is not visible in the target. Drop it and start again with --restart."
-        )
-        return OperatorError(
-            f"the company {self._id} differs between the target and the source: {where}", remedy
-        )
+        row = problems.COMPANY_DIFFERS if self._report.was_complete else problems.COPY_DIFFERS
+        return row(company=self._id, where=where)
 
     async def _step(
         self,

@@ -11,7 +11,7 @@ from typing import TextIO
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, Property
-from comptoir.errors import OperatorError
+from comptoir.features.transfer import errors as problems
 from comptoir.plan.read import Row
 from comptoir.store.snapshot import ShowProgress, Snapshot
 
@@ -78,15 +78,12 @@ class Dumper:
                     file.flush()
                     os.fsync(file.fileno())
                 if target.exists():
-                    raise file_exists(target)
+                    raise problems.FILE_EXISTS(path=target)
                 draft.rename(target)
             finally:
                 draft.unlink(missing_ok=True)
         except OSError as error:
-            raise OperatorError(
-                f"{target} cannot be written: {error.strerror}",
-                "Free some space there, or name another folder.",
-            ) from error
+            raise problems.CANNOT_WRITE(path=target, reason=error.strerror) from error
         return count
 
     def _writer(self, file: TextIO, entity_set: EntitySet) -> WriteRow:
@@ -98,11 +95,6 @@ class Dumper:
         if self._format is DumpFormat.CSV:
             return _csv_writer(file, written)
         return _ndjson_writer(file, written)
-
-
-def file_exists(target: Path) -> OperatorError:
-    """The error for a file that a dump would overwrite."""
-    return OperatorError(f"{target} already exists", "Move it, or name another folder.")
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:

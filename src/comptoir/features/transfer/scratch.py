@@ -13,7 +13,7 @@ import msgspec
 
 from comptoir.edm.model import KeyValues, UniqueRule
 from comptoir.edm.types import Stored
-from comptoir.errors import OperatorError
+from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK
 from comptoir.features.transfer.load_rows import Columns, LoadFault, LoadRows
 from comptoir.messages import message
@@ -28,10 +28,7 @@ def _needing_room() -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        raise OperatorError(
-            f"the data of the check cannot be written to the temporary folder: {error}",
-            "Free some space there, or name another folder with TMPDIR.",
-        ) from error
+        raise problems.NO_TEMPORARY_FOLDER(reason=error) from error
 
 
 class _TemporaryDatabase:

@@ -19,8 +19,9 @@ from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, 
 
 import asyncpg
 
+from comptoir import operator_rows as problems
 from comptoir.config import Settings
-from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
+from comptoir.errors import DATABASE_BUSY, Refusal
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
@@ -61,12 +62,7 @@ def check_url(url: str) -> None:
     """Raise `OperatorError` if a URL is malformed; the message names the part, without secrets."""
     problem = _malformed(url)
     if problem:
-        raise OperatorError(
-            f"the URL of the database is malformed: {problem}",
-            "Write "
-            f"{POSTGRES[0]}USER:PASSWORD@HOST:PORT/NAME, with @ : / ? # and % in the password as "
-            "%40 %3A %2F %3F %23 and %25.",
-        )
+        raise problems.MALFORMED_URL(problem=problem, scheme=POSTGRES[0])
 
 
 async def connect(
@@ -139,37 +135,23 @@ async def check_server(connection: Connection, url: str) -> bool:
         " current_setting('server_encoding'), pg_is_in_recovery()"
     )
     if version < MINIMUM_VERSION:
-        raise OperatorError(
-            f"{redacted(url)} is PostgreSQL {version}; {MINIMUM_VERSION} or later is needed",
-            "Upgrade the server, or name another one.",
-        )
+        raise problems.OLD_POSTGRESQL(url=redacted(url), version=version, least=MINIMUM_VERSION)
     if encoding != ENCODING:
-        raise OperatorError(
-            f"{redacted(url)} has the encoding {encoding}, not {ENCODING}",
-            "Create another database "
-            f"with CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0.",
-        )
+        raise problems.WRONG_ENCODING(url=redacted(url), encoding=encoding, needed=ENCODING)
     return bool(is_standby)
 
 
 async def check_primary(connection: Connection, url: str) -> None:
     """Check a server as `check_server` does; raises `OperatorError` for a standby too."""
     if await check_server(connection, url):
-        raise OperatorError(
-            f"{redacted(url)} is a standby, which accepts no writes",
-            "Name the primary, or all hosts with target_session_attrs=primary, or set read_only to "
-            "on.",
-        )
+        raise problems.STANDBY(url=redacted(url))
 
 
 async def _check_writable(connection: Connection, url: str) -> None:
     """Raise `OperatorError` if the server of a URL accepts no writes."""
     await check_primary(connection, url)
     if await connection.fetchval("SELECT current_setting('transaction_read_only') = 'on'"):
-        raise OperatorError(
-            f"{redacted(url)} is read-only",
-            "Set default_transaction_read_only to off there, or read_only to on here.",
-        )
+        raise problems.READ_ONLY_SERVER(url=redacted(url))
 
 
 async def check_database(connection: Connection, url: str, report: Report, *, writes: bool) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import asyncpg
 
+from comptoir import operator_rows as problems
 from comptoir.errors import (
     DATABASE_BUSY,
     DATABASE_FULL,
@@ -234,9 +235,11 @@ def refusal_of(fault: Fault) -> Refusal:
 def operator_error_of(url: str, fault: Fault) -> OperatorError:
     """The error for the operator; an `UnreachableError` if the fault is temporary."""
     meaning = _meaning(fault)
-    error = UnreachableError if meaning.temporary else OperatorError
-    problem = f"cannot use the database {redacted(url)}: {driver_message(fault)}"
-    return error(problem, meaning.advice)
+    kind = UnreachableError if meaning.temporary else OperatorError
+    reason = driver_message(fault)
+    return problems.UNUSABLE_DATABASE(
+        kind=kind, suggested=meaning.advice, url=redacted(url), reason=reason
+    )
 
 
 def is_request_fault(fault: Fault) -> bool:

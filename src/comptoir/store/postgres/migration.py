@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
@@ -110,10 +111,7 @@ async def migrate_server(
                 "again."
             )
             await asyncio.sleep(PAUSE_SECONDS)
-    raise OperatorError(
-        f"cannot upgrade {name}: other transactions hold locks that the migration needs{oldest}",
-        "End these transactions, or wait for them.",
-    )
+    raise problems.LOCKED_SCHEMA(name=name, oldest=oldest)
 
 
 @asynccontextmanager
@@ -154,9 +152,7 @@ async def opened(settings: Settings) -> AsyncIterator[AsyncConnection]:
         cause = _cause(error)
         if isinstance(cause, FAULTS):
             raise operator_error_of(url, cause) from cause
-        raise OperatorError(
-            f"cannot use the database {redacted(url)}: {error.orig}", "Check the log of the server."
-        ) from error
+        raise problems.UNUSABLE_DATABASE(url=redacted(url), reason=error.orig) from error
     except FAULTS as error:
         raise operator_error_of(url, error) from error
 
@@ -309,16 +305,9 @@ def cluster_of(connection: Connection, tables: Sequence[str]) -> ClusterState | 
 def check_cluster(cluster: ClusterState | None, name: str) -> None:
     """Raise `OperatorError` if Citus is missing or too old; it calls the database `name`."""
     if cluster is None:
-        raise OperatorError(
-            f"{name} lacks the extension citus",
-            "Install Citus on every node, and have an administrator run CREATE EXTENSION citus in "
-            "this database on every node.",
-        )
+        raise problems.NO_CITUS(name=name)
     if int(cluster.version.partition(".")[0]) < MINIMUM_CITUS:
-        raise OperatorError(
-            f"{name} has Citus {cluster.version}; {MINIMUM_CITUS} or later is needed",
-            "Upgrade it on every node, then run ALTER EXTENSION citus UPDATE.",
-        )
+        raise problems.OLD_CITUS(name=name, version=cluster.version, least=MINIMUM_CITUS)
 
 
 def distribution(tables: Sequence[str], cluster: ClusterState, name: str) -> list[str]:
@@ -330,18 +319,12 @@ def distribution(tables: Sequence[str], cluster: ClusterState, name: str) -> lis
     group = cluster.placements[FIRST].group if cluster.is_distributed else None
     for table, placement in cluster.placements.items():
         if not placement.by_company or placement.group != group:
-            raise OperatorError(
-                f"the table {table} of {name} is not distributed by {COMPANY_ID}, or not colocated "
-                f"with {FIRST}",
-                f"Run SELECT undistribute_table('\"{table}\"') first.",
-            )
+            raise problems.NOT_DISTRIBUTED(table=table, name=name, column=COMPANY_ID, first=FIRST)
     missing = [table for table in tables if table not in cluster.placements]
     for index, table in cluster.unique_across:
         if table in missing:
-            raise OperatorError(
-                f"the unique index {index} on the table {table} of {name} lacks {COMPANY_ID}, so "
-                "Citus cannot enforce it",
-                f"Drop it, or put {COMPANY_ID} first.",
+            raise problems.INDEX_WITHOUT_COMPANY(
+                index=index, table=table, name=name, column=COMPANY_ID
             )
     statements: list[str] = []
     if not cluster.is_distributed:

@@ -16,6 +16,7 @@ from typing import TypeVar
 import asyncpg
 from typing_extensions import override
 
+from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal
@@ -89,24 +90,16 @@ async def check_standby(connection: Connection, url: str, primary: System | None
     With None, it may be a standby of any primary. Raises `FAULTS` too.
     """
     if not await check_server(connection, url):
-        raise OperatorError(
-            f"{redacted(url)} is not a standby, so it does not follow the database",
-            "Name a standby of its primary, or remove read_database.",
-        )
+        raise problems.NOT_A_STANDBY(url=redacted(url))
     system = await system_of(connection)
     if primary is None or system == primary:
         return
     if system.database != primary.database:
-        raise OperatorError(
-            f"{redacted(url)} is the database {system.database}, and the primary's is "
-            f"{primary.database}",
-            "Correct the name in the URL.",
+        raise problems.ANOTHER_DATABASE(
+            url=redacted(url), name=system.database, primary=primary.database
         )
     if None not in (system.identifier, primary.identifier):
-        raise OperatorError(
-            f"{redacted(url)} is a standby of a different primary",
-            "Name a standby of the server that database names.",
-        )
+        raise problems.ANOTHER_PRIMARY(url=redacted(url))
 
 
 async def check_replica(settings: Settings) -> None:

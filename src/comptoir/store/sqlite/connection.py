@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic, sleep, thread_time
 from typing import TypeVar, cast
 
+from comptoir import operator_rows as problems
 from comptoir.edm.types import Stored
 from comptoir.errors import (
     DATABASE_FULL,
@@ -251,7 +252,7 @@ def register(connection: Connection) -> None:
 def database_path(url: str) -> Path:
     """The file that a database URL names; raises `OperatorError` for a URL of PostgreSQL."""
     if is_postgres(url):
-        raise OperatorError(f"{redacted(url)} is not an SQLite database", "Name a file.")
+        raise problems.NOT_SQLITE_URL(url=redacted(url))
     return Path(url.removeprefix(SQLITE))
 
 
@@ -278,10 +279,7 @@ def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True)
     """
     if sqlite3.sqlite_version_info < MINIMUM_VERSION:
         least = ".".join(map(str, MINIMUM_VERSION))
-        raise OperatorError(
-            f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}",
-            "Use a Python release with a later SQLite.",
-        )
+        raise problems.OLD_SQLITE(least=least, version=sqlite3.sqlite_version)
     connection: Connection | None = None
     try:
         connection = sqlite3.connect(
@@ -370,20 +368,11 @@ def cannot_open(path: Path, fault: sqlite3.Error) -> OperatorError:
     """The error for a file that SQLite cannot open or rewrite."""
     code = _code(fault)
     if code == sqlite3.SQLITE_NOTADB:
-        return OperatorError(
-            f"{path} is not an SQLite database", "Name another file with --database."
-        )
+        return problems.NOT_SQLITE(path=path)
     if code == sqlite3.SQLITE_READONLY:
-        return OperatorError(
-            f"{path} or its folder is read-only", "Make them writable, or name another file."
-        )
+        return problems.READ_ONLY_FILE(path=path)
     if code in _NO_ROOM:
-        return OperatorError(f"the disk of {path} is full", "Free some space.")
+        return problems.DISK_FULL(path=path)
     if is_busy(fault):
-        return OperatorError(
-            f"{path} is locked by another process", "Stop that process, or wait for it."
-        )
-    return OperatorError(
-        f"cannot open the database {path}: {fault}",
-        "Check that the folder exists and is writable.",
-    )
+        return problems.LOCKED_FILE(path=path)
+    return problems.CANNOT_OPEN(path=path, reason=fault)

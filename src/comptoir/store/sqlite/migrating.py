@@ -7,8 +7,8 @@ from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
 
+from comptoir import operator_rows as problems
 from comptoir.edm.model import Model
-from comptoir.errors import OperatorError
 from comptoir.store.schema import SchemaState, check_state, revisions
 from comptoir.store.sqlite.connection import (
     DURABILITY,
@@ -74,10 +74,7 @@ def check_file(path: Path) -> None:
 def check_writable(path: Path) -> None:
     """Raise `OperatorError` if a file exists and cannot be written."""
     if path.exists() and not is_writable(path):
-        raise OperatorError(
-            f"{path} or its folder is read-only",
-            "Make them writable, name another file, or set read_only to on.",
-        )
+        raise problems.READ_ONLY_DATABASE(path=path)
 
 
 def _is_current(connection: sqlite3.Connection) -> bool:
@@ -115,10 +112,7 @@ def _create_file(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise OperatorError(
-            f"cannot create the folder {path.parent}: {error.strerror}",
-            "Create it, or name another database.",
-        ) from error
+        raise problems.NO_DATABASE_FOLDER(folder=path.parent, reason=error.strerror) from error
     # opening the file reports any other fault
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

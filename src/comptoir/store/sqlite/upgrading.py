@@ -9,8 +9,8 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from comptoir import operator_rows as problems
 from comptoir.edm.model import Model
-from comptoir.errors import OperatorError
 from comptoir.store.revisions import upgrade
 
 _RECORDS = 1_000_000_000
@@ -41,11 +41,7 @@ def upgrade_file(path: Path, model: Model, lock_seconds: float) -> str:
             store_statistics(connection, [each.name for each in model.stored])
             return state.revision or ""
     except DBAPIError as error:
-        raise OperatorError(
-            f"cannot migrate {path}: {error.orig}",
-            "Check that the file is writable, that no other process uses it, and that the disk has "
-            "space.",
-        ) from error
+        raise problems.CANNOT_MIGRATE(path=path, reason=error.orig) from error
 
 
 @contextmanager

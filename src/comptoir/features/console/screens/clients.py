@@ -17,13 +17,15 @@ from comptoir.auth.client_terms import (
     checked_roles,
     new_client,
     secret_for,
+    token_companies,
 )
-from comptoir.auth.limits import DAY, Rate, parse_rate
+from comptoir.auth.limits import DAY, parse_rate
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.records import Client, ClientKey, Secret
-from comptoir.auth.tokens import MOST_COMPANIES, Scope
+from comptoir.auth.tokens import Scope
 from comptoir.errors import OperatorError
+from comptoir.features.console import errors as problems
 from comptoir.features.console.form import Form, number
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.problem import Problem
@@ -31,7 +33,6 @@ from comptoir.features.console.restrictions import (
     ALL,
     SOME,
     chosen,
-    chosen_companies,
     company_options,
 )
 from comptoir.features.console.templates import Context
@@ -55,36 +56,8 @@ _days = number(1, LONGEST_DAYS)
 _quota = number(1, LARGEST_QUOTA)
 
 
-class Terms:
-    """The terms in the form of a client, once nothing is wrong with it."""
-
-    def __init__(self, form: Form) -> None:
-        self.scopes = form.read("scopes", lambda _: _scopes(form))
-        self.roles = form.read("roles", lambda _: _roles(form))
-        self.companies = form.read("companies", lambda _: _companies(form))
-        self.rate: Rate | None = form.read("rate", lambda text: parse_rate(text) if text else None)
-        self.quota: int | None = form.read("quota", lambda text: _quota(text) if text else None)
-
-    def changes_of(self, client: Client) -> dict[str, object]:
-        """The parts that differ from those of a client, by the name of the field."""
-        parts: dict[str, object] = {
-            "scopes": self.scopes,
-            "roles": self.roles,
-            "companies": self.companies,
-            "rate": self.rate,
-            "quota": self.quota,
-        }
-        return {name: value for name, value in parts.items() if getattr(client, name) != value}
-
-
 class _StaleError(OperatorError):
     """Somebody else has changed a client since its form was shown."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "somebody else has changed this client meanwhile",
-            "Compare your entries with what it is now, and save again.",
-        )
 
 
 async def show(visit: Visit) -> Answer:
@@ -123,21 +96,13 @@ async def add(visit: Visit) -> Answer:
     """Add a client, and show its secret."""
     form = Form(visit.form)
     name = form.read("name", lambda text: checked_name(text, "a client"))
-    terms = Terms(form)
+    terms = _terms(form)
     added: tuple[tuple[Secret, str], ...] = ()
     if form.has("secret", "yes"):
         days = form.read("days", _days)
         added = () if days is None else (secret_for(days),)
-    if name is not None and terms.scopes is not None and not form.faults:
-        client = new_client(
-            name,
-            scopes=terms.scopes,
-            roles=terms.roles,
-            companies=terms.companies,
-            rate=terms.rate,
-            quota=terms.quota,
-            secrets=[secret for secret, _ in added],
-        )
+    if name is not None and not form.faults:
+        client = new_client(name, [secret for secret, _ in added], **terms)
         try:
             await visit.backend.control.add_client(client, visit.actor)
         except OperatorError as error:
@@ -151,15 +116,15 @@ async def change(visit: Visit) -> Answer:
     """Change the parts of a client that differ from the form."""
     client = await _client(visit, visit.form.text("name"))
     form = Form(visit.form)
-    terms = Terms(form)
+    terms = _terms(form)
     if not form.faults:
-        changes = terms.changes_of(client)
+        changes = {part: value for part, value in terms.items() if getattr(client, part) != value}
         if not changes:
             return _back(visit, client.name, "")
 
         def changed(former: Client) -> Client:
             if _digest(former) != form.text("seen"):
-                raise _StaleError
+                raise problems.CHANGED_MEANWHILE(kind=_StaleError)
             return replace(former, **changes)
 
         act = visit.act(ActName.CLIENT_CHANGE, client.name, changes_listed(changes))
@@ -329,25 +294,22 @@ def _back(visit: Visit, name: str, done: str) -> Redirect:
     return Redirect(visit.url(f"{SCREEN.address}/client", name=name, done=done))
 
 
+def _terms(form: Form) -> dict[str, object]:
+    """The parts of a client that its form has, once nothing is wrong with it."""
+    return {
+        "scopes": form.read("scopes", lambda _: _scopes(form)),
+        "roles": chosen(form, "role", checked_roles),
+        "companies": chosen(form, "company", token_companies),
+        "rate": form.read("rate", lambda text: parse_rate(text) if text else None),
+        "quota": form.read("quota", lambda text: _quota(text) if text else None),
+    }
+
+
 def _scopes(form: Form) -> frozenset[str]:
     scopes = frozenset(form.data.texts("scopes"))
     if not scopes or not scopes <= set(Scope):
-        raise OperatorError("a client needs a scope", "Choose at least one.")
+        raise problems.NO_SCOPE_CHOSEN()
     return scopes
-
-
-def _roles(form: Form) -> frozenset[str] | None:
-    roles = chosen(form, "restricted", "roles", "role")
-    return None if roles is None else checked_roles(roles)
-
-
-def _companies(form: Form) -> frozenset[str] | None:
-    companies = chosen_companies(form)
-    if companies is not None and len(companies) > MOST_COMPANIES:
-        raise OperatorError(
-            f"{len(companies)} companies are chosen", f"Choose up to {MOST_COMPANIES}, or all."
-        )
-    return None if companies is None else frozenset(companies)
 
 
 SCREEN = Screen(

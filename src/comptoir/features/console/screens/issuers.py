@@ -1,23 +1,22 @@
 """Issuers: other services whose tokens this one accepts."""
 
+from comptoir.auth.client_terms import guids
 from comptoir.auth.issuer_terms import (
+    COMPANIES_CLAIM,
+    CONSOLE_CLIENT,
+    ISSUER_FIELDS,
     check_issuer,
     checked_issuer_name,
     checked_issuer_url,
-    console_roles,
-    console_scopes,
-    console_terms,
-    required_claim,
-    targets_of,
+    policy_of,
 )
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import redirect_uris
-from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
-from comptoir.auth.verification import check_algorithms
+from comptoir.auth.records import Issuer, IssuerPolicy
 from comptoir.errors import OperatorError
-from comptoir.features.console.form import Form
+from comptoir.features.console.form import Form, needed
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.restrictions import SOME, chosen_companies, company_options
+from comptoir.features.console.restrictions import SOME, chosen, company_options
 from comptoir.features.console.visit import FormData, Visit
 
 CLAIM = "claim"
@@ -28,14 +27,6 @@ DONE = {
     "refreshed": "The next token of the issuer lets the service fetch its keys.",
     "removed": "The issuer was removed. Within two seconds, its tokens are refused.",
 }
-
-USUAL = (
-    ("algorithms", "RS256"),
-    ("scope-claim", "scope"),
-    ("roles-claim", "roles"),
-    ("access", SOME),
-)
-"""The defaults of the form of a new issuer."""
 
 
 async def show(visit: Visit) -> Answer:
@@ -50,7 +41,8 @@ async def show(visit: Visit) -> Answer:
 
 async def show_new(visit: Visit) -> Answer:
     """The form of a new issuer."""
-    return await _page(visit, Form(FormData(USUAL)))
+    usual = [(each.name, each.default) for each in ISSUER_FIELDS]
+    return await _page(visit, Form(FormData((*usual, ("access", SOME)))))
 
 
 async def add(visit: Visit) -> Answer:
@@ -58,8 +50,8 @@ async def add(visit: Visit) -> Answer:
     form = Form(visit.form)
     settings = visit.backend.settings
     name = form.read("name", checked_issuer_name)
-    url = form.read("url", lambda text: checked_issuer_url(_needed(text), settings))
-    terms = _terms(form)
+    url = form.read("url", lambda text: checked_issuer_url(needed(text), settings))
+    terms = _policy(form)
     if name is not None and url is not None and terms is not None and not form.faults:
         issuer = Issuer(name, url, terms)
         try:
@@ -88,68 +80,22 @@ async def remove(visit: Visit) -> Answer:
     return Redirect(visit.url(SCREEN.address, done="removed"))
 
 
-def _terms(form: Form) -> IssuerPolicy | None:
-    audience = form.read("audience", _needed)
-    algorithms = form.read("algorithms", _algorithms)
-    targets = form.read("map", lambda text: targets_of(_lines(text)))
-    required = form.read("require", lambda text: dict(map(required_claim, _lines(text))))
-    companies = form.read("companies", lambda _: _companies(form))
-    claim = form.read(
-        "companies-claim", lambda text: _needed(text) if form.has("access", CLAIM) else ""
-    )
-    console = _console(form)
-    if form.faults or not (audience and algorithms and targets) or claim is None:
+def _policy(form: Form) -> IssuerPolicy | None:
+    given = form.given(ISSUER_FIELDS)
+    if form.has("access", CLAIM):
+        form.read(COMPANIES_CLAIM.name, needed)
+        companies: tuple[str, ...] | None = ()
+    else:
+        given[COMPANIES_CLAIM.key] = ""
+        companies = chosen(form, "company", lambda ids: tuple(guids(ids)))
+    if form.faults:
         return None
-    return IssuerPolicy(
-        audience=audience,
-        algorithms=algorithms,
-        scope_claim=form.text("scope-claim"),
-        roles_claim=form.text("roles-claim"),
-        scopes=targets[0],
-        roles=targets[1],
-        companies_claim=claim,
-        companies=companies,
-        required=required or {},
-        console=console,
-    )
-
-
-def _console(form: Form) -> ConsoleLogin | None:
-    """The login of people; None without one, or with a fault.
-
-    Only the command names a file with a secret: an admin of the console could make the service send
-    any file of its host to an issuer.
-    """
-    roles = form.read("console-role", lambda text: console_roles(_lines(text)))
-    scopes = form.read("console-scope", lambda text: console_scopes(text.split()))
-    if roles is None or scopes is None:
-        return None
-    return form.read("console-client-id", lambda text: console_terms(text, None, roles, scopes))
-
-
-def _lines(text: str) -> list[str]:
-    return [each.strip() for each in text.splitlines() if each.strip()]
-
-
-def _needed(text: str) -> str:
-    if not text:
-        raise OperatorError("this is missing", "Enter it.")
-    return text
-
-
-def _algorithms(text: str) -> tuple[str, ...]:
-    accepted = tuple(each.strip() for each in text.split(","))
-    check_algorithms(accepted)
-    return accepted
-
-
-def _companies(form: Form) -> tuple[str, ...] | None:
-    """The ids of companies, without those of a claim; None for every company."""
-    return () if form.has("access", CLAIM) else chosen_companies(form)
+    return form.read(CONSOLE_CLIENT.name, lambda _: policy_of(given, companies, None))
 
 
 async def _page(visit: Visit, form: Form) -> TemplatePage:
-    context = {"form": form, "companies": await company_options(visit)}
+    fields = {each.name: each for each in ISSUER_FIELDS}
+    context = {"form": form, "fields": fields, "companies": await company_options(visit)}
     return TemplatePage("issuer_new.html", "New issuer", context, 400 if form.faults else 200)
 
 

@@ -2,7 +2,7 @@
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.roles import OTHERS, Right, Role, checked_role
-from comptoir.errors import OperatorError
+from comptoir.features.console import errors as problems
 from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.problem import Problem
@@ -44,7 +44,7 @@ async def save(visit: Visit) -> Answer:
     role = form.read("name", lambda name: checked_role(name, letters, sets))
     known = {each.name for each in await visit.backend.control.roles()}
     if role is not None and is_new and role.name in known:
-        form.refuse("name", OperatorError("a role already has this name", "Choose another one."))
+        form.refuse("name", problems.ROLE_EXISTS())
     if role is None or form.faults:
         return _page(visit, form, is_new=is_new)
     await visit.backend.control.put_roles([role], visit.actor)

@@ -1,0 +1,303 @@
+"""The messages to operators: what is wrong, and what to do, a row for each condition.
+
+A feature that is a folder of its own has its rows there. `docs/reference/errors.md` lists all.
+"""
+
+from typing import NamedTuple
+
+from comptoir.errors import OperatorError
+
+
+class OperatorRow(NamedTuple):
+    """A problem and its remedy, as templates (`str.format`) of the facts in braces."""
+
+    problem: str
+    remedy: str
+
+    def __call__(
+        self, *, suggested: str = "", kind: type[OperatorError] = OperatorError, **facts: object
+    ) -> OperatorError:
+        """The error with its facts; `suggested`, if any, takes the place of the remedy."""
+        remedy = suggested or self.remedy.format(**facts)
+        return kind(self.problem.format(**facts), remedy)
+
+
+# fmt: off
+
+# Settings and files; the remedies are of those that read a file whole
+INVALID_VALUE = OperatorRow("invalid {source} {value}", "{remedy}")
+INVALID_TYPE = OperatorRow("the config file {path} has an invalid value of {name}",
+    "Use text or a number.")
+UNKNOWN_SETTING = OperatorRow("the config file {path} has an unknown setting {name}",
+    "docs/reference/settings.md lists the settings.")
+RENAMED_VARIABLE = OperatorRow("unknown setting {former}", "Use {name}.")
+INVALID_CONFIG = OperatorRow("{path} is not TOML: {reason}", "Correct it.")
+UNREADABLE = OperatorRow("{path} cannot be read: {reason}", "{remedy}")
+NOT_REGULAR = OperatorRow("{path} is not a regular file", "{remedy}")
+LARGE_FILE = OperatorRow("{path} has more than {kib} KiB", "{remedy}")
+AT_PLACE = OperatorRow("{place}: {error.problem}", "{error.remedy}")
+ANOTHER_CONFIG = "Name another config file."
+FILE_OF_KEY = "Name a file with a public key or a certificate."
+FILE_OF_ROLES = "Name a file with roles in TOML, in UTF-8."
+FILE_OF_RULES = "Name a file with rules in fault_rules."
+
+# The database
+NO_DATABASE = OperatorRow("the database {path} does not exist",
+    "Create it with `comptoir migrate`, or name another one with --database.")
+INVALID_DATABASE = OperatorRow("invalid database {url}",
+    "Write {sqlite}PATH or {postgres}USER@HOST/NAME.")
+MALFORMED_URL = OperatorRow("the URL of the database is malformed: {problem}",
+    "Write {scheme}USER:PASSWORD@HOST:PORT/NAME, with @ : / ? # and % in the password as %40 %3A "
+    "%2F %3F %23 and %25.")
+UNUSABLE_DATABASE = OperatorRow("cannot use the database {url}: {reason}",
+    "Check the log of the server.")
+DATABASE_FAILED = OperatorRow("{error.problem} ({log})", "{error.remedy}")
+OLD_POSTGRESQL = OperatorRow("{url} is PostgreSQL {version}; {least} or later is needed",
+    "Upgrade the server, or name another one.")
+WRONG_ENCODING = OperatorRow("{url} has the encoding {encoding}, not {needed}",
+    "Create another database with CREATE DATABASE … ENCODING '{needed}' TEMPLATE template0.")
+STANDBY = OperatorRow("{url} is a standby, which accepts no writes",
+    "Name the primary, or all hosts with target_session_attrs=primary, or set read_only to on.")
+READ_ONLY_SERVER = OperatorRow("{url} is read-only",
+    "Set default_transaction_read_only to off there, or read_only to on here.")
+NO_REPLICAS = OperatorRow("{url} is a file, which has no replicas",
+    "Remove read_database, or name a database on PostgreSQL.")
+NOT_A_STANDBY = OperatorRow("{url} is not a standby, so it does not follow the database",
+    "Name a standby of its primary, or remove read_database.")
+ANOTHER_DATABASE = OperatorRow("{url} is the database {name}, and the primary's is {primary}",
+    "Correct the name in the URL.")
+ANOTHER_PRIMARY = OperatorRow("{url} is a standby of a different primary",
+    "Name a standby of the server that database names.")
+OLD_SQLITE = OperatorRow("SQLite {least} or later is needed, not {version}",
+    "Use a Python release with a later SQLite.")
+NOT_SQLITE_URL = OperatorRow("{url} is not an SQLite database", "Name a file.")
+NOT_SQLITE = OperatorRow("{path} is not an SQLite database", "Name another file with --database.")
+CANNOT_OPEN = OperatorRow("cannot open the database {path}: {reason}",
+    "Check that the folder exists and is writable.")
+CANNOT_MIGRATE = OperatorRow("cannot migrate {path}: {reason}",
+    "Check that the file is writable, that no other process uses it, and that the disk has space.")
+NO_DATABASE_FOLDER = OperatorRow("cannot create the folder {folder}: {reason}",
+    "Create it, or name another database.")
+READ_ONLY_FILE = OperatorRow("{path} or its folder is read-only",
+    "Make them writable, or name another file.")
+READ_ONLY_DATABASE = OperatorRow("{path} or its folder is read-only",
+    "Make them writable, name another file, or set read_only to on.")
+LOCKED_FILE = OperatorRow("{path} is locked by another process",
+    "Stop that process, or wait for it.")
+DISK_FULL = OperatorRow("the disk of {path} is full", "Free some space.")
+
+# The schema
+NO_SCHEMA = OperatorRow("{name} has no schema, and this program needs {head}",
+    "Run `comptoir migrate`.")
+OUTDATED_SCHEMA = OperatorRow("{name} has schema {revision}, and this program needs {head}",
+    "Run `comptoir migrate`.")
+NEWER_SCHEMA = OperatorRow("{name} has schema {revision}, which is newer than that of this "
+    "program ({head})",
+    "Upgrade comptoir, or name another database.")
+LOCKED_SCHEMA = OperatorRow("cannot upgrade {name}: other transactions hold locks that the "
+    "migration needs{oldest}",
+    "End these transactions, or wait for them.")
+NOT_DISTRIBUTABLE = OperatorRow("{url} is a file and cannot be distributed",
+    "Name a database on PostgreSQL with Citus.")
+NO_CITUS = OperatorRow("{name} lacks the extension citus",
+    "Install Citus on every node, and have an administrator run CREATE EXTENSION citus in this "
+    "database on every node.")
+OLD_CITUS = OperatorRow("{name} has Citus {version}; {least} or later is needed",
+    "Upgrade it on every node, then run ALTER EXTENSION citus UPDATE.")
+NOT_DISTRIBUTED = OperatorRow("the table {table} of {name} is not distributed by {column}, or "
+    "not colocated with {first}",
+    "Run SELECT undistribute_table('\"{table}\"') first.")
+INDEX_WITHOUT_COMPANY = OperatorRow("the unique index {index} on the table {table} of {name} "
+    "lacks {column}, so Citus cannot enforce it",
+    "Drop it, or put {column} first.")
+
+# Changes that are lost
+LOST_CHANGES = OperatorRow("the database lacks changes that this service has acknowledged: "
+    "change {number} of the company {company}{others}",
+    "Run `comptoir company renew --all`, then start again.")
+UNREADABLE_WATERMARKS = OperatorRow("cannot read {path}: {reason}",
+    "Make it readable for the service.")
+DAMAGED_WATERMARKS = OperatorRow("{path} is damaged: {reason}", "Remove it.")
+COMPANY_RENEWED = OperatorRow("the company {company} was renewed, since its database may have "
+    "lost changes",
+    "Start again with --since 0.")
+CHANGE_LOG_ENDS = OperatorRow("the change log of the company {company} ends at change {last}, "
+    "before --since {since}: changes were lost, as after a restore",
+    "Start again with --since 0.")
+AUDIT_LOG_ENDS = OperatorRow("the audit log ends at entry {last}, before --since {since}: "
+    "entries were lost, as after a restore",
+    "Start again with --since 0.")
+
+# Companies
+NO_COMPANY = OperatorRow("the company {id} does not exist",
+    "List the companies with `comptoir company list`.")
+COMPANY_EXISTS = OperatorRow("the company {id} already exists", "Choose another id.")
+COMPANY_NAME_TAKEN = OperatorRow("the company {company} has the name {name} already",
+    "Choose another name.")
+UNPRINTABLE_COMPANY_NAME = OperatorRow("the company's name is blank or not printable",
+    "Choose a name of printable characters.")
+INVALID_COMPANY_NAME = OperatorRow("the company's name {error.problem}", "{error.remedy}")
+INVALID_COMPANY_ID = OperatorRow("{text} is not a company's id",
+    "Find the ids with `comptoir company list`.")
+NOTHING_TO_RENEW = OperatorRow("a renewal needs either ids or --all",
+    "Name the companies, or use --all for all of them.")
+NO_TERMINAL = OperatorRow("a {noun} can be confirmed only in a terminal",
+    "Use --yes to {verb} without a confirmation.")
+DELETION_NOT_CONFIRMED = OperatorRow("this is not the {what} of the company",
+    "Nothing was deleted; run the command again.")
+
+# Keys and tokens
+NO_KEY_FOLDER = OperatorRow("the key directory {path} does not exist",
+    "Name the service's with --keys, or create it with `comptoir token`.")
+UNUSABLE_KEY_FOLDER = OperatorRow("the key directory {folder} cannot be used: {reason}",
+    "Choose another one, or change its permissions for the service's user.")
+UNUSABLE_FOLDER = OperatorRow("the folder {folder} cannot be used: {reason}",
+    "Choose other --keys, which it is beside, or change its permissions.")
+UNUSABLE_FILE = OperatorRow("{path} does not contain {expected}",
+    "Restore the file, or move it away.")
+OPEN_TO_OTHERS = OperatorRow("other users have access to {path} (mode {mode:04o})",
+    "Run `chmod {change} {path}`.")
+KEY_STARTS_EARLIER = OperatorRow("{name} signs from {time} on",
+    "Choose a later --at, or remove that file if no host has signed with it.")
+INVALID_TIME = OperatorRow("invalid --at {text}",
+    "Use a time within a year and with its offset, such as 2027-01-31T22:00:00Z.")
+UNKNOWN_ALGORITHM = OperatorRow("the token algorithm {name} is not supported",
+    "Use one or more of {known}.")
+NO_SCOPE = OperatorRow("a token needs a scope", "Use some of: {scopes}.")
+UNKNOWN_SCOPE = OperatorRow("invalid --scope {name}", "Use one or more of: {scopes}.")
+INVALID_TTL = OperatorRow("invalid --ttl {text}",
+    "Use a number and s, m, h or d, such as 90s, 15m, 1h.")
+SHORT_LIFETIME = OperatorRow("the lifetime of a token must be at least one second",
+    "Set a longer one.")
+INVALID_TOKEN = OperatorRow("the token cannot be issued: {reason}",
+    "Correct its subject, companies or lifetime.")
+INVALID_SUBJECT = OperatorRow("invalid subject {text}", "Use up to {most} printable characters.")
+TOO_MANY_COMPANIES = OperatorRow("a token cannot contain {count} companies",
+    "Name up to {most}, or none to allow all.")
+
+# Clients and their roles
+UNKNOWN_CLIENT = OperatorRow("the client {name} does not exist",
+    "List the clients with `comptoir client list`.")
+CLIENT_EXISTS = OperatorRow("the client {name} already exists", "Choose another name.")
+INVALID_NAME = OperatorRow("invalid name {name} of {of}",
+    "Use up to 64 letters, digits, - . and _, with a letter or a digit first.")
+INVALID_RATE = OperatorRow("invalid rate {text}", "Write requests and seconds, such as 6000/300s.")
+NO_CHANGES = OperatorRow("no option says what to change", "Use one of the options of --help.")
+SET_AND_REMOVED = OperatorRow("the part {part} is both set and removed", "Do one of them.")
+DAYS_WITHOUT_SECRET = OperatorRow("the options --days and --no-secret exclude each other",
+    "Use --days of `comptoir client key add` for a key.")
+TOO_MANY_CREDENTIALS = OperatorRow("the client {client} has {most} {what}s already",
+    "Remove one with `comptoir client {what} remove`.")
+NO_SECRET = OperatorRow("the client {client} has no secret that begins with {hint}",
+    "List the clients with `comptoir client list`.")
+NO_KEY = OperatorRow("the client {client} does not have the key {kid}",
+    "List the clients with `comptoir client list`.")
+CLIENT_HAS_KEY = OperatorRow("the client {client} has the key {kid} already",
+    "Remove it first to give it another end.")
+PRIVATE_KEY = OperatorRow("{path} contains a private key, which only the client may have",
+    "Name a file with the public key alone, as `openssl pkey -pubout` writes it, or with the "
+    "certificate alone.")
+NO_PUBLIC_KEY = OperatorRow("{path} does not contain a public key or a certificate in PEM",
+    "Name a file that `openssl pkey -pubout` or `openssl x509` wrote.")
+UNSUPPORTED_KEY = OperatorRow("the key in {path} is not supported",
+    "Use an RSA key of {least} to {most} bits, a P-256 key, or an Ed25519 key.")
+CERTIFICATE_OUTSIDE_PERIOD = OperatorRow("the certificate in {path} is valid from {begin} to "
+    "{end} only",
+    "Use one that is valid now.")
+NO_ROLE = OperatorRow("the role {name} does not exist",
+    "Add it to a file and run `comptoir role apply`.")
+TOO_MANY_ROLES = OperatorRow("a client cannot have {count} roles",
+    "Name up to {most}, or add a role that has what several of them have.")
+ROLE_OF_CLIENT = OperatorRow("the client {client} has the role {role}",
+    "Give the client other roles with `comptoir client change`.")
+ROLE_OF_ISSUER = OperatorRow("the issuer {issuer} maps a value to the role {role}",
+    "Remove the issuer, and add it with other roles.")
+INVALID_ROLES = OperatorRow("the file is not valid TOML: {reason}", "Correct it.")
+OUTSIDE_A_ROLE = OperatorRow("{name} is outside a role",
+    "Put it under the name of a role, such as [shop].")
+INVALID_ROLE_NAME = OperatorRow("the name of the role {name} is not valid",
+    "Use up to {most} printable characters without spaces.")
+UNKNOWN_ENTITY_SET = OperatorRow("the role {role} names the entity set {name}, which does not "
+    "exist",
+    "Use a name from $metadata.")
+INVALID_RIGHTS = OperatorRow("the rights of the role {role} to {entity_set} are not valid",
+    'Use letters of RIMD once each, such as "RIM", or "" for no right.')
+
+# Issuers
+UNKNOWN_ISSUER = OperatorRow("the issuer {name} does not exist",
+    "List the issuers with `comptoir issuer list`.")
+ISSUER_EXISTS = OperatorRow("the issuer {name} with the URL {url} already exists",
+    "Remove it first, or choose another name.")
+ISSUER_NOT_ADDED = OperatorRow("the issuer was not added: {reason}",
+    "Correct the URL or the issuer, or add it unchecked while it is away.")
+RESERVED_NAME = OperatorRow("the name {name} begins the subjects of other parties",
+    "Choose another name.")
+OWN_URL = OperatorRow("{url} is this service", "Name another issuer.")
+INVALID_MAPPING = OperatorRow("invalid mapping {text}", "Write VALUE=ROLE.")
+INVALID_CLAIM = OperatorRow("invalid required claim {text}", "Write CLAIM=VALUE.")
+TWO_KINDS_OF_COMPANIES = OperatorRow("the options --company and --companies-claim exclude each "
+    "other",
+    "Use one of them.")
+INCOMPLETE_LOGIN = OperatorRow("a login to the console needs a client and roles",
+    "Name both, or neither.")
+NO_SECRET_FILE = OperatorRow("{path} is not a file", "Write the client's secret to it.")
+INVALID_LOGIN_SCOPE = OperatorRow("invalid scope {scope}",
+    "Use printable ASCII characters without spaces, quotes and backslashes.")
+INVALID_CONSOLE_ROLE = OperatorRow("invalid role in the console {text}",
+    "Write VALUE=ROLE, with the role {roles}.")
+TWO_CONSOLE_ROLES = OperatorRow("{value} has two roles in the console", "Choose one.")
+
+# The service
+PORT_IN_USE = OperatorRow("port {port} of {host} is in use",
+    "Stop the program that listens there, or set {prefix}port to another one.")
+CANNOT_LISTEN = OperatorRow("cannot listen on {host}:{port}: {reason}",
+    "Set {prefix}host or {prefix}port to another one.")
+SERVICE_STOPPED = OperatorRow("the service has stopped because {cause}",
+    "The log above has the details.")
+UNREADABLE_CERTIFICATE = OperatorRow("{path} cannot be read: {reason}",
+    "Check tls_certificate and tls_key, and the files' permissions.")
+UNUSABLE_CERTIFICATE = OperatorRow("{certificate} cannot be used with the key {key}: {reason}",
+    "Use PEM files: a certificate with its chain, and its unencrypted private key.")
+CERTIFICATE_EXPIRED = OperatorRow("the certificate {path} expired at {end}",
+    "Renew it, or check the clock of this machine.")
+CERTIFICATE_BEFORE_PERIOD = OperatorRow("the certificate {path} is not valid before {begin}",
+    "Renew it, or check the clock of this machine.")
+TWO_CERTIFICATES = OperatorRow("--https creates a certificate, but tls_certificate is {path}",
+    "Use one of them.")
+REMOVED_COMMAND = OperatorRow("the command {name} is removed", "Use `{instead}`.")
+
+# The console
+CONSOLE_WITHOUT_TLS = OperatorRow("the console is on, and browsers use {url} without TLS",
+    "Set tls_certificate and tls_key, or public_url to an https address, or console to off.")
+INSPECT_WITHOUT_CONSOLE = OperatorRow("inspect is {inspect}, but the console, which shows "
+    "requests, is not served",
+    "Set console to on, or inspect to off.")
+
+# Samples
+NO_SAMPLE = OperatorRow("the company {name} does not exist",
+    "Create it with `comptoir serve --quickstart`.")
+SEVERAL_SAMPLES = OperatorRow("{count} companies have the name {name}",
+    "Delete all but one with `comptoir company delete`.")
+ANOTHER_SAMPLE = OperatorRow("the company {company} did not begin with the sample of this release",
+    "Run `comptoir serve --quickstart` if its first start was interrupted, else delete the "
+    "company with `comptoir company delete`.")
+RESET_NOT_CONFIRMED = OperatorRow("the answer is not yes",
+    "Nothing was changed; run the command again.")
+UNUSABLE_SAMPLE = OperatorRow("{path} cannot be loaded: line {line}: {column}: {reason}",
+    "Install the package again.")
+
+# Rehearsal
+NO_SAMPLES = OperatorRow("--quickstart needs the sample company, which is not installed",
+    "Start without it, and create a company with `comptoir company create`.")
+FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",
+    'Write faults = "on" into the config file if that is intended.')
+UNKNOWN_TRAP = OperatorRow("unknown trap {name} in --require", "Use some of: {known}.")
+TRAPS_NOT_MET = OperatorRow("no client has met {traps}",
+    "Let a test meet them, for example by a rule of /faults.")
+
+# Copies and deletions of companies
+OVERTAKEN = OperatorRow("another command {work} the company {company}", "Wait until it has ended.")
+COMPANY_IN_TARGET = OperatorRow("the target already has a company {company}",
+    "Name another target with --to.")
+NAME_IN_TARGET = OperatorRow("the company {company} has the name {name} already",
+    "Name another target with --to.")
