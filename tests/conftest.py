@@ -172,9 +172,10 @@ def service_over(ready: Command) -> Iterator[Service]:
 
 
 @pytest.fixture
-def load_target(ready: Command) -> LoadTarget:
+def load_target(ready: Command) -> Iterator[LoadTarget]:
     """A database with a company, for loads within this process."""
-    return LoadTarget(ready.folder, ready.url, COMPANY)
+    with LoadTarget(ready.folder, ready.url, COMPANY) as target:
+        yield target
 
 
 @pytest.fixture(scope="session")
