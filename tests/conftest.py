@@ -12,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from comptoir.catalog import MODEL
+from comptoir.cli import company as company_commands
 from comptoir.config import Settings
-from comptoir.store import control_watch, note_saver
+from comptoir.store import control_watch, note_saver, store
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
+from comptoir.transfer import copy, steps
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.costs import Costs
@@ -162,6 +164,13 @@ def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
         command.done("company", "create", "Other", "--id", OTHER_COMPANY)
 
     return Command(tmp_path, fresh_database(tmp_path, MODEL, fill))
+
+
+@pytest.fixture
+def brief_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services and commands of this process know a company for a twentieth of the usual second."""
+    for module in (store, company_commands, copy, steps):
+        monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.05)
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.store import store
-from comptoir.transfer import copy, steps
 from conftest import stock
 from support.command import Command
 from support.companies import Company
@@ -16,10 +14,8 @@ REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
 
 
 @pytest.fixture(autouse=True)
-def brief_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Services and commands of this process wait a twentieth of the usual second."""
-    for module in (store, copy, steps):
-        monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.05)
+def in_haste(brief_cache: None) -> None:
+    """No test in this folder waits longer."""
 
 
 @pytest.fixture
