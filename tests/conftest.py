@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from comptoir.catalog import MODEL
+from comptoir.cli import company as company_commands
 from comptoir.config import Settings
-from comptoir.store import control_watch, note_saver
+from comptoir.features.transfer import copy
+from comptoir.store import company_steps, control_watch, note_saver, store
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
@@ -165,6 +167,13 @@ def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
 
 
 @pytest.fixture
+def brief_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services and commands of this process know a company for a twentieth of the usual second."""
+    for module in (store, company_commands, copy, company_steps):
+        monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.05)
+
+
+@pytest.fixture
 def service_over(ready: Command) -> Iterator[Service]:
     """A service within this process over the database of the command."""
     with Service(lambda *_: ready.url, ready.folder) as service:
@@ -172,9 +181,10 @@ def service_over(ready: Command) -> Iterator[Service]:
 
 
 @pytest.fixture
-def load_target(ready: Command) -> LoadTarget:
+def load_target(ready: Command) -> Iterator[LoadTarget]:
     """A database with a company, for loads within this process."""
-    return LoadTarget(ready.folder, ready.url, COMPANY)
+    with LoadTarget(ready.folder, ready.url, COMPANY) as target:
+        yield target
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,12 @@ def test_every_act_of_a_command_has_an_entry(shop: Command) -> None:
     added = str(found[1]["detail"])
     assert f" records.read role=shop company={COMPANY} rate=6000/300s quota=5 " in added
 
+    # a reader continues after the last number that it has
+    assert entries(shop, "--since", "4") == found[4:]
+    assert entries(shop, "--since", "10") == []
+    fault = shop.fault("audit", "--since", "11")
+    assert "the audit log ends at entry 10, before --since 11: entries were lost" in fault
+
 
 def test_an_act_that_was_refused_has_no_entry(ready: Command) -> None:
     ready.done("client", "add", "webshop", "--scope", "records.read")
@@ -70,18 +76,12 @@ def test_an_act_that_was_refused_has_no_entry(ready: Command) -> None:
     assert [each["act"] for each in entries(ready)] == ["client.add"]
 
 
-def test_a_reader_continues_after_the_last_number_that_it_has(shop: Command) -> None:
-    every = entries(shop)
-    assert entries(shop, "--since", "4") == every[4:]
-    assert entries(shop, "--since", "10") == []
-    fault = shop.fault("audit", "--since", "11")
-    assert "the audit log ends at entry 10, before --since 11: entries were lost" in fault
-
-
-def test_following_prints_new_entries(shop: Command) -> None:
-    with shop.started("audit", "--follow", "--since", "9") as process:
-        assert b'"number":10,' in read_lines(process, 1)[0]
-        shop.done("client", "add", "other", "--scope", "records.read")
+def test_following_prints_new_entries(ready: Command) -> None:
+    for name in ("first", "second"):
+        ready.done("client", "add", name, "--scope", "records.read")
+    with ready.started("audit", "--follow", "--since", "1") as process:
+        assert b'"number":2,' in read_lines(process, 1)[0]
+        ready.done("client", "add", "other", "--scope", "records.read")
         assert b'"act":"client.add","target":"other"' in read_lines(process, 1)[0]
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0

@@ -4,8 +4,6 @@ import asyncio
 import signal
 from uuid import uuid4
 
-import pytest
-
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.edm.types import is_guid
@@ -68,39 +66,23 @@ def test_names_that_companies_share_are_listed(migrated: Command) -> None:
         assert warning in process.stderr.read().decode()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (
-            ["Acme", "--id", COMPANY],
-            f"the company {COMPANY} already exists. Choose",
-        ),
-        (["Acme", "--id", "17"], "'17' is not a company's id"),
-        ([""], "is blank"),
-        (["  "], "is blank"),
-        (["two\nlines"], "printable"),
-        (["x" * 4001], "exceeds the limit of 4000 characters"),
-        ([], "Missing argument"),
-    ],
-)
-def test_an_invalid_argument_is_an_error_in_one_line(
-    ready: Command, arguments: list[str], reason: str
-) -> None:
-    assert reason in ready.fault("company", "create", *arguments)
+INVALID = [
+    (
+        ["Acme", "--id", COMPANY],
+        f"the company {COMPANY} already exists. Choose",
+    ),
+    (["Acme", "--id", "17"], "'17' is not a company's id"),
+    ([""], "is blank"),
+    (["  "], "is blank"),
+    (["two\nlines"], "printable"),
+    (["x" * 4001], "exceeds the limit of 4000 characters"),
+    ([], "Missing argument"),
+]
 
 
-def test_every_command_has_help(command: Command) -> None:
-    assert "--help" in command.run("--help").out
-    for name in ("serve", "migrate", "company", "load", "dump", "changes", "token", "sample"):
-        assert "--help" in command.done(name, "--help").out
-    for name in ("create", "list"):
-        assert "--database" in command.done("company", name, "--help").out
-
-
-def test_a_call_without_a_subcommand_shows_the_help(command: Command) -> None:
-    result = command.here()
-    assert (result.status, result.err) == (2, "")
-    assert "migrate" in result.out
+def test_an_invalid_argument_is_an_error_in_one_line(ready: Command) -> None:
+    for arguments, reason in INVALID:
+        assert reason in ready.fault("company", "create", *arguments)
 
 
 def test_the_version_is_printed(command: Command) -> None:

@@ -12,6 +12,14 @@ def test_the_table_of_subcommands_has_the_first_paragraph_of_their_help(name: st
     assert " ".join(text.partition("\n\n")[0].split()) == SUBCOMMANDS[name][1]
 
 
+def test_every_command_has_help(command: Command) -> None:
+    assert "--help" in command.run("--help").out
+    for name in SUBCOMMANDS:
+        assert "--help" in command.done(name, "--help").out
+    for name in ("create", "list"):
+        assert "--database" in command.done("company", name, "--help").out
+
+
 def test_help_lists_the_variable_and_the_default_of_a_setting(command: Command) -> None:
     shown = " ".join(command.done("serve", "--help").out.split())
     assert "--port INTEGER The port to listen on; 0 selects a free one. " in shown

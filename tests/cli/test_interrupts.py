@@ -10,11 +10,16 @@ from support.command import Command
 from support.databases import writes_held
 from support.waiting import PATIENCE_SECONDS, until
 
-COMMANDS = (
+CREATING = (
     ("serve", "--port", "0"),
     ("serve", "--port", "0", "--quickstart"),
     ("migrate",),
     ("sample",),
+)
+"""Commands that create a database."""
+
+COMMANDS = (
+    ("serve", "--port", "0", "--quickstart"),
     ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "itemsExt.csv"),
     ("migrate", "--rebuild-json"),
     ("copy", "--from", "postgresql://127.0.0.1/a", "--to", "postgresql://127.0.0.1/b"),
@@ -76,7 +81,7 @@ def test_an_interrupt_of_a_start_leaves_no_traceback(
     assert "\n" not in said
 
 
-@pytest.mark.parametrize("arguments", COMMANDS[:4], ids=" ".join)
+@pytest.mark.parametrize("arguments", CREATING, ids=" ".join)
 def test_an_interrupt_while_the_database_is_created_leaves_no_traceback(
     command: Command, arguments: tuple[str, ...]
 ) -> None:

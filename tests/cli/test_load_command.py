@@ -12,7 +12,7 @@ import pytest
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.store.store import Store
-from support.command import COMPANY, OTHER_COMPANY, Command
+from support.command import COMPANY, Command
 from support.databases import run_sql
 from support.processes import Process
 
@@ -99,52 +99,49 @@ def test_many_faults_are_counted(ready: Command) -> None:
     assert result.err.splitlines()[-1].endswith("50 lines are refused; the first are shown.")
 
 
-@pytest.mark.parametrize(
-    ("names", "reason"),
-    [
-        (
-            {"customerExt.csv": "number\n"},
-            "an entity set: 'customerExt' does not exist. Did you mean customersExt?",
-        ),
-        ({"people.csv": "number\n"}, "is not named after an entity set"),
-        ({"companies.csv": "id\n"}, "has no records of its own"),
-        ({"filteredItemAttributesExt.csv": "itemNo\n"}, "has no records of its own"),
-        ({"notes.txt": "x"}, "contains no file that can be loaded"),
-        ({"itemsExt.csv": "number\nX\n", "itemsExt.json": "[]"}, "are both for itemsExt"),
-    ],
-)
+NOT_LOADED: list[tuple[dict[str, str], str]] = [
+    (
+        {"customerExt.csv": "number\n"},
+        "an entity set: 'customerExt' does not exist. Did you mean customersExt?",
+    ),
+    ({"people.csv": "number\n"}, "is not named after an entity set"),
+    ({"companies.csv": "id\n"}, "has no records of its own"),
+    ({"filteredItemAttributesExt.csv": "itemNo\n"}, "has no records of its own"),
+    ({"notes.txt": "x"}, "contains no file that can be loaded"),
+    ({"itemsExt.csv": "number\nX\n", "itemsExt.json": "[]"}, "are both for itemsExt"),
+]
+
+
 def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
-    ready: Command, names: dict[str, str], reason: str
+    ready: Command,
 ) -> None:
-    folder = ready.folder / "in"
-    folder.mkdir()
-    (folder / "campaignsExt.csv").write_text("number\nCP1\n", encoding="utf-8")
-    if "notes.txt" in names:
-        (folder / "campaignsExt.csv").unlink()
-    for name, content in names.items():
-        (folder / name).write_text(content, encoding="utf-8")
-    assert reason in ready.fault("load", "--company", COMPANY, folder)
+    for number, (names, reason) in enumerate(NOT_LOADED):
+        folder = ready.folder / f"in{number}"
+        folder.mkdir()
+        if "notes.txt" not in names:
+            (folder / "campaignsExt.csv").write_text("number\nCP1\n", encoding="utf-8")
+        for name, content in names.items():
+            (folder / name).write_text(content, encoding="utf-8")
+        assert reason in ready.fault("load", "--company", COMPANY, folder)
     assert ready.done("changes", "--company", COMPANY).out == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["--company", COMPANY, "nowhere.csv"], "nowhere.csv does not exist"),
-        (["--company", COMPANY, "notes.txt"], "Name a file that ends in .csv, "),
-        (["--company", COMPANY, "/dev/null"], "is not a file"),
-        (["--company", "17", "itemsExt.csv"], "'17' is not a company's id"),
-        (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "does not exist. List the companies"),
-        (["--company", COMPANY], "Missing argument"),
-        (["itemsExt.csv"], "Missing option '--company'"),
-        (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option '--bad'"),
-    ],
-)
-def test_a_wrong_argument_is_an_error_in_one_line(
-    ready: Command, arguments: list[str], reason: str
-) -> None:
+WRONG = [
+    (["--company", COMPANY, "nowhere.csv"], "nowhere.csv does not exist"),
+    (["--company", COMPANY, "notes.txt"], "Name a file that ends in .csv, "),
+    (["--company", COMPANY, "/dev/null"], "is not a file"),
+    (["--company", "17", "itemsExt.csv"], "'17' is not a company's id"),
+    (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "does not exist. List the companies"),
+    (["--company", COMPANY], "Missing argument"),
+    (["itemsExt.csv"], "Missing option '--company'"),
+    (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option '--bad'"),
+]
+
+
+def test_a_wrong_argument_is_an_error_in_one_line(ready: Command) -> None:
     write(ready.folder, notes__txt="x", itemsExt__csv="number\nX\n")
-    assert reason in ready.fault("load", *arguments)
+    for arguments, reason in WRONG:
+        assert reason in ready.fault("load", *arguments)
 
 
 def many_customers(folder: Path, rows: int) -> Path:
@@ -159,13 +156,13 @@ def many_customers(folder: Path, rows: int) -> Path:
     return path
 
 
-def names_in(url: str, company_id: str) -> list[object]:
+def names_in(url: str, company_id: str) -> list[str]:
     rows = run_sql(
         url,
-        'SELECT "displayName" FROM "customersExt" WHERE company_id = :company ORDER BY 1',
+        'SELECT "displayName" FROM "customersExt" WHERE company_id = :company',
         company=company_id,
     )
-    return [name for (name,) in rows]
+    return [str(name) for (name,) in rows]
 
 
 def wait_for_a_part(command: Command, process: Process) -> None:
@@ -183,7 +180,7 @@ def wait_for_a_part(command: Command, process: Process) -> None:
         runner.run(store.close())
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_interrupted_load_resumes_and_writes_no_row_twice(ready: Command, number: int) -> None:
     path = many_customers(ready.folder, CUSTOMERS)
     with ready.started("load", "--company", COMPANY, path) as process:
@@ -197,11 +194,9 @@ def test_an_interrupted_load_resumes_and_writes_no_row_twice(ready: Command, num
     result = ready.done("load", "--company", COMPANY, path)
     assert f"{CUSTOMERS - part} inserted" in result.last
     assert f"resumed at row {part}" in result.out
-    ready.done("load", "--company", OTHER_COMPANY, path)
-    assert names_in(ready.url, COMPANY) == names_in(ready.url, OTHER_COMPANY)
-    numbers = [line.split(":")[1].split(",")[0] for line in _log(ready, COMPANY)]
+    assert sorted(names_in(ready.url, COMPANY)) == sorted(
+        map("Customer {}".format, range(CUSTOMERS))
+    )
+    log = ready.done("changes", "--company", COMPANY).out.splitlines()
+    numbers = [line.split(":")[1].split(",")[0] for line in log]
     assert numbers == [str(at) for at in range(1, CUSTOMERS + 1)]
-
-
-def _log(command: Command, company_id: str) -> list[str]:
-    return command.done("changes", "--company", company_id).out.splitlines()

@@ -169,7 +169,7 @@ def test_a_silent_host_leaves_time_for_the_next(
 ) -> None:
     url = postgres_url.replace("@", f"@{silent},")
     # half of the time is for the server that responds
-    assert command.done("migrate", "--database", url, *hasty(command, 20)).out
+    assert command.done("migrate", "--database", url, *hasty(command, 6)).out
 
 
 def test_an_old_server_is_reported(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,8 @@
 import asyncio
 import tracemalloc
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
@@ -23,13 +22,23 @@ T = TypeVar("T")
 Record = dict[str, Stored]
 
 
-@dataclass(frozen=True)
 class LoadTarget:
-    """A database with one company, and a folder for files."""
+    """A database with one company, and a folder for files; its store stays open until the end."""
 
-    folder: Path
-    url: str
-    company_id: str
+    def __init__(self, folder: Path, url: str, company_id: str) -> None:
+        self.folder = folder
+        self.url = url
+        self.company_id = company_id
+        self._runner = asyncio.Runner()
+        self._store: Store | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._store is not None:
+            self._runner.run(self._store.close())
+        self._runner.close()
 
     def load(
         self, name: str, content: str | bytes, *, keep_good: bool = False, encoding: str = "utf-8"
@@ -85,15 +94,13 @@ class LoadTarget:
 
     def _with_store(self, work: Callable[[Store, Company], Awaitable[T]]) -> T:
         async def run() -> T:
-            store = open_store(Settings(database=self.url))
-            try:
-                company = await store.company(self.company_id)
-                assert company is not None
-                return await work(store, company)
-            finally:
-                await store.close()
+            if self._store is None:
+                self._store = open_store(Settings(database=self.url))
+            company = await self._store.company(self.company_id)
+            assert company is not None
+            return await work(self._store, company)
 
-        return asyncio.run(run())
+        return self._runner.run(run())
 
 
 def reasons(report: LoadReport) -> list[str]:

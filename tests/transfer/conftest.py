@@ -4,11 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from conftest import stock
 from support.command import Command
+from support.companies import Company
 from support.service import Service
 from transfer.two_databases import TwoDatabases
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
+
+
+@pytest.fixture(autouse=True)
+def in_haste(brief_cache: None) -> None:
+    """No test in this folder waits longer."""
 
 
 @pytest.fixture
@@ -35,13 +42,19 @@ def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[TwoDatab
         yield services.enter_context(TwoDatabases(Command.without_database(folder), *made))
 
 
-@pytest.fixture(scope="module", params=PAIRS, ids="-to-".join)
+@pytest.fixture(scope="session", params=PAIRS, ids="-to-".join)
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[TwoDatabases]:
     """Two databases, each with a service."""
     with made_pair(request, tmp_path_factory.mktemp("pair")) as pair:
         yield pair
+
+
+@pytest.fixture
+def company(pair: TwoDatabases) -> Company:
+    """A company in the source with a sample of every entity set."""
+    return stock(pair.source.new_company())
 
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)

@@ -21,12 +21,6 @@ AGENT = PATHS["shippingAgentsExt"]
 CONTACT = PATHS["contactsExt"]
 
 
-@pytest.fixture
-def company(pair: TwoDatabases) -> Company:
-    """A company in the source with a sample of every entity set."""
-    return stock(pair.source.new_company())
-
-
 ALIKE = (("sqlite", "sqlite"), ("postgres", "postgres"))
 
 
@@ -50,25 +44,59 @@ def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company
     assert rows_of(pair.urls[1], company)["copies"] == []
 
 
-def test_the_change_log_is_the_same(pair: TwoDatabases, company: Company) -> None:
+def test_all_that_is_read_is_the_same(pair: TwoDatabases, company: Company, tmp_path: Path) -> None:
+    """Responses, with passwords; the printed change log; dumps; and searches, before an index."""
+    company.catch_up("contactsExt")
     pair.copied(company)
-    printed = [
+    there = pair.there(company)
+
+    for path in (*PATHS.values(), f"{CONTACT}/onlinePassword"):
+        assert essence(there.get(path)) == essence(company.get(path))
+    log, copied_log = (
         pair.command.done("changes", "--company", company.id, "--database", url).out
         for url in pair.urls
-    ]
-    assert len(printed[0].splitlines()) == len(SAMPLES)
-    assert printed[0] == printed[1]
-
-
-def test_dumps_are_the_same(pair: TwoDatabases, company: Company, tmp_path: Path) -> None:
-    pair.copied(company)
+    )
+    assert len(log.splitlines()) == len(SAMPLES)
+    assert copied_log == log
     for side, url in zip(("source", "target"), pair.urls, strict=True):
         named = ("--company", company.id, "--database", url)
         pair.command.done("dump", *named, tmp_path / side, "--with-secrets")
-    source, target = tmp_path / "source", tmp_path / "target"
-    files = [path.name for path in source.iterdir()]
+    files = [path.name for path in (tmp_path / "source").iterdir()]
     assert len(files) == len(SAMPLES)
-    assert filecmp.cmpfiles(source, target, files, shallow=False)[0] == files
+    assert (
+        filecmp.cmpfiles(tmp_path / "source", tmp_path / "target", files, shallow=False)[0] == files
+    )
+    found = company.listed("contactsExt", {"$search": "annette"})
+    assert len(found) == 1
+    assert there.search_lag("contactsExt") == len(company.changes())
+    assert there.listed("contactsExt", {"$search": "annette"}) == found
+    there.catch_up("contactsExt")
+    assert there.listed("contactsExt", {"$search": "annette"}) == found
+
+
+def test_all_that_was_begun_in_the_source_continues_in_the_target(
+    pair: TwoDatabases, company: Company
+) -> None:
+    """Updates by entity tag, delta links, repeatable writes, and an interrupted load."""
+    stale = tag_of(company.get(CONTACT))
+    current = tag_of(company.patch(CONTACT, {"city": "Wien"}, stale))
+    headers = repeatable(If_Match=tag_of(company.get(AGENT)))
+    first = company.patch(AGENT, {"name": "New"}, headers=headers)
+    tracked = company.get("contactsExt", headers={"Prefer": "odata.track-changes"})
+    digest = company.admin.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
+    pair.copied(company)
+    there = pair.there(company)
+
+    assert pair.target.admin.load_progress(company.stored, "itemsExt", digest) == 1
+    assert essence(there.patch(AGENT, {"name": "New"}, headers=headers)) == essence(first)
+    refusal(there.patch(CONTACT, {"city": "Linz"}, stale), "Request_EntityChanged")
+    assert there.changes() == company.changes(), "nothing is done again"
+    record(there.patch(CONTACT, {"city": "Linz"}, current))
+    *before, last = there.changes()
+    assert before == company.changes()
+    assert last.number == before[-1].number + 1
+    changed = there.follow(tracked.json()["@odata.deltaLink"]).json()["value"]
+    assert [(each["id"], each["city"]) for each in changed] == [(CONTACT_ID, "Linz")]
 
 
 def test_memory_does_not_grow_with_what_is_copied(pair: TwoDatabases, company: Company) -> None:
@@ -90,88 +118,8 @@ def test_memory_does_not_grow_with_what_is_copied(pair: TwoDatabases, company: C
     assert peak < 30_000_000
 
 
-def test_an_entity_tag_of_the_source_is_valid_in_the_target(
-    pair: TwoDatabases, company: Company
-) -> None:
-    stale = tag_of(company.get(CONTACT))
-    current = tag_of(company.patch(CONTACT, {"city": "Wien"}, stale))
-    pair.copied(company)
-    there = pair.there(company)
-
-    refusal(there.patch(CONTACT, {"city": "Linz"}, stale), "Request_EntityChanged")
-    changed = there.patch(CONTACT, {"city": "Linz"}, current)
-
-    assert record(changed)["city"] == "Linz"
-    before, after = company.changes(), there.changes()
-    assert after[:-1] == before
-    assert after[-1].number == before[-1].number + 1
-
-
-def test_a_delta_link_of_the_source_is_valid_in_the_target(
-    pair: TwoDatabases, company: Company
-) -> None:
-    tracked = company.get("contactsExt", headers={"Prefer": "odata.track-changes"})
-    link = tracked.json()["@odata.deltaLink"]
-    pair.copied(company)
-    there = pair.there(company)
-    record(there.patch(CONTACT, {"city": "Wien"}, "*"))
-
-    changed = there.follow(link).json()["value"]
-
-    assert [(each["id"], each["city"]) for each in changed] == [(CONTACT_ID, "Wien")]
-
-
-def test_the_responses_are_the_same(pair: TwoDatabases, company: Company) -> None:
-    pair.copied(company)
-    there = pair.there(company)
-    for path in PATHS.values():
-        assert essence(there.get(path)) == essence(company.get(path))
-
-
-def test_a_write_that_was_done_in_the_source_is_not_done_again(
-    pair: TwoDatabases, company: Company
-) -> None:
-    headers = repeatable(If_Match=tag_of(company.get(AGENT)))
-    first = company.patch(AGENT, {"name": "New"}, headers=headers)
-    pair.copied(company)
-    there = pair.there(company)
-
-    again = there.patch(AGENT, {"name": "New"}, headers=headers)
-
-    assert essence(again) == essence(first)
-    assert there.changes() == company.changes()
-
-
-def test_an_interrupted_load_resumes_in_the_target(pair: TwoDatabases, company: Company) -> None:
-    digest = company.admin.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
-    pair.copied(company)
-
-    assert pair.target.admin.load_progress(company.stored, "itemsExt", digest) == 1
-
-
-def test_passwords_are_copied(pair: TwoDatabases, company: Company) -> None:
-    pair.copied(company)
-    there = pair.there(company).record(f"{CONTACT}/onlinePassword")
-    assert there["value"] == SAMPLES["contactsExt"]["onlinePassword"]
-
-
-def test_searches_find_copied_records_with_and_without_an_index(
-    pair: TwoDatabases, company: Company
-) -> None:
-    company.catch_up("contactsExt")
-    pair.copied(company)
-    there = pair.there(company)
-    found = company.listed("contactsExt", {"$search": "annette"})
-
-    assert len(found) == 1
-    assert there.search_lag("contactsExt") == len(company.changes())
-    assert there.listed("contactsExt", {"$search": "annette"}) == found
-    there.catch_up("contactsExt")
-    assert there.listed("contactsExt", {"$search": "annette"}) == found
-
-
 def test_other_companies_of_the_target_are_left_alone(pair: TwoDatabases, company: Company) -> None:
-    other = stock(pair.target.new_company("Other"))
+    other = stock(pair.target.new_company())
     before = other.changes()
 
     pair.copied(company)

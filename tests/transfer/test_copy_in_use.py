@@ -7,7 +7,6 @@ from comptoir.features.transfer.copy import ROUNDS
 from comptoir.store import store
 from comptoir.store.snapshot import LOOKUP
 from comptoir.store.store import SLICE_ROWS
-from conftest import stock
 from support.client import record, tag_of
 from support.companies import Company
 from support.repeats import essence, repeatable
@@ -17,13 +16,7 @@ from transfer.two_databases import TwoDatabases, guid
 
 AGENT = PATHS["shippingAgentsExt"]
 CONTACT = PATHS["contactsExt"]
-STAGES = ("copying changes", "copying contactsExt", "copying salesPricesExt", "comparing changes")
-
-
-@pytest.fixture
-def company(pair: TwoDatabases) -> Company:
-    """A company in the source with a sample of every entity set."""
-    return stock(pair.source.new_company())
+STAGES = ("copying changes", "copying contactsExt", "comparing changes")
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -19,9 +19,9 @@ from comptoir.features.transfer.dump import Dumper, DumpFormat
 from comptoir.store.snapshot import open_snapshot
 from comptoir.store.store import SLICE_ROWS
 from support.command import COMPANY, OTHER_COMPANY, Command
-from support.companies import Company
 from support.load_target import LoadTarget
 from support.samples import OF_THE_INTERFACE
+from support.service import Service
 
 TEXTS = (
     'He said "no", twice',
@@ -108,7 +108,8 @@ def test_every_text_and_number_is_loaded_unchanged(
     folder = ready.folder / "out"
     ready.done("dump", "--company", COMPANY, folder, "--format", form)
     ready.done("load", "--company", OTHER_COMPANY, folder)
-    assert LoadTarget(ready.folder, ready.url, OTHER_COMPANY).records("customersExt") == before
+    with LoadTarget(ready.folder, ready.url, OTHER_COMPANY) as other:
+        assert other.records("customersExt") == before
 
 
 def test_numbers_are_written_exactly(ready: Command, load_target: LoadTarget) -> None:
@@ -154,8 +155,9 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 
 
-def test_a_dump_does_not_show_later_writes(company: Company, tmp_path: Path) -> None:
+def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> None:
     """Neither the draft of a file nor a later file remains."""
+    company = service.new_company()
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     company.load("shippingAgentsExt", {"code": "A"})
 

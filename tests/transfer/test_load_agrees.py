@@ -1,6 +1,7 @@
 """A load has the same result on both databases: report, records, versions and change log."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from comptoir.catalog import MODEL
 from comptoir.features.transfer.load import LoadReport
 from comptoir.plan.read import Row
 from comptoir.store.ledger import Change
-from support.command import COMPANY, Command
+from support.command import Command
 from support.databases import FreshDatabase
 from support.load_target import LoadTarget
 from support.random_files import RESOURCES, random_files
@@ -25,19 +26,18 @@ GIVEN = "2020"
 @pytest.fixture
 def load_targets(
     fresh_sqlite: FreshDatabase, fresh_postgres: FreshDatabase, tmp_path: Path
-) -> tuple[LoadTarget, LoadTarget]:
-    return _load_target(fresh_sqlite, tmp_path / "sqlite"), _load_target(
-        fresh_postgres, tmp_path / "postgres"
-    )
+) -> Iterator[tuple[LoadTarget, LoadTarget]]:
+    with (
+        _load_target(fresh_sqlite, tmp_path / "sqlite") as sqlite,
+        _load_target(fresh_postgres, tmp_path / "postgres") as postgres,
+    ):
+        yield sqlite, postgres
 
 
 def _load_target(fresh: FreshDatabase, folder: Path) -> LoadTarget:
     folder.mkdir()
-
-    def fill(url: str) -> None:
-        Command(folder, url).done("company", "create", "Test", "--id", COMPANY)
-
-    return LoadTarget(folder, fresh(folder, MODEL, fill), COMPANY)
+    url = fresh(folder, MODEL)
+    return LoadTarget(folder, url, Command(folder, url).done("company", "create", "A").last)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

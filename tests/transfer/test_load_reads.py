@@ -73,6 +73,7 @@ def test_every_text_format_gives_the_same_records(
     assert_loaded(load_target)
 
 
+@ON_SQLITE
 def test_columns_come_in_any_order(load_target: LoadTarget) -> None:
     header, *rows = [line.split(",") for line in ("number,id,displayName", f"K,{ID.format(1)},N")]
     turned = "\n".join(",".join(reversed(cells)) for cells in (header, *rows))
@@ -80,6 +81,7 @@ def test_columns_come_in_any_order(load_target: LoadTarget) -> None:
     assert load_target.records("customersExt")[0]["number"] == "K"
 
 
+@ON_SQLITE
 def test_a_cell_may_contain_line_ends(load_target: LoadTarget) -> None:
     text = "a\r\nb\nc\rd"
     report = load_target.load(
@@ -90,6 +92,7 @@ def test_a_cell_may_contain_line_ends(load_target: LoadTarget) -> None:
     assert load_target.records("customersExt")[0]["displayName"] == text
 
 
+@ON_SQLITE
 def test_a_header_without_rows_is_valid(load_target: LoadTarget) -> None:
     report = load_target.load("customersExt.csv", "number,displayName\n")
     assert (reasons(report), report.rows, report.written) == ([], 0, True)
@@ -114,12 +117,14 @@ def test_records_of_a_document_may_have_columns_of_their_own(load_target: LoadTa
     }
 
 
+@ON_SQLITE
 def test_a_long_array_is_read_in_blocks(load_target: LoadTarget) -> None:
     records = ",".join(f'{{"number":"{at}","name2":"{"n" * 3_000}"}}' for at in range(200))
     report = load_target.load("customersExt.json", f'{{"value":[{records}]}}')
     assert (reasons(report), report.inserted) == ([], 200)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("suffix", "head", "row", "end"),
     [

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Self
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select, text
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
@@ -19,6 +19,12 @@ from support.command import Command, Result
 from support.companies import Company
 from support.databases import in_database
 from support.service import Service
+
+ROWS = {
+    name: str(select(table).where(table.c[COMPANY_ID] == bindparam("company")))
+    for name, table in build_tables(MODEL).metadata.tables.items()
+}
+"""A statement for each table."""
 
 MADE_ANEW = {"copies", "search_marks", "search_documents"}
 """The tables that a copy leaves unchanged."""
@@ -161,13 +167,8 @@ def rows_of(url: str, company: Company) -> Mapping[str, list[tuple[object, ...]]
 
     def read(connection: Connection) -> Mapping[str, list[tuple[object, ...]]]:
         return {
-            table.name: sorted(
-                tuple(row)
-                for row in connection.execute(
-                    select(table).where(table.c[COMPANY_ID] == company.id)
-                )
-            )
-            for table in build_tables(MODEL).metadata.tables.values()
+            name: sorted(map(tuple, connection.execute(text(selected), {"company": company.id})))
+            for name, selected in ROWS.items()
         }
 
     return in_database(url, read)

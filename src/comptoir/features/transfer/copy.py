@@ -15,6 +15,7 @@ from functools import partial
 
 import msgspec
 
+from comptoir import operator_rows
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
