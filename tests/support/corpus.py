@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 FOLDER = Path(__file__).parents[1] / "corpus"
-DATA = FOLDER / "data"
+FOLDERS = (FOLDER, FOLDER / "specimens", FOLDER / "computing")
+"""The corpus; the last two need an entity type of the tests, and have few records of it."""
 
 CODES: Mapping[int, str] = {
     400: "BadRequest_InvalidRequestUrl",
