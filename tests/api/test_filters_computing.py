@@ -1,42 +1,13 @@
 """`$filter`: values that cannot be computed, templates, and patterns in linear time."""
 
-from decimal import Decimal
-
 import pytest
 
 from support.companies import Company, Row
+from support.corpus import FOLDER
 from support.refusals import refusal
+from support.replay import load_data
 from support.service import Service
 
-SPECIMENS: tuple[Row, ...] = (
-    {
-        "code": "zero",
-        "rank": 0,
-        "text": "",
-        "amount": Decimal(0),
-        "active": False,
-        "day": "2023-12-31",
-        "moment": "2023-12-31T23:59:59.999Z",
-    },
-    {
-        "code": "minus",
-        "rank": -7,
-        "text": " 50% Off\t",
-        "amount": Decimal("-0.50000"),
-        "active": True,
-        "day": "2024-02-29",
-        "moment": "2024-03-01T01:02:03.250Z",
-    },
-    {
-        "code": "plus",
-        "rank": 7,
-        "text": "Straße 中😀",
-        "amount": Decimal("33.6442"),
-        "active": True,
-        "day": "2025-01-31",
-        "moment": "2025-01-31T12:00:00.000Z",
-    },
-)
 ALL = "zero minus plus"
 
 
@@ -44,7 +15,7 @@ ALL = "zero minus plus"
 def drawer(specimen_service: Service) -> Company:
     """Three specimens: zero, minus and plus."""
     company = specimen_service.new_company()
-    company.load("specimensExt", *SPECIMENS)
+    load_data(company, FOLDER / "computing")
     return company
 
 

@@ -78,6 +78,8 @@ def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
     error = error_in(answer.content)
     assert error.code == refused.code, error
     assert STATUS_OF[error.code] == answer.status_code
+    if refused.target is not None:
+        assert error.target == refused.target
     if (named := _PLACE.search(error.message)) is not None:
         assert error.target == named[1]
     behind = error.message
@@ -119,7 +121,7 @@ def _assert_accepted(answer: httpx.Response, wanted: Answer) -> None:
 def _label(record: Json) -> str:
     assert isinstance(record, Mapping)
     names = next(each for each in _LABELS if set(each) <= set(record))
-    return "/".join(str(record[name]) for name in names)
+    return "/".join(str(record[name]) for name in names) or "''"
 
 
 def _difference(found: Json, wanted: Json, *, exact: bool, at: str = "") -> str | None:
