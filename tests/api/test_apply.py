@@ -55,87 +55,6 @@ def prices(service: Service) -> Company:
     return company
 
 
-@pytest.mark.parametrize(
-    ("apply", "expected"),
-    [
-        ("aggregate($count as n)", [{"n": 5}]),
-        ("aggregate(unitPrice with sum as s,unitPrice with average as a)", [{"s": 9.3, "a": 1.86}]),
-        ("aggregate(unitPrice with min as low,unitPrice with max as top)", [{"low": -3, "top": 7}]),
-        ("aggregate(unitOfMeasure with countdistinct as units)", [{"units": 2}]),
-        ("aggregate(assetNumber with min as a,assetNumber with max as b)", [{"a": "A", "b": "é"}]),
-        ("aggregate(entryNo with sum as s,entryNo with average as a)", [{"s": 15, "a": 3}]),
-        ("aggregate(unitPrice mul quantity with sum as amount)", [{"amount": 21.1}]),
-        ("aggregate(unitPrice mul quantity with max as most)", [{"most": 14}]),
-        ("aggregate(unitPrice mul quantity with average as mean)", [{"mean": 4.22}]),
-        ("aggregate(unitPrice gt 1 with max as any_dear)", [{"any_dear": True}]),
-        ("groupby((unitOfMeasure))", [{"unitOfMeasure": "BOX"}, {"unitOfMeasure": "PCS"}]),
-        (
-            "groupby((assetNumber),aggregate($count as n,unitPrice with max as top))",
-            [
-                {"assetNumber": "A", "n": 2, "top": 0.2},
-                {"assetNumber": "B", "n": 2, "top": 7},
-                {"assetNumber": "é", "n": 1, "top": -3},
-            ],
-        ),
-        (
-            "filter(quantity lt 9)/groupby((assetNumber),aggregate(quantity with sum as q))",
-            [
-                {"assetNumber": "A", "q": 1},
-                {"assetNumber": "B", "q": 3},
-                {"assetNumber": "é", "q": 0},
-            ],
-        ),
-        (
-            "groupby((assetNumber),aggregate(unitPrice with sum as s))/filter(s gt 1)",
-            [{"assetNumber": "B", "s": 12}],
-        ),
-        (
-            (
-                "groupby((assetNumber,unitOfMeasure),aggregate(unitPrice with max as top))"
-                "/groupby((unitOfMeasure),aggregate(top with sum as s,$count as n))"
-            ),
-            [
-                {"unitOfMeasure": "BOX", "s": -2.8, "n": 2},
-                {"unitOfMeasure": "PCS", "s": 7.1, "n": 2},
-            ],
-        ),
-        (
-            (
-                "compute(unitPrice mul quantity as amount)/groupby((unitOfMeasure),"
-                "aggregate(amount with sum as s))/compute(s mul 2 as twice)"
-            ),
-            [
-                {"unitOfMeasure": "BOX", "s": 2, "twice": 4},
-                {"unitOfMeasure": "PCS", "s": 19.1, "twice": 38.2},
-            ],
-        ),
-        (
-            (
-                "groupby((unitOfMeasure),compute(quantity add 1 as more)"
-                "/aggregate(more with sum as s)/filter(s gt 8)/compute(s sub 1 as less))"
-            ),
-            [{"unitOfMeasure": "BOX", "s": 12, "less": 11}],
-        ),
-        (
-            "compute(unitPrice gt 1 as dear)/groupby((dear),aggregate($count as n))",
-            [{"dear": False, "n": 3}, {"dear": True, "n": 2}],
-        ),
-        ("orderby(unitPrice desc)/top(2)/aggregate(unitPrice with sum as s)", [{"s": 12}]),
-        ("skip(3)/aggregate($count as n)", [{"n": 2}]),
-        (
-            "groupby((assetNumber),aggregate($count as n))/orderby(n,assetNumber desc)/top(2)",
-            [{"assetNumber": "é", "n": 1}, {"assetNumber": "B", "n": 2}],
-        ),
-        ("groupby((assetNumber))/skip(1)/top(1)/identity", [{"assetNumber": "B"}]),
-        ("groupby((assetNumber))/aggregate($count as n)", [{"n": 3}]),
-        ("FILTER(quantity GT 1)/Aggregate($COUNT AS n)", [{"n": 2}]),
-        ("search(é OR b)/aggregate($count as n)", [{"n": 4}]),
-    ],
-)
-def test_a_pipeline_returns(apply: str, expected: list[Row], prices: Company) -> None:
-    assert rows(prices, apply) == expected
-
-
 def test_without_records_sums_are_null_and_counts_zero(prices: Company) -> None:
     methods = ("sum", "average", "min", "max", "countdistinct")
     items = ",".join([f"unitPrice with {each} as {each}" for each in methods])
@@ -151,26 +70,6 @@ def test_without_records_sums_are_null_and_counts_zero(prices: Company) -> None:
         }
     ]
     assert rows(prices, "filter(entryNo lt 0)/groupby((assetNumber),aggregate($count as n))") == []
-
-
-@pytest.mark.parametrize(
-    ("others", "expected"),
-    [
-        ({"filter": "n eq 2"}, [("A", 2), ("B", 2)]),
-        ({"orderby": "n,assetNumber desc"}, [("é", 1), ("B", 2), ("A", 2)]),
-        ({"orderby": "n add length(assetNumber) desc"}, [("A", 2), ("B", 2), ("é", 1)]),
-        ({"top": "1"}, [("A", 2)]),
-        ({"skip": "1", "top": "1"}, [("B", 2)]),
-        ({"filter": "startswith(assetNumber,'B') or n lt 2"}, [("B", 2), ("é", 1)]),
-        ({"filter": "n in (1,7)"}, [("é", 1)]),
-    ],
-)
-def test_other_options_apply_to_the_result(
-    others: Mapping[str, str], expected: list[tuple[str, int]], prices: Company
-) -> None:
-    found = rows(prices, "groupby((assetNumber),aggregate($count as n))", **others)
-
-    assert found == [{"assetNumber": asset, "n": n} for asset, n in expected]
 
 
 def test_a_result_can_be_computed_with_and_selected_from(prices: Company) -> None:
@@ -193,53 +92,6 @@ def test_a_result_can_be_computed_with_and_selected_from(prices: Company) -> Non
 
 COUNTED: Row = {"assetNumber@odata.type": "#Decimal", "assetNumber": 2}
 """A property is declared as text, so a number under its name has its type beside it."""
-
-
-@pytest.mark.parametrize(
-    ("apply", "expected"),
-    [
-        ("aggregate(unitPrice with sum as unitPrice)", [{"unitPrice": 9.3}]),
-        ("aggregate(unitPrice with sum as quantity)", [{"quantity": 9.3}]),
-        ("aggregate($count as n)/aggregate(n with sum as n)", [{"n": 5}]),
-        (
-            "compute(unitPrice mul 2 as twice)/aggregate(twice with sum as twice)",
-            [{"twice": 18.6}],
-        ),
-        (
-            (
-                "groupby((assetNumber),aggregate(unitPrice with sum as unitPrice))"
-                "/filter(unitPrice gt 1)/compute(unitPrice mul 2 as quantity)"
-            ),
-            [{"assetNumber": "B", "unitPrice": 12, "quantity": 24}],
-        ),
-        (
-            (
-                "groupby((unitOfMeasure),aggregate(assetNumber with countdistinct as assetNumber)"
-                "/filter(assetNumber gt 1)/compute(assetNumber add 1 as quantity))"
-            ),
-            [
-                {"unitOfMeasure": unit, **COUNTED, "quantity@odata.type": "#Int64", "quantity": 3}
-                for unit in ("BOX", "PCS")
-            ],
-        ),
-        (
-            "groupby((unitOfMeasure))/compute(1 as unitPrice)/aggregate(unitPrice with sum as s)",
-            [{"s": 2}],
-        ),
-        (
-            (
-                "groupby((assetNumber),aggregate(unitPrice with sum as unitPrice))"
-                "/groupby((unitPrice))/orderby(unitPrice desc)/top(1)"
-            ),
-            [{"unitPrice": 12}],
-        ),
-    ],
-)
-def test_an_alias_may_be_the_name_of_a_property_that_the_result_lacks(
-    apply: str, expected: list[Row], prices: Company
-) -> None:
-    """UI5's `$$aggregation` and ag-grid name an aggregated value after its property."""
-    assert rows(prices, apply) == expected
 
 
 def test_options_after_apply_see_the_alias_instead_of_the_property(prices: Company) -> None:

@@ -5,7 +5,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.apply_evaluator import PIPELINES, Pipeline, Shown
-from support.effort import examples
 from support.evaluator import Specimen, Unfit, cell
 from support.random_expressions import data_sets
 from support.refusals import refusal
@@ -15,7 +14,7 @@ PLAIN = {"Accept": "application/json;odata.metadata=none;IEEE754Compatible=true"
 
 # A data set is loaded for each example, so one brings several pipelines.
 many = settings(
-    max_examples=examples(80),
+    max_examples=25,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -60,6 +60,7 @@ def _reads(source: EntitySet) -> Iterator[Read]:
     for navigation in source.type.navigation:
         yield from related_reads(source, navigation)
         yield from nested_reads(source, navigation)
+    if source.type.navigation:
         yield Read(source.name, "$expand=*($levels=2)", frozenset())
 
 

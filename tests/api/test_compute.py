@@ -85,31 +85,6 @@ def test_full_metadata_names_the_type(stocked: Company) -> None:
     assert read["twice@odata.type"] == "#Decimal"
 
 
-@pytest.mark.parametrize(
-    "compute",
-    [
-        "",
-        "unitPrice",
-        "unitPrice as unitPrice",
-        "unitPrice as 1",
-        "nothing as x",
-        "unitPrice mul 'x' as y",
-        "1 as x,2 as x",
-        "1 as x,",
-    ],
-)
-def test_an_invalid_compute_is_refused(compute: str, stocked: Company) -> None:
-    for path in (PRICE, "salesPricesExt"):
-        refusal(
-            stocked.get(path, {"$compute": compute}), "BadRequest_InvalidRequestUrl", "$compute"
-        )
-
-
-def test_a_result_that_does_not_fit_is_400(stocked: Company) -> None:
-    for compute in ("unitPrice div 0 as x", "unitPrice mul 9999999999999 as x"):
-        refusal(stocked.get(PRICE, {"$compute": compute}), "BadRequest_InvalidRequestUrl")
-
-
 def test_the_length_of_computed_texts_is_limited(stocked: Company) -> None:
     """The greatest possible length of all texts of a record counts, not the actual one."""
     fits = "@a"
@@ -129,13 +104,6 @@ def test_the_length_of_computed_texts_is_limited(stocked: Company) -> None:
         refusal(answer, "BadRequest_MethodNotImplemented", "$filter")
     long = stocked.get("ItemProductTextLongContentsExt", {"$compute": "concat(base64Text,'') as x"})
     refusal(long, "BadRequest_MethodNotImplemented", "$compute")
-
-
-def test_a_secret_cannot_be_computed_with(stocked: Company) -> None:
-    refusal(
-        stocked.get("contactsExt", {"$compute": "length(onlinePassword) as x"}),
-        "BadRequest_InvalidRequestUrl",
-    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import pytest
 
 from conftest import stock
 from support.companies import Company
-from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service
 
@@ -57,49 +56,3 @@ def test_they_do_not_affect_the_count_of_a_result(query: str, items: Company) ->
 def test_they_do_not_affect_a_count_by_navigation(items: Company) -> None:
     for query in ("$top=0", "$skip=1", "$orderby=unitPrice", "$select=unitPrice", "$expand=*"):
         assert items.get(f"itemsExt({ITEM})/prices/$count", query).text == "1"
-
-
-@pytest.mark.parametrize(
-    ("query", "target"),
-    [
-        ("$top=x", "$top"),
-        ("$top=-1", "$top"),
-        ("$skip=1.5", "$skip"),
-        ("$orderby=nope", "$orderby"),
-        ("$orderby=number sideways", "$orderby"),
-        ("$select=nope", "$select"),
-        ("$select=number,,id", "$select"),
-        ("$expand=nope", "$expand"),
-        ("$expand=prices($top=x)", "$expand"),
-        ("$filter=nope&$select=nope", "$select"),
-        ("$apply=identity&$filter=nope&$select=nope", "$filter"),
-        ("$apply=groupby((number))&$select=id", "$select"),
-        ("$apply=groupby((number))&$orderby=id", "$orderby"),
-        ("$apply=identity&$expand=nope", "$expand"),
-        ("$count=true", "$count"),
-        ("$compute=1 as a", "$compute"),
-        ("$skiptoken=x", "$skiptoken"),
-        ("$deltatoken=x", "$deltatoken"),
-        ("$format=json", "$format"),
-    ],
-)
-def test_malformed_and_inapplicable_options_are_still_400(
-    query: str, target: str, items: Company
-) -> None:
-    refusal(items.get("itemsExt/$count", query), "BadRequest_InvalidRequestUrl", target)
-
-
-@pytest.mark.parametrize(
-    ("path", "query", "target"),
-    [
-        ("ItemProductTextLongContentsExt", "$orderby=base64Text", "$orderby"),
-        ("itemsExt", "$expand=prices($compute=1 as a)", "$expand"),
-        ("itemsExt", "$apply=groupby((number))&$expand=prices", "$expand"),
-    ],
-)
-def test_unsupported_options_are_still_501(
-    path: str, query: str, target: str, items: Company
-) -> None:
-    answer = items.get(f"{path}/$count", query)
-
-    refusal(answer, "BadRequest_MethodNotImplemented", target)

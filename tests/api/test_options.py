@@ -65,65 +65,6 @@ def test_an_option_without_a_name_is_400_within_expand(stocked: Company) -> None
     assert "single quotes" in error.message
 
 
-@pytest.mark.parametrize("name", ["$unknown", "$", "$filter1", "$$filter", "$é", "$s\u212aip"])
-def test_an_unknown_name_with_dollar_is_400(name: str, stocked: Company) -> None:
-    refusal(stocked.get("shippingAgentsExt", f"{name}=1"), "BadRequest_InvalidRequestUrl", name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["id", "index", "schemaversion"],
-)
-@pytest.mark.parametrize("form", ["${}", "{}", "${}".upper()])
-def test_an_unsupported_option_is_501_with_its_name(name: str, form: str, stocked: Company) -> None:
-    answer = stocked.get("shippingAgentsExt", f"{form.format(name)}=1")
-
-    error = refusal(answer, "BadRequest_MethodNotImplemented", f"${name}")
-    assert f"${name}" in error.message
-
-
-@pytest.mark.parametrize(
-    ("query", "target"),
-    [
-        ("$top=-1", "$top"),
-        ("$top=x", "$top"),
-        ("$top=", "$top"),
-        ("$top=1.5", "$top"),
-        ("$top=%D9%A3", "$top"),
-        ("$top=%2B5", "$top"),
-        ("$top=1 0", "$top"),
-        ("$top= ", "$top"),
-        ("$top=-9223372036854775807", "$top"),
-        ("$top=1&TOP=1", "$top"),
-        ("$levels=2", "$levels"),
-        ("$levels=max", "$levels"),
-        ("@p=1&%40p=1", "@p"),
-        ("@p=", "@p"),
-        ("@=1", "@"),
-        ("@1=1", "@1"),
-        ("$skiptoken=", "$skiptoken"),
-        ("$select=", "$select"),
-        ("$format=", "$format"),
-        ("$compute=code a\u017f a", "$compute"),
-        ("$apply=s\u212aip(1)", "$apply"),
-        ("$apply=aggregate(code w\u0131th max as a)", "$apply"),
-        ("$count=yes", "$count"),
-        ("$count=", "$count"),
-        (f"$filter={FILTER}&$filter={FILTER}", "$filter"),
-        (f"$filter={FILTER}&FILTER={FILTER}", "$filter"),
-        ("$filter=", "$filter"),
-        ("$filter", "$filter"),
-    ],
-)
-def test_a_malformed_option_is_400(query: str, target: str, stocked: Company) -> None:
-    refusal(stocked.get("shippingAgentsExt", query), "BadRequest_InvalidRequestUrl", target)
-
-
-@pytest.mark.parametrize("query", ["$filter=code eq '%FF'", "%FF=1", "$filter=code eq '%ED%A0%80'"])
-def test_percent_encoding_that_is_not_utf_8_is_400(query: str, stocked: Company) -> None:
-    refusal(stocked.get("shippingAgentsExt", query), "BadRequest_InvalidRequestUrl")
-
-
 def test_a_plus_is_a_space_in_text_and_a_sign_in_a_time(company: Company) -> None:
     """`+` in a query is a space, but within a date-time literal it is the sign."""
     company.load(

@@ -4,13 +4,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.companies import Company
-from support.effort import examples
 from support.search_evaluator import SEARCHES, TEXTS, Search
 from support.service import Service
 
 # Records are loaded for each example, so one brings several searches.
 many = settings(
-    max_examples=examples(60),
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 Records = dict[int, tuple[str, str]]

@@ -6,7 +6,6 @@ from comptoir.catalog import MODEL
 from support.client import record
 from support.companies import Company
 from support.contract import without_control
-from support.refusals import refusal
 from support.samples import CONTACT, PATHS, SAMPLES
 
 
@@ -55,36 +54,6 @@ def test_select_has_its_names_too(name: str, stocked: Company) -> None:
     read = record(stocked.get(PATHS["contactsExt"], f"{name}=city"))
 
     assert list(without_control(read)) == ["city"]
-
-
-@pytest.mark.parametrize(
-    ("select", "code"),
-    [
-        ("", "BadRequest_InvalidRequestUrl"),
-        ("null", "BadRequest_InvalidRequestUrl"),
-        ("citi", "BadRequest_InvalidRequestUrl"),
-        ("City", "BadRequest_InvalidRequestUrl"),
-        ("city;displayName", "BadRequest_InvalidRequestUrl"),
-        ("city,", "BadRequest_InvalidRequestUrl"),
-        ("'city'", "BadRequest_InvalidRequestUrl"),
-        ("company/city", "BadRequest_MethodNotImplemented"),
-        ("Comptoir.customer/city", "BadRequest_InvalidRequestUrl"),
-        ("Comptoir.*", "BadRequest_MethodNotImplemented"),
-        ("@odata.etag", "BadRequest_MethodNotImplemented"),
-    ],
-)
-def test_an_unknown_property_is_refused(select: str, code: str, stocked: Company) -> None:
-    for path in ("contactsExt", PATHS["contactsExt"]):
-        refusal(stocked.get(path, {"$select": select}), code, "$select")
-
-
-def test_a_misspelt_property_gets_a_suggestion(stocked: Company) -> None:
-    error = refusal(
-        stocked.get("contactsExt", "$select=number,citi"), "BadRequest_InvalidRequestUrl"
-    )
-
-    assert "column 8" in error.message
-    assert "Did you mean city?" in error.message
 
 
 def test_later_pages_have_the_same_selection(company: Company) -> None:

@@ -26,7 +26,6 @@ from contract.document import Document, pointed
 from contract.queries import BATCHES, OPTIONS, found_at
 from support.companies import Company
 from support.databases import ON_SQLITE
-from support.effort import examples
 from support.server import Server
 
 pytestmark = ON_SQLITE
@@ -34,7 +33,7 @@ pytestmark = ON_SQLITE
 Operation = APIOperation[OperationParameter, ResponsesContainer[object], object, BaseSchema]
 Request = Case[Operation]
 
-EXAMPLES = examples(3)
+EXAMPLES = 2
 """Requests of each mode for each path and method."""
 
 REPEATABLE = {"Repeatability-Request-ID", "Repeatability-First-Sent"}

@@ -1,5 +1,6 @@
 """Every request of the corpus has the answer that stands beside it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -9,8 +10,19 @@ import httpx
 import msgspec
 import pytest
 
+from support.client import Client
 from support.companies import Company
-from support.corpus import Answer, Case, CorpusFault, Refused, areas, cases, read_area
+from support.corpus import (
+    FOLDER,
+    FOLDERS,
+    Answer,
+    Case,
+    CorpusFault,
+    Refused,
+    areas,
+    cases,
+    read_area,
+)
 from support.refusals import STATUS_OF, error_in
 from support.replay import ask, load_data
 from support.service import Service
@@ -31,22 +43,30 @@ _LABELS = (
 )
 """The properties that name a record in the corpus: the first of these that it has."""
 
+_PLACE = re.compile(r"at column \d+ of (\S+)\.")
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
+ALL = [(folder, case) for folder in FOLDERS for case in cases(folder)]
+
+
 @pytest.fixture(scope="module")
-def corpus(service: Service) -> Company:
-    """A company with the data of the corpus, which no request changes."""
-    company = service.new_company("Corpus")
-    load_data(company)
-    return company
+def companies(service: Service, specimen_service: Service) -> Mapping[Path, tuple[Company, Client]]:
+    """For each folder, a company with its data, which no request changes, and the base URL."""
+    created = {}
+    for folder in FOLDERS:
+        chosen = service if folder == FOLDER else specimen_service
+        company = chosen.new_company("Corpus" if folder == FOLDER else None)
+        load_data(company, folder)
+        created[folder] = company, chosen.client
+    return created
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.place)
+@pytest.mark.parametrize(("folder", "case"), ALL, ids=[case.place for _, case in ALL])
 def test_the_answer_is_the_one_beside_the_request(
-    case: Case, corpus: Company, service: Service
+    folder: Path, case: Case, companies: Mapping[Path, tuple[Company, Client]]
 ) -> None:
-    answer = ask(case, corpus, service.client)
+    answer = ask(case, *companies[folder])
     if case.answer.refused is not None:
         _assert_refused(answer, case.answer.refused)
     else:
@@ -58,6 +78,10 @@ def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
     error = error_in(answer.content)
     assert error.code == refused.code, error
     assert STATUS_OF[error.code] == answer.status_code
+    if refused.target is not None:
+        assert error.target == refused.target
+    if (named := _PLACE.search(error.message)) is not None:
+        assert error.target == named[1]
     behind = error.message
     for fragment in refused.fragments:
         assert fragment in behind, error.message
@@ -97,7 +121,7 @@ def _assert_accepted(answer: httpx.Response, wanted: Answer) -> None:
 def _label(record: Json) -> str:
     assert isinstance(record, Mapping)
     names = next(each for each in _LABELS if set(each) <= set(record))
-    return "/".join(str(record[name]) for name in names)
+    return "/".join(str(record[name]) for name in names) or "''"
 
 
 def _difference(found: Json, wanted: Json, *, exact: bool, at: str = "") -> str | None:
@@ -137,15 +161,22 @@ def _first_difference(
 
 
 def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
-    written = [(case.written, tuple(sorted(case.headers.items())), case.body) for case in cases()]
-    twice = sorted({str(each[0]) for each in written if written.count(each) > 1})
+    written = [
+        (folder, case.written, tuple(sorted(case.headers.items())), case.body)
+        for folder, case in ALL
+    ]
+    twice = sorted({each[1] for each in written if written.count(each) > 1})
     assert twice == []
     assert len(written) >= 600
 
 
 def test_every_rule_has_a_case() -> None:
     bare = [
-        f"{area.name}: {rule.name}" for area in areas() for rule in area.rules if not rule.cases
+        f"{area.name}: {rule.name}"
+        for folder in FOLDERS
+        for area in areas(folder)
+        for rule in area.rules
+        if not rule.cases
     ]
     assert bare == []
 

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.errors import Refusal
-from comptoir.request.expression.parser import ExpressionLimits, parse_compute, parse_expression
+from comptoir.request.expression.parser import parse_compute, parse_expression
 from comptoir.request.expression.tree import ComputeItem
 from support.effort import examples
 from support.printing import print_compute
-from support.syntax import malformed, reads_back, unsupported
+from support.syntax import reads_back
 
 
 @pytest.mark.parametrize(
@@ -28,43 +27,6 @@ def test_items_are_read(text: str, items: list[tuple[str, str]]) -> None:
     read = parse_compute(text)
     assert read == tuple(ComputeItem(parse_expression(each), alias) for each, alias in items)
     assert parse_compute(print_compute(read)) == read
-
-
-def test_items_have_their_positions() -> None:
-    items = parse_compute(" a as b, c as d")
-    assert [item.position for item in items] == [6, 14]
-    assert items[1].expression.position == 9
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [
-        ("", 1),
-        ("a", 2),
-        ("a as", 3),
-        ("a as 1", 6),
-        ("a as b.c", 7),
-        ("a as b c", 8),
-        ("a as b,", 8),
-        ("a as b,c as b", 13),
-        ("(a)as b", 4),
-        ("a as b)", 7),
-        ("a eq as b", 9),
-        ("a as " + "b" * 129, 6),
-    ],
-)
-def test_a_malformed_item_is_refused_with_its_column(text: str, column: int) -> None:
-    malformed(parse_compute, text, "$compute", column)
-
-
-def test_an_unsupported_function_is_refused_by_name() -> None:
-    unsupported(parse_compute, "a as b,Ns.f(a) as c", "$compute", "The function 'Ns.f'")
-
-
-def test_limits_apply_to_all_items_together() -> None:
-    assert len(parse_compute("a as b,c as d", ExpressionLimits(nodes=2))) == 2
-    with pytest.raises(Refusal, match="exceeds the limit of 1 parts"):
-        parse_compute("a as b,c as d", ExpressionLimits(nodes=1))
 
 
 PIECES = ["a", " as ", ",", "1", " add ", "(", ")", "'x'", "as", " ", "b", "f("]

@@ -8,6 +8,7 @@ from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.expression.parser import (
     DEFAULT_LIMITS,
     ExpressionLimits,
+    parse_compute,
     parse_expression,
     parse_orderby,
 )
@@ -99,10 +100,11 @@ def test_nodes_are_counted_exactly(text: str, nodes: int) -> None:
         parse_expression(text, ExpressionLimits(nodes=nodes - 1))
 
 
-def test_orderby_items_share_the_limits() -> None:
-    assert len(parse_orderby("a,b desc,c", ExpressionLimits(nodes=3))) == 3
-    with pytest.raises(Refusal, match="exceeds the limit of 2 parts"):
-        parse_orderby("a,b desc,c", ExpressionLimits(nodes=2))
+def test_all_items_share_the_limits() -> None:
+    for parse, text in ((parse_orderby, "a,b desc,c"), (parse_compute, "a as b,c as d,e as f")):
+        assert len(parse(text, ExpressionLimits(nodes=3))) == 3
+        with pytest.raises(Refusal, match="exceeds the limit of 2 parts"):
+            parse(text, ExpressionLimits(nodes=2))
 
 
 @pytest.mark.parametrize(

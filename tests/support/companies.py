@@ -96,9 +96,9 @@ class CompanyAdmin:
         digest, by = uuid4().hex, "tests"
         return LoadPlan(company, entity_set, [part], by, digest, len(rows), finishes=True)
 
-    def changes(self, company: StoredCompany) -> list[Change]:
-        """The whole change log of a company."""
-        return self.wait(self._store.changes(company, 0, 1_000_000))
+    def changes(self, company: StoredCompany, after: int = 0) -> list[Change]:
+        """The change log of a company after a number; the whole one by default."""
+        return self.wait(self._store.changes(company, after, 1_000_000))
 
     def catch_up(self, company: StoredCompany, resource: str) -> None:
         """Bring the text index of a set up to date."""
@@ -130,8 +130,8 @@ class Company(Client):
     def load(self, resource: str, *rows: Row) -> None:
         self.admin.load(self.stored, resource, rows)
 
-    def changes(self) -> list[Change]:
-        return self.admin.changes(self.stored)
+    def changes(self, after: int = 0) -> list[Change]:
+        return self.admin.changes(self.stored, after)
 
     def catch_up(self, resource: str) -> None:
         self.admin.catch_up(self.stored, resource)

@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 FOLDER = Path(__file__).parents[1] / "corpus"
-DATA = FOLDER / "data"
+FOLDERS = (FOLDER, *sorted(path.parent for path in FOLDER.glob("*/data")))
+"""The folders of the corpus, each with records of its own."""
 
 CODES: Mapping[int, str] = {
     400: "BadRequest_InvalidRequestUrl",
@@ -34,10 +35,11 @@ class CorpusFault(Exception):  # noqa: N818 - says where a file of the corpus ca
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error: its status, its code, and texts that its message contains in this order."""
+    """An error: its status, code and target, and texts of its message in this order."""
 
     status: int
     code: str
+    target: str | None
     fragments: Sequence[str]
 
 
@@ -216,8 +218,11 @@ def _take_refusal(answer: Answer, text: str, place: str) -> None:
     code = CODES.get(int(status), "")
     if "_" in first or first == "BadRequest":
         code, rest = first, following
+    target = None
+    if rest.startswith("["):
+        target, _, rest = rest.removeprefix("[").partition("]")
     fragments = [each.strip() for each in rest.split("…")]
-    answer.refused = Refused(int(status), code, [each for each in fragments if each])
+    answer.refused = Refused(int(status), code, target, [each for each in fragments if each])
 
 
 def _take_more(answer: Answer) -> None:

@@ -1,20 +1,21 @@
 """Sends the requests of the corpus to a service."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import httpx
 import msgspec
 
 from support.client import Client
 from support.companies import Cell, Company
-from support.corpus import DATA, Case
+from support.corpus import FOLDER, Case
 
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-def load_data(company: Company) -> None:
-    """Load the records of the corpus."""
-    for path in sorted(DATA.glob("*.ndjson")):
+def load_data(company: Company, folder: Path = FOLDER) -> None:
+    """Load the records of a folder of the corpus."""
+    for path in sorted((folder / "data").glob("*.ndjson")):
         rows: list[dict[str, Cell]] = [
             _DECODER.decode(line) for line in path.read_text(encoding="utf-8").splitlines()
         ]
