@@ -19,9 +19,9 @@ from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
 from comptoir.transfer.copy import Copy
 from comptoir.transfer.files import FileSource
 from comptoir.transfer.load import Loader
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 from support.waiting import PATIENCE_SECONDS
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import httpx
 
 from comptoir.config import Settings
-from postgres.conftest import migrated
 from support.client import record
+from support.databases import migrated
 from support.postgres import Postgres
 from support.server import Server
 from support.sockets import head, send
