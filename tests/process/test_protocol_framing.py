@@ -8,12 +8,15 @@ import pytest
 from comptoir.http.protocol import MAX_PIPELINED
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import ask, head, read_answer, read_answers, send
 
 RECORDS = 2_000
 CHUNKED = {"Transfer-Encoding": "chunked"}
+
+pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 
 
 @pytest.fixture(scope="module", params=["http", "https"])
