@@ -37,7 +37,7 @@ from support.ports import free_port
 from support.postgres import Postgres
 from support.roles import TESTS
 from support.server import Server
-from support.sockets import head, send
+from support.sockets import in_full, send
 from support.tokens import HOUR
 from support.waiting import until
 
@@ -228,9 +228,7 @@ def test_a_disabled_client_is_refused_while_reads_use_all_connections(
         for number in range(2 * CONNECTIONS):
             reader = company.using(server.tokens.issue(subject=f"reader-{number}"))
             reads.append(stack.enter_context(server.connect()))
-            sent = {"Authorization": f"Bearer {reader.token}"}
-            path = company.root.removeprefix(server.origin.root)
-            send(reads[-1], head("GET", f"{path}/contactsExt", sent))
+            send(reads[-1], in_full(reader.build("GET", "contactsExt")))
         reading = CONNECTIONS - CONNECTIONS // WRITING_SHARE
         until(lambda: metric(server, USED) >= reading or None, "no free connection for reads")
         webshop.command.done("client", "disable", webshop.name)

@@ -16,7 +16,7 @@ from support.client import page
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.server import Server
-from support.sockets import head, read_answer, send
+from support.sockets import in_full, read_answer, send
 from support.waiting import until
 
 QUICK, LONG = "contactsExt", "campaignsExt"
@@ -51,10 +51,8 @@ def stack() -> Iterator[ExitStack]:
 
 def begun(stack: ExitStack, server: Server, company: Company, entity_set: str) -> socket.socket:
     """Send the read of a list; its response may come much later."""
-    path = company.root.removeprefix(server.origin.root)
     connection = stack.enter_context(server.connect())
-    sent = {"Authorization": f"Bearer {company.token}"}
-    send(connection, head("GET", f"{path}/{entity_set}", sent))
+    send(connection, in_full(company.build("GET", entity_set)))
     return connection
 
 

@@ -14,7 +14,7 @@ from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import refusal
 from support.server import Server
-from support.sockets import head, send
+from support.sockets import in_full, send
 from support.waiting import PATIENCE_SECONDS, until
 
 LONG_TEXTS = "ItemProductTextLongContentsExt"
@@ -102,12 +102,9 @@ def test_functions_are_stopped_when_their_client_disconnects(
     """The only scanning thread is free again, and the log has 499."""
     with start(fresh_database, tmp_path, 600.0) as server:
         company = company_with_long_texts(server)
-        path = company.root.removeprefix(server.origin.root)
-        given = {"Authorization": f"Bearer {company.token}"}
         for number, slow in enumerate(SLOW.values(), 1):
-            query = company.build("GET", LONG_TEXTS, {"$filter": slow}).url.query.decode()
             with server.connect() as connection:
-                send(connection, head("GET", f"{path}/{LONG_TEXTS}?{query}", given))
+                send(connection, in_full(company.build("GET", LONG_TEXTS, {"$filter": slow})))
                 # the request has arrived when a later one has its response
                 assert company.get("contactsExt").status_code == 200
 

@@ -12,7 +12,7 @@ from process.conftest import StartServer
 from support.companies import Company
 from support.log import Line, line_about
 from support.server import Server
-from support.sockets import head, send
+from support.sockets import in_full, send
 
 RECORDS = 2_000
 WHOLE = {"Prefer": f"odata.maxpagesize={RECORDS}"}
@@ -59,17 +59,14 @@ def begun(
     body: bytes | None = None,
 ) -> Iterator[str]:
     """Send a request and read the start of its response; yields the path, then disconnects."""
-    path = f"{company.root.removeprefix(server.origin.root)}/{address}"
-    sent = {"Authorization": f"Bearer {company.token}", **headers}
-    if body is not None:
-        sent["Content-Length"] = f"{len(body)}"
+    method = "GET" if body is None else "POST"
+    request = company.build(method, address, body=body, headers=headers)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         connection.connect(server.address)
-        request = head("GET" if body is None else "POST", path, sent) + (body or b"")
-        send(connection, request)
+        send(connection, in_full(request))
         assert connection.recv(15) == b"HTTP/1.1 200 OK"
-        yield path.partition("?")[0]
+        yield request.url.path
 
 
 def left(

@@ -18,7 +18,7 @@ from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.refusals import refusal
 from support.server import Server
-from support.sockets import head, read_answer, send
+from support.sockets import in_full, read_answer, send
 from support.waiting import until
 
 HEAVY_READS = 50
@@ -76,11 +76,8 @@ def stack(server: Server) -> Iterator[ExitStack]:
 
 def begun_heavy_read(stack: ExitStack, server: Server, company: Company) -> socket.socket:
     """Send a read that takes minutes; it ends with the stack."""
-    path = company.root.removeprefix(server.origin.root)
-    query = company.build("GET", LONG_TEXTS, {"$filter": SLOW["a chain"]}).url.query.decode()
     connection = stack.enter_context(server.connect())
-    sent = {"Authorization": f"Bearer {company.token}"}
-    send(connection, head("GET", f"{path}/{LONG_TEXTS}?{query}", sent))
+    send(connection, in_full(company.build("GET", LONG_TEXTS, {"$filter": SLOW["a chain"]})))
     return connection
 
 

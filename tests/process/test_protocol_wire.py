@@ -17,7 +17,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.server import Server, with_tls
-from support.sockets import ask, head, read_answer, send
+from support.sockets import ask, head, in_full, read_answer, send
 
 RECORDS = 1_000
 BROKEN_OFF = (ConnectionResetError, ssl.SSLEOFError)
@@ -38,10 +38,8 @@ def company(server: Server) -> Company:
     return company
 
 
-def request(server: Server, company: Company, method: str, headers: dict[str, str]) -> bytes:
-    path = company.root.removeprefix(server.origin.root)
-    given = {"Authorization": f"Bearer {company.token}", **headers}
-    return head(method, f"{path}/shippingAgentsExt", given)
+def request(company: Company, method: str, headers: dict[str, str]) -> bytes:
+    return in_full(company.build(method, "shippingAgentsExt", headers=headers))
 
 
 def chunks(connection: socket.socket) -> Iterator[bytes]:
@@ -63,7 +61,7 @@ def test_each_piece_of_a_page_can_be_decompressed_on_arrival(
     expected = company.get("shippingAgentsExt").content
     reader, plain, pieces = decoder(coding), b"", 0
     with server.connect() as connection:
-        send(connection, request(server, company, "GET", {"Accept-Encoding": coding}))
+        send(connection, request(company, "GET", {"Accept-Encoding": coding}))
         for piece in chunks(connection):
             pieces += 1
             read = reader.decompress(piece)
@@ -81,7 +79,7 @@ def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
 ) -> None:
     headers = {"Accept-Encoding": coding}
     with server.connect() as connection:
-        send(connection, request(server, company, "HEAD", headers) * 2)
+        send(connection, request(company, "HEAD", headers) * 2)
         send(connection, head("GET", "/healthz", {"Connection": "close"}))
         with connection.makefile("rb") as stream:
             heads = stream.read().split(b"\r\n\r\n")
@@ -98,7 +96,7 @@ def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
 def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, company: Company) -> None:
     """The end of the connection ends a body of unknown length (RFC 9112, 6.1 and 6.3)."""
     expected = company.get("shippingAgentsExt").content
-    asked = request(server, company, method, {"Accept-Encoding": coding})
+    asked = request(company, method, {"Accept-Encoding": coding})
     with server.connect() as connection:
         send(connection, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
         with connection.makefile("rb") as stream:
@@ -119,7 +117,7 @@ def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> 
         "Content-Length": "16",
         "Expect": "100-continue",
     }
-    created = request(server, company, "POST", headers) + b'{"code": "ten" }'
+    created = request(company, "POST", headers) + b'{"code": "ten" }'
     with server.connect() as connection:
         send(connection, created.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
         assert connection.recv(20) == b"HTTP/1.1 201 Created"
@@ -148,25 +146,21 @@ def impatient(
 @pytest.fixture(scope="module")
 def large(impatient: Server) -> bytes:
     """A request whose response is larger than all buffers together."""
-    return large_request(impatient, impatient.new_company())
+    return large_request(impatient.new_company())
 
 
-def large_request(server: Server, company: Company) -> bytes:
+def large_request(company: Company) -> bytes:
     """Load that many records, and ask for all."""
     company.load(
         "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
     )
-    path = company.root.removeprefix(server.origin.root)
-    headers = {"Authorization": f"Bearer {company.token}", "Prefer": "maxpagesize=4000"}
-    return head("GET", f"{path}/contactsExt", headers)
+    return in_full(company.build("GET", "contactsExt", headers={"Prefer": "maxpagesize=4000"}))
 
 
 def test_an_incomplete_request_is_408(impatient: Server) -> None:
     """Both in its head and in its body; other requests to the server succeed."""
     company = impatient.new_company()
-    body = request(
-        impatient, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
-    )
+    body = request(company, "POST", {"Content-Type": "application/json", "Content-Length": "20"})
     with ExitStack() as stack:
         connections = []
         for begun in (b"G", b"GET /healthz HTTP/1.1\r\nHost: test\r\n", body, body + b'{"code": '):
@@ -242,8 +236,8 @@ def test_a_stop_breaks_off_what_clients_neither_send_nor_read(
     """
     server = start_server(stop_seconds=1.0, https=https)
     company = server.new_company()
-    asked = large_request(server, company)
-    created = request(server, company, "POST", {"Content-Length": "9", "Expect": "100-continue"})
+    asked = large_request(company)
+    created = request(company, "POST", {"Content-Length": "9", "Expect": "100-continue"})
     with (
         server.connect() as unsent,
         server.connect(receive_buffer=4_096) as unread,

@@ -16,7 +16,7 @@ from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE, writes_held
 from support.server import STOP_OVERRUN, Server
-from support.sockets import ask, head, read_answer, send
+from support.sockets import ask, head, in_full, read_answer, send
 from support.waiting import until
 
 WAITED_FOR_SECONDS = 0.5
@@ -27,15 +27,9 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 def begin(server: Server, company: Company, body: bytes) -> socket.socket:
     """Send the head of a create, and return when the service waits for the body."""
-    path = company.root.removeprefix(server.origin.root)
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": "application/json",
-        "Content-Length": f"{len(body)}",
-        "Expect": "100-continue",
-    }
+    whole = company.build("POST", "shippingAgentsExt", "", body, {"Expect": "100-continue"})
     connection = server.connect()
-    send(connection, head("POST", f"{path}/shippingAgentsExt", headers))
+    send(connection, in_full(whole).removesuffix(body))
     received = b""
     while len(received) < len(CONTINUE):
         received += connection.recv(len(CONTINUE) - len(received))
@@ -87,15 +81,9 @@ def test_a_stop_finishes_every_accepted_request(workers: int, start_server: Star
 
 
 def begin_batch(server: Server, company: Company, content_type: str, body: bytes) -> socket.socket:
-    path = company.root.removeprefix(server.origin.root)
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": content_type,
-        "Content-Length": str(len(body)),
-        "Prefer": "continue-on-error",
-    }
+    headers = {"Content-Type": content_type, "Prefer": "continue-on-error"}
     connection = server.connect()
-    send(connection, head("POST", f"{path}/$batch", headers) + body)
+    send(connection, in_full(company.build("POST", "$batch", "", body, headers)))
     return connection
 
 

@@ -14,7 +14,7 @@ from support.clients import TOKEN_PATH, add_client
 from support.databases import ON_SQLITE, writes_held
 from support.log import line_about
 from support.server import STOP_OVERRUN, Server, trust_of
-from support.sockets import ask, head
+from support.sockets import ask, head, in_full
 from support.waiting import PATIENCE_SECONDS
 
 HEALTH = head("GET", "/healthz", {})
@@ -102,23 +102,17 @@ def test_an_expired_certificate_does_not_replace_a_valid_one(start_server: Start
 def test_the_end_of_the_input_ends_the_connection(secure_server: Server) -> None:
     """With TLS, a client that has shut down its sending side gets no response any more."""
     company = secure_server.new_company()
-    path = company.root.removeprefix(secure_server.origin.root) + "/shippingAgentsExt"
-    body = b'{"code": "A"}'
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": "application/json",
-        "Content-Length": f"{len(body)}",
-    }
+    request = company.build("POST", "shippingAgentsExt", body={"code": "A"})
     with writes_held(secure_server.settings.database) as let_go:
         connection = secure_server.connect()
         assert isinstance(connection, ssl.SSLSocket)
-        connection.sendall(head("POST", path, headers) + body)
+        connection.sendall(in_full(request))
         with connection.unwrap() as plain:
             assert plain.recv(1) == b""
         let_go()
 
     # a write that the client no longer waits for may have begun
-    assert line_about(secure_server, path).status in (201, 499)
+    assert line_about(secure_server, request.url.path).status in (201, 499)
     assert "eof_received" not in secure_server.log.read_text()
 
 
@@ -143,20 +137,19 @@ def test_a_fault_cuts_a_connection_without_the_end_of_tls(
     context = trusted(server)
     context.minimum_version = context.maximum_version = version
     company = server.new_company()
-    path = company.root.removeprefix(server.origin.root) + "/shippingAgentsExt"
     for fault, expected in (
         ("reset", b""),
         ("reset; phase=after", b""),
         ("reset; phase=body; bytes=20", b'14\r\n{"@odata.context":"h\r\n'),
     ):
-        headers = {"Authorization": f"Bearer {company.token}", "Comptoir-Fault": fault}
+        request = company.build("GET", "shippingAgentsExt", headers={"Comptoir-Fault": fault})
         with (
             socket.create_connection(server.address, timeout=PATIENCE_SECONDS) as plain,
             context.wrap_socket(
                 plain, server_hostname=server.address[0], suppress_ragged_eofs=False
             ) as connection,
         ):
-            connection.sendall(head("GET", path, headers))
+            connection.sendall(in_full(request))
             received = until_cut(connection)
         assert received.partition(b"\r\n\r\n")[2] == expected
 
