@@ -30,15 +30,6 @@ def answered(status: int) -> PostAnswer:
     return PostAnswer(status, b"")
 
 
-def attempted(
-    lane: DeliveryCursor, answer: PostAnswer | None, number: int, now: float
-) -> DeliveryCursor | None:
-    """The lane after an attempt by one process, which runs as long as its lease."""
-    leased = lane.leased("process", now)
-    assert leased is not None
-    return leased.settled(RETRIES.outcome(answer), number, now, RETRIES)
-
-
 def test_a_lane_is_a_row_of_its_table() -> None:
     columns = [each.name for each in build_tables(MODEL).lanes.columns]
     assert [COMPANY_ID, *DeliveryCursor.__struct_fields__] == columns
@@ -57,35 +48,10 @@ def test_the_outcome_of_a_status(status: int, outcome: Outcome) -> None:
     assert RETRIES.outcome(answered(status)) is outcome
 
 
-@pytest.mark.parametrize("answer", [None, answered(408), answered(429), answered(503)])
-def test_a_failing_receiver_is_tried_six_times(answer: PostAnswer | None) -> None:
-    """After 1, 1, 10, 100 and 1,000 minutes; then the subscription is deleted."""
-    lane: DeliveryCursor | None = NEW
-    now, times = float(START), []
-    while lane is not None:
-        times.append((now - START) / MINUTE)
-        lane = attempted(lane, answer, 9, now)
-        if lane is not None:
-            assert (lane.cursor, lane.tries) == (NEW.cursor, len(times))
-            now = float(lane.due_at)
-    assert times == [0, 1, 2, 12, 112, 1112]
-
-
-def test_a_refusal_ends_it_at_once() -> None:
-    assert attempted(NEW, answered(302), 9, START) is None
-    failed = attempted(NEW, None, 9, START)
-    assert failed is not None
-    assert attempted(failed, answered(410), 9, failed.due_at) is None
-
-
-def test_a_success_forgets_the_failures() -> None:
-    failed = attempted(NEW, None, 9, START)
-    assert failed is not None
-    assert attempted(failed, answered(200), 12, failed.due_at) == DeliveryCursor("one", 0, 12)
-
-
 def test_a_wait_is_not_shortened_by_rounding() -> None:
-    failed = attempted(NEW, None, 9, START + 0.25)
+    leased = NEW.leased("process", START + 0.25)
+    assert leased is not None
+    failed = leased.settled(Outcome.FAILED, 9, START + 0.25, RETRIES)
     assert failed is not None
     assert failed.due_at == START + MINUTE + 1
 

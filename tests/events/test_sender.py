@@ -377,7 +377,7 @@ def test_a_client_with_slow_receivers_leaves_room_for_others(
     assert [path for path, _ in receiver.deliveries].count(waiting) == 1
 
 
-@pytest.mark.parametrize("answer", ["408", "429", "500", "503", "cut"])
+@pytest.mark.parametrize("answer", ["503", "cut"])
 def test_a_failed_delivery_is_repeated_five_times(
     answer: str, rig: Rig, company: Company, receiver: Receiver
 ) -> None:
@@ -446,7 +446,7 @@ def test_the_lag_is_that_of_the_first_change_that_is_late(
     assert rig.wait(rig.sender.lag()) == 0
 
 
-@pytest.mark.parametrize("answer", [300, 301, 302, 307, 400, 401, 404, 410, 413])
+@pytest.mark.parametrize("answer", [302, 410])
 def test_a_refused_delivery_ends_the_subscription(
     answer: int, rig: Rig, company: Company, receiver: Receiver
 ) -> None:

@@ -82,40 +82,31 @@ async def received(client: socket.socket, lost: asyncio.Event) -> int:
     return size
 
 
-def test_a_client_that_reads_nothing_is_cut_off_after_the_close(runner: asyncio.Runner) -> None:
-    async def run() -> None:
+def test_only_a_client_that_reads_nothing_is_cut_off_after_the_close(
+    runner: asyncio.Runner,
+) -> None:
+    async def read_nothing() -> None:
         lost = asyncio.Event()
         server, client = await connected(lost)
         async with server:
             with closing(client):
                 await asyncio.wait_for(lost.wait(), PATIENCE_SECONDS)
 
-    runner.run(run())
-
-
-def test_a_connection_that_was_cut_off_is_no_longer_watched(runner: asyncio.Runner) -> None:
-    async def run() -> None:
-        lost = asyncio.Event()
-        server, client = await connected(lost)
-        async with server:
-            with closing(client):
-                await asyncio.wait_for(lost.wait(), PATIENCE_SECONDS)
-        gc.collect()
-        # a timer would refer to it
-        assert not [each for each in gc.get_objects() if isinstance(each, GatheringTransport)]
-
-    runner.run(run())
-
-
-def test_a_client_that_reads_slowly_gets_the_whole_response(runner: asyncio.Runner) -> None:
-    async def run() -> int:
+    async def read_slowly() -> int:
         lost = asyncio.Event()
         server, client = await connected(lost)
         async with server:
             with closing(client):
                 return await asyncio.wait_for(received(client, lost), PATIENCE_SECONDS)
 
-    assert runner.run(run()) == len(RESPONSE)
+    async def run() -> None:
+        _, size = await asyncio.gather(read_nothing(), read_slowly())
+        assert size == len(RESPONSE)
+        gc.collect()
+        # a timer would refer to it
+        assert not [each for each in gc.get_objects() if isinstance(each, GatheringTransport)]
+
+    runner.run(run())
 
 
 @asynccontextmanager
@@ -133,30 +124,25 @@ async def serving(
             yield reader, writer
 
 
-def test_a_connection_whose_body_outlasts_its_response_is_idle_afterwards(
-    runner: asyncio.Runner,
-) -> None:
-    """It is closed like any other connection without a request."""
+def test_an_idle_connection_is_closed_after_its_last_request(runner: asyncio.Runner) -> None:
+    """The requests after the first one do not start a timer of their own."""
 
-    async def run() -> None:
+    async def ask_often() -> None:
+        async with serving(PlainTextResponse("short"), keep_alive=1) as (reader, writer):
+            for _ in range(200):
+                writer.write(head("GET", "/", {}))
+                await reader.readuntil(b"short")
+            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
+
+    async def send_the_body_late() -> None:
         async with serving(PlainTextResponse("early"), keep_alive=1) as (reader, writer):
             writer.write(head("POST", "/", {"Content-Length": "2"}) + b"{")
             await reader.readuntil(b"early")
             writer.write(b"}")
             assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
 
-    runner.run(run())
-
-
-def test_an_idle_connection_is_closed_after_its_last_request(runner: asyncio.Runner) -> None:
-    """The requests after the first one do not start a timer of their own."""
-
     async def run() -> None:
-        async with serving(PlainTextResponse("short"), keep_alive=1) as (reader, writer):
-            for _ in range(200):
-                writer.write(head("GET", "/", {}))
-                await reader.readuntil(b"short")
-            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
+        await asyncio.gather(ask_often(), send_the_body_late())
 
     runner.run(run())
 

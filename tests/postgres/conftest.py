@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.store.migration import migrate
 from comptoir.store.postgres import replica_reads
 from comptoir.store.postgres import store as postgres_store
 from postgres.replication import Pair, ReplicatedService
-from support.postgres import Databases, Postgres
+from support.postgres import Postgres
 from support.service import Service
 from support.standby import Standby
 from support.waiting import PATIENCE_SECONDS
@@ -33,11 +31,18 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica_reads, "PAUSE_SECONDS", PATIENCE_SECONDS)
 
 
-@pytest.fixture
-def own_server() -> Iterator[Postgres]:
-    """A server for a single test."""
+@pytest.fixture(scope="session")
+def lasting_server() -> Iterator[Postgres]:
     with Postgres() as server:
         yield server
+
+
+@pytest.fixture
+def own_server(lasting_server: Postgres) -> Iterator[Postgres]:
+    """A server that a test may stop, kill and pause."""
+    yield lasting_server
+    if not lasting_server.is_running:
+        lasting_server.start()
 
 
 @pytest.fixture
@@ -71,10 +76,3 @@ def pair(lasting_pair: Pair) -> Iterator[Pair]:
 def replicated(pair: Pair, served: Served) -> ReplicatedService:
     """A service with a replica."""
     return ReplicatedService.on(pair, served)
-
-
-def migrated(server: Databases) -> str:
-    """The URL of a new database that has the current schema."""
-    url = server.new_database()
-    migrate(Settings(database=url), MODEL)
-    return url

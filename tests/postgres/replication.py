@@ -1,17 +1,17 @@
 """A server with a standby, and a service that reads from it."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
 import httpx
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
-from comptoir.store.migration import migrate
 from support.client import record
 from support.companies import Company
+from support.databases import migrated
 from support.postgres import Postgres
+from support.replicas import outcomes
 from support.service import Service
 from support.standby import Standby
 
@@ -28,7 +28,7 @@ class Pair:
 
     def new_database(self) -> str:
         """The URL of a new database that has the current schema, on both."""
-        url = self.primary.new_database(self.primary.once("migrated", _migrate))
+        url = migrated(self.primary)
         self.standby.catch_up()
         return url
 
@@ -47,16 +47,27 @@ class ReplicatedService:
     company: Company
     standby: Standby
     path: str
+    before: Mapping[str, int]
+    """The outcomes of all reads before it."""
 
     @classmethod
     def on(cls, pair: Pair, serve: Callable[..., Service], **settings: float) -> Self:
         """Create them on a new database."""
         url = pair.new_database()
-        service = serve(url, read_database=pair.standby.url_of(url), **settings)
+        return cls.of(serve(url, read_database=pair.standby.url_of(url), **settings), pair.standby)
+
+    @classmethod
+    def of(cls, service: Service, standby: Standby) -> Self:
+        """Create a company of a service."""
         company = service.new_company()
         created = record(company.post("shippingAgentsExt", AGENT), 201)
-        pair.standby.catch_up()
-        return cls(service, company, pair.standby, f"shippingAgentsExt({created['id']})")
+        standby.catch_up()
+        path = f"shippingAgentsExt({created['id']})"
+        return cls(service, company, standby, path, outcomes(service))
+
+    def outcomes(self) -> Mapping[str, int]:
+        """The outcomes of the reads of its company, with their numbers."""
+        return Counter(outcomes(self.service)) - Counter(self.before)
 
     def rename(self, name: str) -> httpx.Response:
         return self.company.patch(self.path, {"name": name}, if_match="*")
@@ -71,7 +82,3 @@ class ReplicatedService:
         assert response.status_code == 200, response.text
         [agent] = response.json()["shippingAgentsExt"]
         return str(agent["name"])
-
-
-def _migrate(url: str) -> None:
-    migrate(Settings(database=url), MODEL)

@@ -5,22 +5,19 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from comptoir.errors import OperatorError
-from comptoir.store.migration import migrate
 from support.clients import add_client
-from support.databases import run_sql
+from support.databases import FreshDatabase, run_sql
 from support.postgres import ROLE
 from support.service import Service
 
 
-def test_a_role_that_cannot_change_the_log_adds_to_it(postgres_url: str, tmp_path: Path) -> None:
-    def fresh(*_: object) -> str:
-        migrate(Settings(database=postgres_url), MODEL)
-        run_sql(postgres_url, f"REVOKE UPDATE, DELETE ON audit FROM {ROLE}")
-        return postgres_url
-
-    with Service(fresh, tmp_path) as service:
+def test_a_role_that_cannot_change_the_log_adds_to_it(
+    fresh_postgres: FreshDatabase, tmp_path: Path
+) -> None:
+    url = fresh_postgres(tmp_path, MODEL)
+    run_sql(url, f"REVOKE UPDATE, DELETE ON audit FROM {ROLE}")
+    with Service(fresh_postgres, tmp_path) as service:
         webshop = add_client(service, tmp_path)
         for number in range(2):
             assert service.client.using(f"token-{number}").get("companies").status_code == 401
@@ -30,4 +27,4 @@ def test_a_role_that_cannot_change_the_log_adds_to_it(postgres_url: str, tmp_pat
     assert acts[0].startswith("client.add")
     for change in ("DELETE FROM audit", "UPDATE audit SET detail = ''"):
         with pytest.raises(OperatorError, match="permission denied for table audit"):
-            run_sql(postgres_url, change)
+            run_sql(url, change)

@@ -1,5 +1,6 @@
 """Connections to a server over TLS, over a Unix socket, and to several hosts."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,8 +16,9 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.store.migration import make_ready
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.client import record
+from support.databases import migrated
 from support.effort import go_without
 from support.ports import LOOPBACK, free_port
 from support.postgres import Databases, Postgres, name_of
@@ -73,6 +75,13 @@ def test_the_first_reachable_host_of_a_url_is_used(
     who, _, place = parts.netloc.rpartition("@")
     url = urlunsplit(parts._replace(netloc=f"{who}@{LOOPBACK}:{free_port()},{place}"))
     works(served, f"{url}?target_session_attrs=read-write")
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """A server whose settings a test may change."""
+    with Postgres() as server:
+        yield server
 
 
 def test_tls_is_used_and_certificates_are_verified(

@@ -1,8 +1,9 @@
 """The console while PostgreSQL is stopped."""
 
 from comptoir.config import Settings
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.console import Browser, new_code, origin_of
+from support.databases import migrated
 from support.postgres import Postgres
 from support.waiting import until
 

@@ -12,8 +12,9 @@ from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import Loader
 from comptoir.response.response import Response
 from comptoir.service import Service
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.companies import Company, Row
+from support.databases import migrated
 from support.groups import Part, request_of
 from support.postgres import ROLE, Databases, name_of
 from support.statements import traced

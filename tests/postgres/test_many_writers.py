@@ -12,9 +12,9 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.store.ledger import Change
-from postgres.conftest import migrated
 from support.client import record, tag_of
 from support.companies import Company
+from support.databases import migrated
 from support.effort import IN_CI
 from support.postgres import Databases
 from support.processes import Process
@@ -22,7 +22,7 @@ from support.server import Server
 from support.waiting import PATIENCE_SECONDS, until
 
 WRITERS = 64
-ROUNDS = 16 if IN_CI else 3
+ROUNDS = 5 if IN_CI else 3
 """The records of each writer."""
 
 Written = tuple[int, str, str]

@@ -14,10 +14,10 @@ from comptoir.errors import (
     DATABASE_UNREACHABLE,
     ErrorType,
 )
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.client import record, tag_of
 from support.companies import Company
-from support.databases import run_sql
+from support.databases import migrated, run_sql
 from support.postgres import Databases, Postgres, name_of
 from support.service import Service
 from support.waiting import until
@@ -140,23 +140,16 @@ def test_a_write_waits_for_a_lock_for_a_limited_time(
 
 
 def test_a_server_without_free_connections_returns_503(
-    own_server: Postgres, served: Served
+    postgres_server: Databases, served: Served
 ) -> None:
-    own_server.configure({"max_connections": 5, "superuser_reserved_connections": 3})
-    url = migrated(own_server)
-    own_server.restart()
-
+    url = migrated(postgres_server)
+    database = f'ALTER DATABASE "{name_of(url)}"'
+    postgres_server.administer(f"{database} CONNECTION LIMIT 0")
     service = served(url)
 
-    async def while_taken() -> None:
-        others = [await asyncpg.connect(url) for _ in range(2)]
-        try:
-            unavailable(await asyncio.to_thread(service.client.get, "companies"), DATABASE_BUSY)
-        finally:
-            for each in others:
-                await each.close()
+    unavailable(service.client.get("companies"), DATABASE_BUSY)
 
-    asyncio.run(while_taken())
+    postgres_server.administer(f"{database} CONNECTION LIMIT -1")
     assert service.client.get("companies").status_code == 200
 
 

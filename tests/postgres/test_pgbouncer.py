@@ -3,8 +3,9 @@
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migration import migrate
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.client import record, tag_of
+from support.databases import migrated
 from support.pgbouncer import pooled
 from support.postgres import Databases
 

@@ -13,7 +13,7 @@ from support.client import record, tag_of
 from support.command import Command
 from support.ports import LOOPBACK
 from support.postgres import ROLE, Postgres, name_of
-from support.replicas import READ_ONLY, outcomes
+from support.replicas import READ_ONLY
 from support.standby import Standby
 from support.waiting import until
 
@@ -76,4 +76,4 @@ def test_replica_reads_notice_a_renewal(replicated: ReplicatedService, tmp_path:
     assert record(after) == {**record(before), "@odata.etag": tag_of(after)}
     new = {**READ_ONLY, "If-None-Match": tag_of(after)}
     assert replicated.company.get(replicated.path, headers=new).status_code == 304
-    assert outcomes(replicated.service) == {"replica": 3, "behind": 1}
+    assert replicated.outcomes() == {"replica": 3, "behind": 1}

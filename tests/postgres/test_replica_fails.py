@@ -39,11 +39,11 @@ def reads(replicated: ReplicatedService, name: str, number: int = 5) -> None:
 
 def served_again(replicated: ReplicatedService) -> None:
     """Return once the replica serves reads again."""
-    before = outcomes(replicated.service).get("replica", 0)
+    before = replicated.outcomes().get("replica", 0)
 
     def look() -> Literal[True] | None:
         replicated.name(READ_ONLY)
-        return True if outcomes(replicated.service).get("replica", 0) > before else None
+        return True if replicated.outcomes().get("replica", 0) > before else None
 
     until(look, "a replica that serves reads")
 
@@ -60,7 +60,7 @@ def test_reads_avoid_a_crashed_replica_until_it_is_back(
     reads(replicated, "new")
 
     assert replicated.name(written) == "new"
-    assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 5}
+    assert replicated.outcomes() == {"replica": 1, "failed": 1, "paused": 5}
     replicated.standby.start()
     replicated.standby.catch_up()
     monkeypatch.setattr(replica_reads, "PAUSE_SECONDS", 0.0)
@@ -85,7 +85,7 @@ def test_a_restarted_replica_serves_reads_immediately(replicated: ReplicatedServ
     replicated.standby.restart()
 
     assert replicated.name(READ_ONLY) == "old"
-    assert outcomes(replicated.service) == {"replica": 2}
+    assert replicated.outcomes() == {"replica": 2}
 
 
 def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
@@ -96,7 +96,7 @@ def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
 
     with replicated.standby.hung():
         reads(replicated, "old")
-        assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 4}
+        assert replicated.outcomes() == {"replica": 1, "failed": 1, "paused": 4}
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_promoted_replica_serves_no_reads(served: Served) -> None:
         assert replicated.name(written) == "new"
         reads(replicated, "new")
 
-    assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 5}
+    assert replicated.outcomes() == {"replica": 1, "failed": 1, "paused": 5}
 
 
 def test_a_replica_that_starts_later_delays_no_read(pair: Pair, served: Served) -> None:
@@ -196,9 +196,9 @@ def test_the_primary_serves_a_read_that_blocks_the_replay(hasty: Pair, served: S
 
     asyncio.run(block_the_replay())
     assert "canceling statement due to conflict with recovery" in hasty.standby.log.read_text()
-    assert outcomes(replicated.service) == {"failed": 1}
+    assert replicated.outcomes() == {"failed": 1}
     assert replicated.name(READ_ONLY) == "old"
-    assert outcomes(replicated.service) == {"failed": 1, "replica": 1}
+    assert replicated.outcomes() == {"failed": 1, "replica": 1}
 
 
 def waiting(pair: Pair) -> Literal[True] | None:

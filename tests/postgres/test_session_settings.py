@@ -7,8 +7,9 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migration import migrate
 from comptoir.store.snapshot import open_snapshot
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.client import record
+from support.databases import migrated
 from support.postgres import Databases, name_of
 
 UNUSUAL = {

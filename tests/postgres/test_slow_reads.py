@@ -9,15 +9,14 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migration import migrate
 from postgres.test_control_away import locked
 from process.test_condition import metric
 from process.test_fair_reads import RUNNING, WAITING
 from support.client import page
 from support.companies import Company
-from support.databases import run_sql
+from support.databases import FreshDatabase, run_sql
 from support.server import Server
-from support.sockets import head, read_answer, send
+from support.sockets import in_full, read_answer, send
 from support.waiting import until
 
 QUICK, LONG = "contactsExt", "campaignsExt"
@@ -32,10 +31,9 @@ HAVE_WAITED = f"{HELD} AND now() - query_start > interval '200 milliseconds'"
 
 
 @pytest.fixture
-def server(postgres_url: str, tmp_path: Path) -> Iterator[Server]:
-    migrate(Settings(database=postgres_url), MODEL)
+def server(fresh_postgres: FreshDatabase, tmp_path: Path) -> Iterator[Server]:
     settings = Settings(
-        database=postgres_url,
+        database=fresh_postgres(tmp_path, MODEL),
         keys=str(tmp_path / "keys"),
         scan_seconds=600,
         database_connections=8,
@@ -53,10 +51,8 @@ def stack() -> Iterator[ExitStack]:
 
 def begun(stack: ExitStack, server: Server, company: Company, entity_set: str) -> socket.socket:
     """Send the read of a list; its response may come much later."""
-    path = company.root.removeprefix(server.origin.root)
     connection = stack.enter_context(server.connect())
-    sent = {"Authorization": f"Bearer {company.token}"}
-    send(connection, head("GET", f"{path}/{entity_set}", sent))
+    send(connection, in_full(company.build("GET", entity_set)))
     return connection
 
 

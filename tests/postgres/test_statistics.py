@@ -19,9 +19,9 @@ from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
-from postgres.conftest import Served, migrated
+from postgres.conftest import Served
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 from support.waiting import PATIENCE_SECONDS
 

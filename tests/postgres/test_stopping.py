@@ -2,19 +2,12 @@
 
 from pathlib import Path
 
-import httpx
-
 from comptoir.config import Settings
-from postgres.conftest import migrated
 from support.client import record
+from support.databases import migrated
 from support.postgres import Postgres
 from support.server import Server
-from support.sockets import head, send
-
-
-def in_full(request: httpx.Request) -> bytes:
-    """The bytes of a request."""
-    return head(request.method, request.url.path, dict(request.headers)) + request.content
+from support.sockets import in_full, send
 
 
 def test_a_stop_does_not_wait_for_a_database_that_hangs(

@@ -48,11 +48,11 @@ def two(
 
 @pytest.fixture(scope="session")
 def secure_server(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+    fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """The service with TLS, which tests must not stop."""
+    """The service with TLS, which does not depend on the database; tests must not stop it."""
     folder = tmp_path_factory.mktemp("secure")
-    settings = Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys"))
+    settings = Settings(database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"))
     with Server(with_tls(settings, folder / "tls"), folder) as server:
         yield server
 

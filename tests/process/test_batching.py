@@ -1,24 +1,18 @@
 """Batches over sockets: responses in pieces, concurrent requests, and stops."""
 
 import http.client
-import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import urlsplit
 
-import httpx
-import msgspec
 import pytest
 
-from process.conftest import StartServer
-from process.test_stopping import answered_at_a_stop
-from support.batches import HTTP, MULTIPART, Entry, multipart, parts, replies, send_documents
+from support.batches import HTTP, MULTIPART, Entry, multipart, replies, send_documents
 from support.client import Page
 from support.companies import Company
 from support.log import line_about
 from support.server import Server
-from support.sockets import head, send
 from support.waiting import PATIENCE_SECONDS, until
 
 CONTACTS = 2_000
@@ -114,46 +108,3 @@ def test_other_requests_run_during_a_batch(server: Server, company: Company) -> 
 
     # a slow machine may send the reads when the batch has ended
     until(asked, "reads that end before the batch")
-
-
-def begin(server: Server, company: Company, content_type: str, body: bytes) -> socket.socket:
-    path = company.root.removeprefix(server.origin.root)
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": content_type,
-        "Content-Length": str(len(body)),
-        "Prefer": "continue-on-error",
-    }
-    connection = server.connect()
-    send(connection, head("POST", f"{path}/$batch", headers) + body)
-    return connection
-
-
-CREATE = f"--batch_1\n{HTTP}\nPOST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"
-THREE = "".join(f'{CREATE}{{"code": "{code}"}}\n' for code in "ABC") + "--batch_1--"
-ENTRIES = [
-    {"id": code, "method": "POST", "url": "shippingAgentsExt", "body": {"code": code}}
-    for code in "ABC"
-]
-
-
-@pytest.mark.parametrize("is_json", [False, True])
-def test_a_stop_during_a_batch_returns_the_outcomes_so_far(
-    is_json: bool, start_server: StartServer
-) -> None:
-    """Otherwise a client that retries would create records twice."""
-    server = start_server(stop_seconds=1.0)
-    content_type = "application/json" if is_json else MULTIPART
-    body = msgspec.json.encode({"requests": ENTRIES}) if is_json else THREE.encode()
-
-    def statuses(answer: httpx.Response) -> list[int]:
-        return [each.status for each in (replies(answer) if is_json else parts(answer))]
-
-    answer, company = answered_at_a_stop(
-        server,
-        lambda company: begin(server, company, content_type, body),
-        lambda answer: statuses(answer)[0],
-    )
-
-    assert statuses(answer) == ([201, 201, 201] if is_json else [201, 503, 503])
-    assert len(company.changes()) == statuses(answer).count(201)

@@ -12,11 +12,13 @@ from comptoir.config import Settings
 from support.client import Client
 from support.command import Command
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.log import line_about, line_of
 from support.rehearsal import Rehearsal
 from support.server import Server
 from support.sockets import http_client
+
+pytestmark = ON_SQLITE  # connections, the log and the control endpoint
 
 
 @pytest.fixture(scope="module")

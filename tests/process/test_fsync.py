@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from process.conftest import StartServer
 from support.client import record, tag_of
 from support.databases import ON_SQLITE
@@ -47,15 +45,14 @@ def events(trace: str) -> Iterator[str]:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("workers", [1, 2])
 def test_the_log_is_on_the_disk_before_the_answer_is_sent(
-    workers: int, start_server: StartServer, tmp_path: Path
+    start_server: StartServer, tmp_path: Path
 ) -> None:
     trace = tmp_path / "trace"
     strace = needed("strace", "strace")
     # -D makes the service itself the child, so that a signal reaches it and not the tracer
     options = ("-D", "-f", "-y", "-s", "32", "-e", f"trace={_CALLS}", "-o", str(trace))
-    server = start_server(workers, (strace, *options))
+    server = start_server(1, (strace, *options))
     company = server.new_company()
     answer = company.post("shippingAgentsExt", {"code": "A"})
     path = f"shippingAgentsExt({record(answer, 201)['id']})"

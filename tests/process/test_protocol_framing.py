@@ -8,12 +8,15 @@ import pytest
 from comptoir.http.protocol import MAX_PIPELINED
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.server import Server
-from support.sockets import ask, head, read_answer, read_answers, send
+from support.sockets import ask, head, in_full, read_answer, read_answers, send
 
 RECORDS = 2_000
 CHUNKED = {"Transfer-Encoding": "chunked"}
+
+pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 
 
 @pytest.fixture(scope="module", params=["http", "https"])
@@ -29,11 +32,10 @@ def company(server: Server) -> Company:
     return company
 
 
-def listing(server: Server, company: Company, headers: dict[str, str] | None = None) -> bytes:
-    """The head of a request for a streamed page."""
-    path = company.root.removeprefix(server.origin.root)
-    given = {"Authorization": f"Bearer {company.token}", "Prefer": f"maxpagesize={RECORDS}"}
-    return head("GET", f"{path}/shippingAgentsExt", {**given, **(headers or {})})
+def listing(company: Company, headers: dict[str, str] | None = None) -> bytes:
+    """A request for a streamed page."""
+    given = {"Prefer": f"maxpagesize={RECORDS}", **(headers or {})}
+    return in_full(company.build("GET", "shippingAgentsExt", headers=given))
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -42,7 +44,7 @@ def test_a_malformed_request_is_refused_after_the_earlier_responses(
 ) -> None:
     expected = company.get("shippingAgentsExt", headers={"Prefer": f"maxpagesize={RECORDS}"})
     with server.connect() as connection:
-        send(connection, listing(server, company) * count + b"nonsense\r\n\r\n")
+        send(connection, listing(company) * count + b"nonsense\r\n\r\n")
         *answers, last = read_answers(connection)
 
     assert [answer.content for answer in answers] == [expected.content] * count
@@ -53,9 +55,9 @@ def test_a_malformed_request_is_refused_after_the_earlier_responses(
 def test_a_malformed_body_is_refused_after_the_earlier_responses(
     server: Server, company: Company
 ) -> None:
-    broken = listing(server, company, CHUNKED) + b"nonsense\r\n"
+    broken = listing(company, CHUNKED) + b"nonsense\r\n"
     with server.connect() as connection:
-        send(connection, listing(server, company) + broken)
+        send(connection, listing(company) + broken)
         first, last = read_answers(connection)
 
     assert first.status_code == 200
@@ -65,7 +67,7 @@ def test_a_malformed_body_is_refused_after_the_earlier_responses(
 def test_pipelined_requests_are_limited(server: Server, company: Company) -> None:
     """Each uses memory, with and without a token. Some are answered while the others arrive."""
     with server.connect() as connection:
-        send(connection, listing(server, company))
+        send(connection, listing(company))
         send(connection, head("GET", "/healthz", {}) * (MAX_PIPELINED + 500))
         first, *others, last = read_answers(connection)
 
@@ -87,11 +89,10 @@ def test_a_request_with_a_response_is_not_refused_in_addition(server: Server) ->
     refusal(answer, "Authentication_InvalidCredentials")
 
 
-def creation(server: Server, company: Company, headers: dict[str, str], body: bytes) -> bytes:
+def creation(company: Company, headers: dict[str, str], body: bytes) -> bytes:
     """A request to create a shipping agent."""
-    path = company.root.removeprefix(server.origin.root)
-    given = {"Authorization": f"Bearer {company.token}", "Content-Type": "application/json"}
-    return head("POST", f"{path}/shippingAgentsExt", {**given, **headers}) + body
+    given = {"Content-Type": "application/json", **headers}
+    return in_full(company.build("POST", "shippingAgentsExt", headers=given)) + body
 
 
 def chunked(body: bytes, size: int, extension: bytes = b"") -> bytes:
@@ -106,7 +107,7 @@ def test_trailers_are_not_headers_of_the_request(server: Server, company: Compan
     plain = head("POST", "/api/companies", CHUNKED)
     with server.connect() as connection:
         refused = ask(connection, plain + body % company.token.encode())
-        created = ask(connection, creation(server, company, CHUNKED, body % b"nonsense"))
+        created = ask(connection, creation(company, CHUNKED, body % b"nonsense"))
 
     refusal(refused, "Authentication_InvalidCredentials")
     assert record(created, 201)["code"] == "trailers"
@@ -131,7 +132,7 @@ def test_trailers_and_chunk_extensions_are_limited(
     """The limit is that of the headers, whether the body is complete or not."""
     body = OVERHEAD[case] + (b"\r\n" * 2 if ends else b"")
     with server.connect() as connection:
-        send(connection, creation(server, company, CHUNKED, body))
+        send(connection, creation(company, CHUNKED, body))
         (answer,) = read_answers(connection)
 
     refusal(answer, "Request_HeadersTooLarge")
@@ -144,7 +145,7 @@ def test_endless_trailers_are_not_read(
     case: str, authorized: bool, server: Server, company: Company
 ) -> None:
     """The service stops reading, whether or not it has sent a response."""
-    begun = creation(server, company, CHUNKED, b"")
+    begun = creation(company, CHUNKED, b"")
     start = begun if authorized else head("POST", "/api/companies", CHUNKED)
     more = b"a:b\r\n" * 20_000 if case == "many trailers" else b"x" * 100_000
     with server.connect() as connection:
@@ -168,7 +169,7 @@ def test_short_trailers_and_chunk_extensions_are_allowed(server: Server, company
     }
     with server.connect() as connection:
         for code, body in bodies.items():
-            created = ask(connection, creation(server, company, CHUNKED, body + b"\r\n"))
+            created = ask(connection, creation(company, CHUNKED, body + b"\r\n"))
             assert record(created, 201)["code"] == code
 
 
@@ -204,10 +205,10 @@ def test_an_upgrade_to_another_protocol_is_ignored(
     declared = {**UPGRADES[upgrade], "Content-Length": f"{len(body % code)}"}
     in_chunks = chunked(b'{"code": "chunked %b"}' % code, 5) + b"0\r\nConnection: upgrade\r\n\r\n"
     sent = [
-        creation(server, company, declared, body.replace(smuggled, b" " * len(smuggled)) % code),
-        creation(server, company, {**UPGRADES[upgrade], **CHUNKED}, in_chunks),
+        creation(company, declared, body.replace(smuggled, b" " * len(smuggled)) % code),
+        creation(company, {**UPGRADES[upgrade], **CHUNKED}, in_chunks),
         head("GET", "/healthz", UPGRADES[upgrade]),
-        creation(server, company, declared, body % code),
+        creation(company, declared, body % code),
         head("GET", "/healthz", {**UPGRADES[upgrade], "Connection": "upgrade, close"}),
         head("GET", "/healthz", {}),
     ]
@@ -249,7 +250,7 @@ def test_a_body_after_an_upgrade_is_limited_and_checked(server: Server, company:
     }
     for code, (framing, body) in refused.items():
         with server.connect() as connection:
-            send(connection, creation(server, company, {**upgrade, **framing}, body))
+            send(connection, creation(company, {**upgrade, **framing}, body))
             (answer,) = read_answers(connection)
 
         refusal(answer, code)

@@ -2,14 +2,13 @@
 
 import socket
 
-import msgspec
 import pytest
 
 from support.client import record
 from support.companies import Company
 from support.databases import writes_held
 from support.server import Server
-from support.sockets import head, read_answer, read_answers, send
+from support.sockets import head, in_full, read_answer, read_answers, send
 from support.waiting import until
 
 RECORDS = 2_000
@@ -26,10 +25,9 @@ def company(server: Server) -> Company:
     return company
 
 
-def asked(server: Server, company: Company, query: str = "", method: str = "GET") -> bytes:
-    path = company.root.removeprefix(server.origin.root)
-    headers = {"Authorization": f"Bearer {company.token}", "Prefer": f"maxpagesize={RECORDS}"}
-    return head(method, f"{path}/shippingAgentsExt?{query.replace(' ', '%20')}", headers)
+def asked(company: Company, query: str = "") -> bytes:
+    prefer = {"Prefer": f"maxpagesize={RECORDS}"}
+    return in_full(company.build("GET", "shippingAgentsExt", query, headers=prefer))
 
 
 def half_closed(server: Server, request: bytes) -> socket.socket:
@@ -46,7 +44,7 @@ def test_a_half_closed_connection_gets_its_responses(
     count: int, query: str, server: Server, company: Company
 ) -> None:
     expected = company.get("shippingAgentsExt", query, {"Prefer": f"maxpagesize={RECORDS}"})
-    with half_closed(server, asked(server, company, query) * count) as connection:
+    with half_closed(server, asked(company, query) * count) as connection:
         answers = read_answers(connection)
 
     assert expected.status_code == 200
@@ -75,14 +73,7 @@ def test_an_incomplete_request(begun: bytes, server: Server) -> None:
 def test_a_half_closed_connection_waits_for_its_write(server: Server) -> None:
     """Meanwhile, interim responses find out whether the client is still connected."""
     company = server.new_company()
-    path = company.root.removeprefix(server.origin.root)
-    body = msgspec.json.encode({"code": "A"})
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": "application/json",
-        "Content-Length": f"{len(body)}",
-    }
-    request = head("POST", f"{path}/shippingAgentsExt", headers) + body
+    request = in_full(company.build("POST", "shippingAgentsExt", body={"code": "A"}))
     with (
         writes_held(server.settings.database) as let_go,
         half_closed(server, request) as connection,
@@ -100,7 +91,7 @@ def test_a_disconnect_ends_a_long_read(server: Server) -> None:
     company.load(
         "shippingAgentsExt", *({"code": f"{n}", "name": "x" * 4_000} for n in range(1_000))
     )
-    half_closed(server, asked(server, company, SLOW)).close()
+    half_closed(server, asked(company, SLOW)).close()
 
     path = company.root.removeprefix(server.origin.root)
     mark = f'"path":"{path}/shippingAgentsExt","status":'

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 
 import pytest
 
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import ask, head, read_answers, send
 
 GET = "GET /healthz HTTP/1.1"
 POST = "POST /healthz HTTP/1.1"
+
+pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 
 REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
     "no host": ("BadRequest", "Host", [GET]),

@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.client import IncompleteRead, parse_headers
 
 import pytest
@@ -13,14 +14,15 @@ from comptoir.http.compression import LEAST_BYTES, MOST_BYTES
 from process.conftest import StartServer
 from support.codings import decoded, decoder
 from support.companies import Company
-from support.databases import FreshDatabase
-from support.log import line_about
+from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
-from support.server import Server
-from support.sockets import ask, head, read_answer, send
+from support.server import Server, with_tls
+from support.sockets import ask, head, in_full, read_answer, send
 
 RECORDS = 1_000
 BROKEN_OFF = (ConnectionResetError, ssl.SSLEOFError)
+
+pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 
 
 @pytest.fixture(scope="module", params=["http", "https"])
@@ -36,10 +38,8 @@ def company(server: Server) -> Company:
     return company
 
 
-def request(server: Server, company: Company, method: str, headers: dict[str, str]) -> bytes:
-    path = company.root.removeprefix(server.origin.root)
-    given = {"Authorization": f"Bearer {company.token}", **headers}
-    return head(method, f"{path}/shippingAgentsExt", given)
+def request(company: Company, method: str, headers: dict[str, str]) -> bytes:
+    return in_full(company.build(method, "shippingAgentsExt", headers=headers))
 
 
 def chunks(connection: socket.socket) -> Iterator[bytes]:
@@ -61,7 +61,7 @@ def test_each_piece_of_a_page_can_be_decompressed_on_arrival(
     expected = company.get("shippingAgentsExt").content
     reader, plain, pieces = decoder(coding), b"", 0
     with server.connect() as connection:
-        send(connection, request(server, company, "GET", {"Accept-Encoding": coding}))
+        send(connection, request(company, "GET", {"Accept-Encoding": coding}))
         for piece in chunks(connection):
             pieces += 1
             read = reader.decompress(piece)
@@ -79,7 +79,7 @@ def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
 ) -> None:
     headers = {"Accept-Encoding": coding}
     with server.connect() as connection:
-        send(connection, request(server, company, "HEAD", headers) * 2)
+        send(connection, request(company, "HEAD", headers) * 2)
         send(connection, head("GET", "/healthz", {"Connection": "close"}))
         with connection.makefile("rb") as stream:
             heads = stream.read().split(b"\r\n\r\n")
@@ -96,7 +96,7 @@ def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
 def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, company: Company) -> None:
     """The end of the connection ends a body of unknown length (RFC 9112, 6.1 and 6.3)."""
     expected = company.get("shippingAgentsExt").content
-    asked = request(server, company, method, {"Accept-Encoding": coding})
+    asked = request(company, method, {"Accept-Encoding": coding})
     with server.connect() as connection:
         send(connection, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
         with connection.makefile("rb") as stream:
@@ -117,51 +117,57 @@ def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> 
         "Content-Length": "16",
         "Expect": "100-continue",
     }
-    created = request(server, company, "POST", headers) + b'{"code": "ten" }'
+    created = request(company, "POST", headers) + b'{"code": "ten" }'
     with server.connect() as connection:
         send(connection, created.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
         assert connection.recv(20) == b"HTTP/1.1 201 Created"
 
 
-@pytest.mark.parametrize("https", [False, True])
-def test_http_1_0_shows_that_a_response_broke_off(
-    *, https: bool, start_server: StartServer
-) -> None:
-    """For a client of HTTP/1.0, an orderly end of the connection also ends the body."""
-    server = start_server(stop_seconds=1.0, https=https)
-    asked = large_request(server)
-    with server.connect(receive_buffer=4_096) as connection:
-        send(connection, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
-        assert connection.recv(15) == b"HTTP/1.1 200 OK"
-        server.ask_to_stop()
-        server.wait()
-        with pytest.raises(BROKEN_OFF), connection.makefile("rb") as stream:
-            stream.read()
+@pytest.fixture(scope="module", params=[False, True], ids=["http", "https"])
+def impatient(
+    request: pytest.FixtureRequest,
+    fresh_database: FreshDatabase,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Server]:
+    """A service that waits shortly for a request, and longer for a client to read."""
+    folder = tmp_path_factory.mktemp("impatient")
+    settings = Settings(
+        database=fresh_database(folder, MODEL),
+        keys=str(folder / "keys"),
+        request_seconds=0.4,
+        stall_seconds=2,
+    )
+    if request.param:
+        settings = with_tls(settings, folder / "tls")
+    with Server(settings, folder) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def impatient(
-    fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """A service that waits half a second for a request; it needs only one database."""
-    folder = tmp_path_factory.mktemp("impatient")
-    settings = Settings(
-        database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"), request_seconds=0.5
+def large(impatient: Server) -> bytes:
+    """A request whose response is larger than all buffers together."""
+    return large_request(impatient.new_company())
+
+
+def large_request(company: Company) -> bytes:
+    """Load that many records, and ask for all."""
+    company.load(
+        "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
     )
-    with Server(settings, folder) as server:
-        yield server
+    return in_full(company.build("GET", "contactsExt", headers={"Prefer": "maxpagesize=4000"}))
 
 
 def test_an_incomplete_request_is_408(impatient: Server) -> None:
     """Both in its head and in its body; other requests to the server succeed."""
     company = impatient.new_company()
-    body = request(
-        impatient, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
-    )
-    for begun in (b"G", b"GET /healthz HTTP/1.1\r\nHost: test\r\n", body, body + b'{"code": '):
-        with impatient.connect() as connection:
-            answer = ask(connection, begun)
-
+    body = request(company, "POST", {"Content-Type": "application/json", "Content-Length": "20"})
+    with ExitStack() as stack:
+        connections = []
+        for begun in (b"G", b"GET /healthz HTTP/1.1\r\nHost: test\r\n", body, body + b'{"code": '):
+            connections.append(stack.enter_context(impatient.connect()))
+            send(connections[-1], begun)
+        for connection in connections:
+            answer = read_answer(connection)
             refusal(answer, "Request_Timeout")
             assert answer.headers["connection"] == "close"
             assert connection.recv(1) == b""
@@ -183,70 +189,71 @@ def test_a_client_that_sends_single_bytes_gets_no_extra_time(impatient: Server) 
     assert received in (b"HTTP/1.1 408", b"HTTP/1.1 400")
 
 
-def test_a_silent_connection_is_closed(impatient: Server) -> None:
-    with impatient.connect() as connection:
-        assert connection.recv(1) == b""
-
-
-@pytest.mark.parametrize("https", [False, True])
-def test_only_the_arrival_of_a_request_is_timed(*, https: bool, start_server: StartServer) -> None:
+def test_only_the_arrival_of_a_request_is_timed(impatient: Server, large: bytes) -> None:
     """The client may read slowly, and pause between two requests."""
-    server = start_server(request_seconds=0.5, https=https)
-    asked = large_request(server)
-    with server.connect() as connection:
-        send(connection, asked)
-        wait_for_deadline(server)
+    with impatient.connect() as connection:
+        send(connection, large)
+        wait_for_deadline(impatient)
         assert read_answer(connection).content.endswith(b"]}")
-        wait_for_deadline(server)
+        wait_for_deadline(impatient)
         assert ask(connection, head("GET", "/healthz", {})).content == b"ok\n"
 
 
-@pytest.mark.parametrize("https", [False, True])
-def test_a_client_that_reads_nothing_is_disconnected(
-    *, https: bool, start_server: StartServer
-) -> None:
-    server = start_server(stall_seconds=0.3, https=https)
-    asked = large_request(server)
-    with server.connect() as connection:
-        send(connection, asked)
-        assert line_about(server, asked.split()[1].decode()).status == 499
-        with pytest.raises((IncompleteRead, *BROKEN_OFF)):
-            read_answer(connection)
-
-
-@pytest.mark.parametrize("https", [False, True])
-def test_a_client_that_reads_slowly_but_steadily_stays_connected(
-    *, https: bool, start_server: StartServer
-) -> None:
+def test_only_a_client_that_reads_nothing_is_disconnected(impatient: Server, large: bytes) -> None:
     """The kernel accepts more data from the service only when a third of its queue is free."""
-    server = start_server(request_seconds=0.4, stall_seconds=3, https=https)
-    request = large_request(server)
-    with server.connect(receive_buffer=64 << 10) as connection:
-        send(connection, request)
+    with impatient.connect() as idle, impatient.connect(receive_buffer=64 << 10) as connection:
+        since = impatient.log.stat().st_size
+        send(idle, large)
+        send(connection, large)
         received = bytearray()
-        for part in range(1, 10):
+        while '"status":499' not in impatient.log.read_text()[since:]:
             # a record of TLS has up to 16 KiB
-            while len(received) < part * 100_000:
+            due = len(received) + 300_000
+            while len(received) < due:
                 received += connection.recv(100_000)
-            wait_for_deadline(server)
+            wait_for_deadline(impatient)
+        with pytest.raises((IncompleteRead, *BROKEN_OFF)):
+            read_answer(idle)
         while not received.endswith(b"]}\r\n0\r\n\r\n"):
             piece = connection.recv(1 << 20)
             assert piece, "disconnected"
             received += piece
 
 
-def large_request(server: Server) -> bytes:
-    """A request whose response is larger than all buffers together."""
-    company = server.new_company()
-    company.load(
-        "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
-    )
-    path = company.root.removeprefix(server.origin.root)
-    headers = {"Authorization": f"Bearer {company.token}", "Prefer": "maxpagesize=4000"}
-    return head("GET", f"{path}/contactsExt", headers)
-
-
 def wait_for_deadline(server: Server) -> None:
     """Wait for `request_seconds`, after which the service closes a silent connection."""
-    with server.connect() as idle:
-        assert idle.recv(1) == b""
+    with server.connect() as silent:
+        assert silent.recv(1) == b""
+
+
+@pytest.mark.parametrize("https", [False, True])
+def test_a_stop_breaks_off_what_clients_neither_send_nor_read(
+    *, https: bool, start_server: StartServer
+) -> None:
+    """The setting `stop_seconds` limits the wait for them.
+
+    For a client of HTTP/1.0, an orderly end of the connection would also end the body.
+    """
+    server = start_server(stop_seconds=1.0, https=https)
+    company = server.new_company()
+    asked = large_request(company)
+    created = request(company, "POST", {"Content-Length": "9", "Expect": "100-continue"})
+    with (
+        server.connect() as unsent,
+        server.connect(receive_buffer=4_096) as unread,
+        server.connect(receive_buffer=4_096) as older,
+    ):
+        send(unsent, created.replace(b"\r\n", b"\r\nContent-Type: application/json\r\n", 1))
+        assert unsent.recv(12) == b"HTTP/1.1 100"
+        send(unread, asked)
+        send(older, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        for each in (unread, older):
+            assert each.recv(15) == b"HTTP/1.1 200 OK"
+        server.ask_to_stop()
+        server.wait()
+        with pytest.raises(BROKEN_OFF), older.makefile("rb") as stream:
+            stream.read()
+
+    assert server.log.read_text().count('contactsExt","status":503') == 2
+    assert "Traceback" not in server.log.read_text()
+    assert company.changes()[4_000:] == []

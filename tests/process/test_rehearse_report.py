@@ -15,6 +15,8 @@ from support.command import Command, Result
 from support.databases import ON_SQLITE, FreshDatabase
 from support.server import Server
 
+pytestmark = ON_SQLITE  # requests to the control endpoint read no records
+
 
 @pytest.fixture(scope="module")
 def rehearsed(
@@ -97,9 +99,7 @@ def test_a_token_needs_the_scope(command: Command, rehearsed: Server) -> None:
     assert "faults" in failed.fault().partition("403")[2]
 
 
-@ON_SQLITE
 def test_another_service_or_none_is_a_failure(start_server: StartServer, tmp_path: Path) -> None:
-    """The database does not matter: the service refuses the address, or does not run."""
     server, command = start_server(), Command.without_database(tmp_path)
     failed = report(command, server).fault()
     assert failed.endswith("/faults/report returns 404. Start the service with --faults.")

@@ -2,7 +2,7 @@
 
 import select
 import socket
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import httpx
@@ -11,11 +11,12 @@ import pytest
 
 from process.conftest import StartServer
 from process.test_condition import metric
+from support.batches import HTTP, MULTIPART, Entry, parts, replies
 from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE, writes_held
 from support.server import STOP_OVERRUN, Server
-from support.sockets import head, read_answer, send
+from support.sockets import ask, head, in_full, read_answer, send
 from support.waiting import until
 
 WAITED_FOR_SECONDS = 0.5
@@ -26,15 +27,9 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 def begin(server: Server, company: Company, body: bytes) -> socket.socket:
     """Send the head of a create, and return when the service waits for the body."""
-    path = company.root.removeprefix(server.origin.root)
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": "application/json",
-        "Content-Length": f"{len(body)}",
-        "Expect": "100-continue",
-    }
+    whole = company.build("POST", "shippingAgentsExt", "", body, {"Expect": "100-continue"})
     connection = server.connect()
-    send(connection, head("POST", f"{path}/shippingAgentsExt", headers))
+    send(connection, in_full(whole).removesuffix(body))
     received = b""
     while len(received) < len(CONTINUE):
         received += connection.recv(len(CONTINUE) - len(received))
@@ -55,12 +50,16 @@ def wait_until_not_listening(server: Server) -> None:
     until(look, "an end of listening")
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_stop_finishes_every_accepted_request(workers: int, start_server: StartServer) -> None:
+    """It does not wait for idle connections."""
     server = start_server(workers)
     company = server.new_company()
     bodies = [msgspec.json.encode({"code": f"{number}"}) for number in range(10)]
     with ExitStack() as open_connections:
+        idle = open_connections.enter_context(server.connect())
+        assert ask(idle, head("GET", "/healthz", {})).content == b"ok\n"
         connections = [
             open_connections.enter_context(begin(server, company, body)) for body in bodies
         ]
@@ -75,83 +74,70 @@ def test_a_stop_finishes_every_accepted_request(workers: int, start_server: Star
             send(connection, body)
         created = [record(read_answer(connection), 201) for connection in connections]
         server.wait()
+        assert idle.recv(1) == b""
 
     assert [each["code"] for each in created] == [f"{number}" for number in range(10)]
     assert len(company.changes()) == 10
 
 
-@ON_SQLITE
-def test_a_stop_does_not_wait_for_idle_connections(start_server: StartServer) -> None:
-    server = start_server()
-    with server.connect() as idle:
-        assert server.client.get("companies").status_code == 200
-        server.ask_to_stop()
-        server.wait()
-        assert idle.recv(1) == b""
+def begin_batch(server: Server, company: Company, content_type: str, body: bytes) -> socket.socket:
+    headers = {"Content-Type": content_type, "Prefer": "continue-on-error"}
+    connection = server.connect()
+    send(connection, in_full(company.build("POST", "$batch", "", body, headers)))
+    return connection
 
 
-@ON_SQLITE
-def test_a_stop_ends_in_time_if_a_client_does_not_send_its_body(
-    start_server: StartServer,
-) -> None:
-    """The setting `stop_seconds` limits the wait for accepted requests."""
-    server = start_server(stop_seconds=1.0)
-    company = server.new_company()
-    with begin(server, company, b'{"code": "A"}'):
-        server.ask_to_stop()
-        server.wait()
-
-    assert company.changes() == []
-    assert "Traceback" not in server.log.read_text()
+CREATE = f"--batch_1\n{HTTP}\nPOST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"
+THREE = "".join(f'{CREATE}{{"code": "{code}"}}\n' for code in "ABC") + "--batch_1--"
+ENTRIES: Sequence[Entry] = [
+    {"id": code, "method": "POST", "url": "shippingAgentsExt", "body": {"code": code}}
+    for code in "ABC"
+]
 
 
-def answered_at_a_stop(
-    server: Server,
-    begun: Callable[[Company], socket.socket],
-    status_of: Callable[[httpx.Response], int],
-) -> tuple[httpx.Response, Company]:
-    """The response to a write that is let go when a stop no longer waits for its request.
+Outcomes = tuple[httpx.Response, httpx.Response, httpx.Response]
 
-    From then on, the store waits for the write for a second, in which a slow machine may not let it
-    go: then the server starts again, for another try. `status_of` is that of the first write.
+
+def test_a_stop_returns_the_outcomes_of_writes(start_server: StartServer) -> None:
+    """Otherwise clients that retry would create records twice.
+
+    The writes are let go when a stop no longer waits for their requests. From then on, the store
+    waits for the writes for a second, in which a slow machine may not let them go: then the server
+    starts again, for another try.
     """
+    server = start_server(stop_seconds=1.0)
 
-    def look() -> tuple[httpx.Response, Company] | None:
-        company = server.new_company()
+    def look() -> tuple[Outcomes, list[int]] | None:
+        companies = [server.new_company() for _ in range(3)]
         overruns = server.log.read_text().count(STOP_OVERRUN)
-        with (
-            writes_held(server.settings.database) as let_go,
-            begun(company) as connection,
-        ):
-            until(lambda: metric(server, "comptoir_queued_writes") > 0 or None, "a waiting write")
+        with writes_held(server.settings.database) as let_go, ExitStack() as stack:
+            body = b'{"code": "A"}'
+            single = stack.enter_context(begin(server, companies[0], body))
+            send(single, body)
+            sent = msgspec.json.encode({"requests": ENTRIES})
+            json = stack.enter_context(begin_batch(server, companies[1], "application/json", sent))
+            mixed = stack.enter_context(
+                begin_batch(server, companies[2], MULTIPART, THREE.encode())
+            )
+            # the batch in JSON sends its three writes together
+            until(lambda: metric(server, "comptoir_queued_writes") == 5 or None, "waiting writes")
             server.ask_to_stop()
             until(
                 lambda: server.log.read_text().count(STOP_OVERRUN) > overruns or None,
-                "a stop that no longer waits for the request",
+                "a stop that no longer waits for the requests",
             )
             let_go()
-            answer = read_answer(connection)
+            answers = read_answer(single), read_answer(json), read_answer(mixed)
             server.wait()
-        if status_of(answer) == 503:
+        first = replies(answers[1])[0], parts(answers[2])[0]
+        if 503 in (answers[0].status_code, *(each.status for each in first)):
             server.start()
             return None
-        return answer, company
+        return answers, [len(each.changes()) for each in companies]
 
-    return until(look, "the outcome of a write during a stop")
+    (single, json, mixed), changes = until(look, "the outcomes of writes during a stop")
 
-
-def test_a_stop_during_a_write_returns_the_outcome_of_the_write(
-    start_server: StartServer,
-) -> None:
-    """Otherwise a client that retries would create a second record."""
-    server = start_server(stop_seconds=1.0)
-
-    def begun(company: Company) -> socket.socket:
-        connection = begin(server, company, b'{"code": "A"}')
-        send(connection, b'{"code": "A"}')
-        return connection
-
-    answer, company = answered_at_a_stop(server, begun, lambda answer: answer.status_code)
-
-    assert record(answer, 201)["code"] == "A"
-    assert len(company.changes()) == 1
+    assert record(single, 201)["code"] == "A"
+    assert [each.status for each in replies(json)] == [201, 201, 201]
+    assert [each.status for each in parts(mixed)] == [201, 503, 503]
+    assert changes == [1, 3, 1]

@@ -6,6 +6,7 @@ import pytest
 
 from comptoir.auth import Scope
 from support.client import Client
+from support.companies import Company
 from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal
 from support.service import Service
@@ -28,3 +29,22 @@ def rehearsal(faulty: Service) -> Iterator[Rehearsal]:
     control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
     yield control
     control.set()
+
+
+@pytest.fixture(scope="module")
+def company(faulty: Service) -> Company:
+    """A company with three contacts, on two pages."""
+    company = faulty.new_company()
+    for name in "ABC":
+        assert company.post("contactsExt", {"displayName": name}).status_code == 201
+    return company
+
+
+@pytest.fixture(scope="module")
+def rehearsed(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service that rehearses Business Central, with faults on demand."""
+    folder = tmp_path_factory.mktemp("profile")
+    with Service(fresh_database, folder, faults="on", profile="business-central") as service:
+        yield service

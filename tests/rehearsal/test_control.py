@@ -1,19 +1,15 @@
 """The control endpoint: its scope, its refusals, and the page that lists the rules."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from comptoir.app import application
 from comptoir.auth import Scope
-from comptoir.config import Settings
 from comptoir.edm.times import instant
-from comptoir.errors import OperatorError
 from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal, Rule
 from support.service import Service
 
@@ -37,6 +33,9 @@ OF_ALL_COMPANIES = [
     if (method != "GET" and path == "faults")
     or path in ("faults/report", "faults/mark", "faults/reset", "faults/clock")
 ]
+
+
+pytestmark = ON_SQLITE  # rules are in memory
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
@@ -230,10 +229,15 @@ def test_rules_that_are_added_at_once_have_distinct_ids_and_one_limit(
     assert listed == [f"rule-{number}" for number in range(100)]
 
 
-@pytest.mark.parametrize("advance", ["-PT1S", "PT0S", "1", "P400D"])
-def test_the_clock_moves_only_on(advance: str, rehearsal: Rehearsal) -> None:
-    refused = rehearsal.advance(advance)
-    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "advance")
+def test_the_clock_moves_only_on(rehearsal: Rehearsal) -> None:
+    """By up to 366 days in sum."""
+    assert rehearsal.advance("PT480.5S").json() == {"aheadSeconds": 480.5}
+    for advance in ("-PT1S", "PT0S", "1", "P366D"):
+        refused = rehearsal.advance(advance)
+        assert (refused.status_code, refused.json()["error"]["target"]) == (400, "advance")
+    assert rehearsal.advance("P365D").status_code == 200
+    assert rehearsal.advance("P1D").status_code == 400
+    rehearsal.client.post("reset", {})
 
 
 def test_readiness_lists_the_rules(faulty: Service, rehearsal: Rehearsal) -> None:
@@ -241,36 +245,3 @@ def test_readiness_lists_the_rules(faulty: Service, rehearsal: Rehearsal) -> Non
     rehearsal.set({"id": "one", "fault": "throttle; retry-after=2"})
     lines = faulty.origin.get("readyz").text.splitlines()
     assert lines == ["ready", "faults: on", "faults: rule one: throttle; retry-after=2"]
-
-
-def rules_file(folder: Path, content: str) -> str:
-    path = folder / "rules.json"
-    path.write_text(content)
-    return str(path)
-
-
-def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    path = rules_file(tmp_path, '{"rules": [{"id": "first", "fault": "vanish"}]}')
-    with Service(fresh_database, tmp_path, faults="on", fault_rules=path) as service:
-        company = service.new_company()
-        assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
-        assert "rule first: vanish" in service.origin.get("readyz").text
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (None, "cannot be read"),
-        ("{", "JSON"),
-        ('{"rules": [{"fault": "throttl"}]}', "rules[0].fault"),
-        ('{"rules": [{"fault": "touch; field=nothing"}]}', "rules[0].fault"),
-        ('{"preset": "bad-dya"}', "bad-dya"),
-    ],
-)
-def test_a_wrong_file_prevents_the_start(content: str | None, problem: str, tmp_path: Path) -> None:
-    path = str(tmp_path / "none.json") if content is None else rules_file(tmp_path, content)
-    settings = Settings(keys=str(tmp_path / "keys"), faults="on", fault_rules=path)
-    with pytest.raises(OperatorError) as refused:
-        application(settings)
-    assert path in str(refused.value)
-    assert problem in str(refused.value)

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comptoir.app import application
+from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, OperatorError, Refusal
 from comptoir.features.rehearsal.documents import (
     LONGEST_DOCUMENT,
@@ -21,6 +24,8 @@ from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.rehearsal.rules import Match, Rule
 from comptoir.jsonvalue import Json
+from support.databases import ON_SQLITE, FreshDatabase
+from support.service import Service
 
 SETS = ("contactsExt", "customersExt", "itemsExt")
 
@@ -315,3 +320,37 @@ def test_an_advance_is_a_duration(text: str, seconds: float) -> None:
 )
 def test_another_advance_is_refused(body: bytes) -> None:
     refused(lambda: parse_advance(body), "advance", "advance")
+
+
+def rules_file(folder: Path, content: str) -> str:
+    path = folder / "rules.json"
+    path.write_text(content)
+    return str(path)
+
+
+@ON_SQLITE
+def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    path = rules_file(tmp_path, '{"rules": [{"id": "first", "fault": "vanish"}]}')
+    with Service(fresh_database, tmp_path, faults="on", fault_rules=path) as service:
+        company = service.new_company()
+        assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
+        assert "rule first: vanish" in service.origin.get("readyz").text
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read"),
+        ("{", "JSON"),
+        ('{"rules": [{"fault": "throttl"}]}', "rules[0].fault"),
+        ('{"rules": [{"fault": "touch; field=nothing"}]}', "rules[0].fault"),
+        ('{"preset": "bad-dya"}', "bad-dya"),
+    ],
+)
+def test_a_wrong_file_prevents_the_start(content: str | None, problem: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "none.json") if content is None else rules_file(tmp_path, content)
+    settings = Settings(keys=str(tmp_path / "keys"), faults="on", fault_rules=path)
+    with pytest.raises(OperatorError) as refused:
+        application(settings)
+    assert path in str(refused.value)
+    assert problem in str(refused.value)

@@ -4,8 +4,11 @@ import pytest
 
 from support.client import Client
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal, Trap
 from support.service import Service
+
+pytestmark = ON_SQLITE  # what clients have sent and met is in memory
 
 
 @pytest.fixture

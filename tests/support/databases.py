@@ -72,10 +72,14 @@ class FreshPostgres:
 
     def __call__(self, folder: Path, model: Model, fill: Fill | None = None) -> str:
         if folder not in self._made:
-            name = _name(model, fill)
-            template = self._server.once(name, lambda url: bring(url, model, fill))
-            self._made[folder] = self._server.new_database(template)
+            self._made[folder] = migrated(self._server, model, fill)
         return self._made[folder]
+
+
+def migrated(server: Databases, model: Model = MODEL, fill: Fill | None = None) -> str:
+    """The URL of a new database on a server, with the current schema."""
+    template = server.once(_name(model, fill), lambda url: bring(url, model, fill))
+    return server.new_database(template)
 
 
 FRESH = ("sqlite", "postgres")

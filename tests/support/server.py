@@ -124,9 +124,9 @@ class Server:
         """Send SIGTERM, as service managers do."""
         self._process.send_signal(signal.SIGTERM)
 
-    def wait_for_log(self, text: str) -> None:
-        """Return once the log contains a text."""
-        until(lambda: True if text in self.log.read_text() else None, f"{text!r} in the log")
+    def wait_for_log(self, text: str, times: int = 1) -> None:
+        """Return once the log contains a text, or contains it several times."""
+        until(lambda: self.log.read_text().count(text) >= times or None, f"{text!r} in the log")
 
     def wait(self) -> int:
         """The exit status of the process, after it has ended by itself."""

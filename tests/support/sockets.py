@@ -49,6 +49,13 @@ def send(connection: socket.socket, content: bytes) -> None:
         connection.sendall(content)
 
 
+def in_full(request: httpx.Request) -> bytes:
+    """The bytes of a request."""
+    lines = [f"{request.method} {request.url.raw_path.decode()} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in request.headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + request.content
+
+
 def read_answer(connection: socket.socket) -> httpx.Response:
     """Read one whole response."""
     answer = HTTPResponse(connection)
