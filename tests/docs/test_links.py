@@ -43,6 +43,7 @@ def test_every_page_is_reached_from_the_index() -> None:
 def test_the_architecture_page_names_existing_files() -> None:
     text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", text))
-    folders = (ROOT, ROOT / "src" / "comptoir")
+    sources = ROOT / "src" / "comptoir"
+    folders = (ROOT, sources, sources / "features")
     assert len(named) > 50
     assert [each for each in sorted(named) if not any((at / each).exists() for at in folders)] == []

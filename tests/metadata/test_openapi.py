@@ -1,12 +1,12 @@
 """The OpenAPI document has every path and method with its schemas."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings

@@ -83,8 +83,7 @@ class Api:
         self._answer = answer_through(features, lambda request, _: service.handle(request))
         self._answer_batch = answer_through(features, batches.response)
         self._mounts = [mount for each in features for mount in each.mounts()]
-        found = [each.observer() for each in features]
-        self._observers = [each for each in found if each is not None]
+        self._observers = [observer for each in features for observer in each.observers()]
         self._pages = pages
         self._authenticator = authenticator
         self._authenticate = self._by_token

@@ -161,9 +161,9 @@ class Feature:
         """
         return None
 
-    def observer(self) -> "Observer | None":
+    def observers(self) -> "Sequence[Observer]":
         """What observes each exchange."""
-        return None
+        return ()
 
     async def mark(self) -> None:
         """Remember the state to which `reset` returns."""
@@ -172,14 +172,17 @@ class Feature:
         """Return to the state at the mark."""
 
 
-class Observer(Protocol):
-    """Observes exchanges."""
+class Observer:
+    """Observes exchanges with the API and the pages; by default, it does nothing."""
 
     def begin(self, exchange: Exchange, scope: Scope) -> None:
         """Note that an exchange begins."""
 
     def respond(self, exchange: Exchange, response: Response | None) -> None:
-        """Note the response of an exchange before it is sent; None if its connection is cut."""
+        """Note the response of the API before it is sent, or add headers to it.
+
+        It is None if the connection is cut.
+        """
 
     def end(self, exchange: Exchange) -> None:
         """Note the end of an exchange, whatever it was for."""

@@ -1,6 +1,6 @@
 """The inspector as a part of a service."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from typing_extensions import override
@@ -33,5 +33,5 @@ class Inspecting(Feature):
             await self.inspector.stop()
 
     @override
-    def observer(self) -> Observer:
-        return self.inspector
+    def observers(self) -> Sequence[Observer]:
+        return [self.inspector]

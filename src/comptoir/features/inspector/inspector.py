@@ -11,12 +11,14 @@ from pathlib import Path
 
 import msgspec
 from starlette.types import Scope
+from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.features.inspector.capture import Capture
 from comptoir.features.inspector.record import ExchangeRecord, Head, Scribe
 from comptoir.features.inspector.segments import SegmentReader, SegmentWriter
 from comptoir.http.exchange import Exchange
+from comptoir.http.feature import Observer
 from comptoir.http.redaction import Redactor
 from comptoir.http.shared_folder import FOLDER, private_folder
 from comptoir.response.response import Response
@@ -53,7 +55,7 @@ class Switch(msgspec.Struct, frozen=True):
     until: float | None = None
 
 
-class Inspector:
+class Inspector(Observer):
     """Keeps the last exchanges of a service; one for each of its processes.
 
     `is_on` says whether exchanges are captured. What is switched in one process, others notice
@@ -117,6 +119,7 @@ class Inspector:
         new.rename(self._switch_file)
         self._apply()
 
+    @override
     def begin(self, exchange: Exchange, scope: Scope) -> None:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
         if not self.is_on or scope["path"] in _PROBES:
@@ -126,11 +129,12 @@ class Inspector:
             return
         exchange.notes = Capture(scope, self._limit)
 
+    @override
     def respond(self, exchange: Exchange, response: Response | None) -> None:
-        """Note the response of an exchange before it is sent; None if its connection is cut."""
         if isinstance(exchange.notes, Capture) and response is not None:
             exchange.notes.note_response(response)
 
+    @override
     def end(self, exchange: Exchange) -> None:
         """Keep an exchange that has ended, of which a record is written soon."""
         capture = exchange.notes

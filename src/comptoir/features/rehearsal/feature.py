@@ -18,9 +18,8 @@ from comptoir.edm.model import Model
 from comptoir.errors import Refusal
 from comptoir.features.rehearsal.control import control_routes
 from comptoir.features.rehearsal.rehearsal import Rehearsal
-from comptoir.features.rehearsal.traffic import Traffic
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
+from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
 from comptoir.service import Request
 
 
@@ -92,5 +91,5 @@ class Rehearsing(Feature):
         return await self.rehearsal.failing(batch, exchange)
 
     @override
-    def observer(self) -> Traffic:
-        return self.rehearsal.traffic
+    def observers(self) -> Sequence[Observer]:
+        return [self.rehearsal.traffic]

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 import msgspec
-from starlette.types import Scope
 
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock, instant
@@ -22,6 +21,7 @@ from comptoir.features.rehearsal.effects import APPLICABLE, DATE_SECONDS, Firing
 from comptoir.features.rehearsal.faults import Fault
 from comptoir.features.rehearsal.traps import Trap, TrapLine, TrapTally, TrapTarget
 from comptoir.http.exchange import Exchange, Refused
+from comptoir.http.feature import Observer
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers
 from comptoir.response.response import Pieces, Response
@@ -102,7 +102,7 @@ class _Underway(msgspec.Struct):
     is_noted: bool = False
 
 
-class Traffic:
+class Traffic(Observer):
     """What clients have sent, and the traps that they have met; for one event loop only."""
 
     def __init__(self, model: Model, clock: Clock) -> None:
@@ -117,9 +117,6 @@ class Traffic:
             ]
         )
         self._underway: dict[str, _Underway] = {}
-
-    def begin(self, exchange: Exchange, scope: Scope) -> None:
-        """Do nothing: only requests that meet rules are noted."""
 
     def note_request(self, request: Request, exchange: Exchange, company: str) -> None:
         """Note the request of an exchange; those of a batch are parts of its body.
