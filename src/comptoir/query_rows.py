@@ -3,10 +3,12 @@
 from dataclasses import replace
 from functools import partial
 
-from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Check
+from comptoir.errors import INVALID_URL, LINK_EXPIRED, NOT_IMPLEMENTED, Check
 
 _syntax = partial(INVALID_URL.row, group="SYNTAX")
 """The factory of the rows of texts that are malformed."""
+
+_NUMBERS = "Use numbers, durations, or a date or date-time with a duration."
 
 NOT_SUPPORTED = NOT_IMPLEMENTED.row("{construct} is not supported", "Send the request without it.")
 NOT_APPLICABLE = INVALID_URL.row("{option} does not apply to {resource}", "Remove it.")
@@ -80,8 +82,7 @@ NOT_A_GUID = _syntax(
     "A Guid has 8-4-4-4-12 hexadecimal digits: 5d115c9c-44e3-ea11-bb43-000d3a2feca1.",
 )
 OLD_PREFIX = _syntax(
-    "The literal prefix {prefix!q} is of an older version of OData",
-    "Write the value as {literal}.",
+    "The literal prefix {prefix!q} is of an older version of OData", "Write the value as {literal}."
 )
 UNKNOWN_PREFIX = _syntax(
     "Unknown literal prefix {prefix!q}",
@@ -166,3 +167,180 @@ SEGMENT_NOT_UTF_8 = INVALID_URL.row(
     "The path segment {segment!q} is not UTF-8", "Percent-encode it as UTF-8."
 )
 NUL_IN_SEGMENT = INVALID_URL.row("The path segment {segment!q} contains NUL", "Remove it.")
+COMPANY_KEY = INVALID_URL.row(
+    "The key of a company must be its id, a Guid",
+    "Use companies(<guid>), without quotes.",
+    Check.RESOURCE,
+    group="MALFORMED_KEY",
+)
+NOT_A_KEY = INVALID_URL.row(
+    "({sent:.200}) is not a key of {set}",
+    "Use one of its keys, with all properties of the key: {keys}.",
+    Check.RESOURCE,
+    group="MALFORMED_KEY",
+)
+QUOTED_KEY = INVALID_URL.row(
+    "In a key of {set}, {name} must not be in quotes",
+    "Write {name}=…, without quotes.",
+    Check.RESOURCE,
+    group="MALFORMED_KEY",
+)
+UNQUOTED_KEY = replace(
+    QUOTED_KEY,
+    problem="In a key of {set}, {name} must be in single quotes",
+    remedy="Write {name}='…'.",
+)
+IN_A_PATH = NOT_IMPLEMENTED.row("{name} in a path is not supported", "Use a path without it.")
+
+# names
+NO_PROPERTY = INVALID_URL.row("{owner} has no property {name!q}", "Use a name from $metadata.")
+UNKNOWN_FIELD = replace(NO_PROPERTY, group="UNKNOWN_FIELD")
+UNKNOWN_SELECTED = replace(NO_PROPERTY, group="UNKNOWN_SELECTED")
+NO_NAVIGATION = replace(NO_PROPERTY, problem="{owner} has no navigation property {name!q}")
+NO_FUNCTION = replace(NO_PROPERTY, problem="OData has no function {name!q}")
+NO_TYPE = replace(NO_PROPERTY, problem="The model has no type {name!q}")
+PAST_VALUE = INVALID_URL.row(
+    "{name:.100} has no properties, so the path {path:.100} does not exist",
+    "End the path with {name:.100}.",
+)
+OTHER_TYPE = INVALID_URL.row(
+    "The records are of the type {own}, not {name:.100}", "Write {own}, or no type."
+)
+NAME_TAKEN = INVALID_URL.row("{owner} already has a property {alias!q}", "Choose another alias.")
+NOT_AGGREGATED = INVALID_URL.row(
+    "{path} is not in the aggregated result: {names:.200}",
+    "Group by it, or aggregate it under an alias.",
+)
+NOT_RECORDS = INVALID_URL.row(
+    "{path} is not a collection of records", "Use a navigation property to many records."
+)
+SEVERAL_RECORDS = INVALID_URL.row("{path} leads to several records", "Use any, all or $count.")
+NOT_QUERIED = INVALID_URL.row("{name} is {what}", "Use another property.")
+
+# the meaning of expressions
+NOT_A_CONDITION = INVALID_URL.row("{node} is {type}, not a condition", "Compare it with a value.")
+NOT_A_COLLECTION = INVALID_URL.row(
+    "{node} is {other}not a collection", "Write a list in parentheses."
+)
+ARGUMENTS_OF_TYPE = INVALID_URL.row(
+    "The function {function} has {count} arguments instead of 1 or 2",
+    "Write for example {function}(number,Edm.String).",
+)
+NOT_AN_ENTITY_TYPE = INVALID_URL.row(
+    "The function {function} with one argument requires an entity type",
+    "Write {namespace}. and its name, or a value before the type.",
+)
+ARITHMETIC_OF_TWO = INVALID_URL.row(
+    "The operator {operator} does not apply to {one} ({left}) and {other} ({right})", _NUMBERS
+)
+ARITHMETIC_OF_TYPE = INVALID_URL.row("The operator {operator} does not apply to {type}", _NUMBERS)
+NO_NEGATIVE = INVALID_URL.row(
+    "{node} is {type}, which has no negative", "Negate a number or a duration."
+)
+BY_ZERO = INVALID_URL.row("The divisor of {operator} is zero", "Divide by another number.")
+TOO_FEW_ARGUMENTS = INVALID_URL.row(
+    "The function {function} has {arguments} instead of {counts}", "Add an argument."
+)
+TOO_MANY_ARGUMENTS = replace(TOO_FEW_ARGUMENTS, remedy="Remove an argument.")
+ARGUMENT_TYPE = INVALID_URL.row(
+    "{node} is {type}, but {function} requires {wanted}",
+    "Use another value, or convert it with cast.",
+)
+OFFSET = INVALID_URL.row(
+    "The function {function} is computed in UTC, but {node} has an offset",
+    "Write the literal in UTC, with Z.",
+)
+NEGATIVE_LENGTH = INVALID_URL.row("The length of substring is negative", "Write 0 or more.")
+PATTERN = INVALID_URL.row("The pattern has {construct}", "Correct the pattern.")
+NOT_PRIMITIVE = INVALID_URL.row(
+    "{name:.100} is an entity type, not a primitive type",
+    "Write a type such as Edm.String, without quotes.",
+)
+NOT_A_TYPE = INVALID_URL.row("{node} is not a type", NOT_PRIMITIVE.remedy)
+RECORDS_COMPARED = INVALID_URL.row(
+    "The operator {operator} does not apply to records", "Compare a property of the record."
+)
+RECORDS_OF_TYPES = INVALID_URL.row(
+    "{left} and {right} are records whose keys differ in type", "Compare properties of one type."
+)
+TYPES_COMPARED = INVALID_URL.row(
+    "{left} is {one}, but {right} is {other}", "Use values of one type."
+)
+LITERAL_COMPARED = INVALID_URL.row(
+    "{node} is {type}, but is compared with {wanted}", "Write {form}."
+)
+TOO_PRECISE = INVALID_URL.row("{node} is too precise to compute with", "Write fewer digits.")
+TOO_LARGE = INVALID_URL.row(
+    "{node} is outside the range of numbers",
+    "Write an integer of up to 64 bits, or up to {whole} digits before the decimal point and up to "
+    "{scale} after it.",
+)
+RECORDS_SORTED = INVALID_URL.row(
+    "{node} is a record, and records have no order", "Sort by a property of the record."
+)
+TOO_MANY_KEYS = INVALID_URL.row("The order exceeds the limit of {limit} keys", "Sort by fewer.")
+ALTERNATIVES = NOT_IMPLEMENTED.row(
+    "The operator or with several properties is not supported",
+    "Send the request without it.",
+    group="ALTERNATIVES",
+)
+FILTER_PART = replace(NOT_SUPPORTED, group="UNSUPPORTED_FILTER")
+PAIR_INCOMPLETE = INVALID_URL.row(
+    "The filter has {name} without {partner}", "Add {partner} eq '…'."
+)
+PAIR_TWICE = INVALID_URL.row("The filter has {name} twice", "Use another number.")
+PAIR_NUMBER = INVALID_URL.row(
+    "The number of {name:.60} is out of range", "Use a number from 1 to {count}."
+)
+PAIR_OPERATOR = INVALID_URL.row(
+    "{name} can only be compared with a text by eq, in conditions joined by and",
+    "Write {name} eq '…'.",
+)
+NOT_A_NUMBER = INVALID_URL.row(
+    "{method} requires a number, and {node} is {type}", "Aggregate a number, or use countdistinct."
+)
+LONG_PIPELINE = INVALID_URL.row(
+    "The pipeline exceeds the limit of {limit} transformations",
+    "Join filters by and, and computed properties by commas.",
+)
+LONG_WITH_ALIASES = INVALID_URL.row(
+    "The expression with its aliases replaced exceeds the limit of {limit} parts",
+    "Write less at once.",
+)
+NESTED_QUERIES = NOT_IMPLEMENTED.row(
+    "$apply requires more than {most} nested queries",
+    "Nest its expressions less deeply, or compute several in one compute.",
+)
+TOO_MANY_TERMS = INVALID_URL.row(
+    "The search exceeds the limit of {limit} terms", "Search for fewer."
+)
+NESTED_SEARCH = INVALID_URL.row(
+    "The nesting of AND and OR exceeds the limit of {limit} levels", "Simplify the search."
+)
+NUL_IN_TERM = INVALID_URL.row(
+    "The search contains a NUL character, which no text contains", "Remove it."
+)
+OPTION_OF_RECORD = INVALID_URL.row(
+    "{option} does not apply to {name}, which is a single record", "Remove it."
+)
+LONG_EXPANSION = INVALID_URL.row("The option exceeds the limit of {limit} items", "Expand fewer.")
+DEEP_EXPANSION = INVALID_URL.row(
+    "The nesting exceeds the limit of {limit} levels", EXPAND_TOO_DEEP.remedy
+)
+DEEP_LEVELS = replace(DEEP_EXPANSION, remedy="Send a lower number of $levels.")
+
+# pages
+DELTA_TOKEN = INVALID_URL.row(
+    "The $deltatoken is damaged or belongs to another query",
+    "Follow @odata.deltaLink unchanged, or start over with Prefer: odata.track-changes.",
+)
+DELTA_EXPIRED = LINK_EXPIRED.row(
+    "The delta link has expired",
+    "Read the collection again with Prefer: odata.track-changes, replace your copy of it, and "
+    "keep its new @odata.deltaLink.",
+)
+SKIP_TOKEN = INVALID_URL.row(
+    "The $skiptoken is damaged or belongs to another query",
+    "Follow @odata.nextLink unchanged, or start over without $skiptoken.",
+    group="LINK_GONE",
+)

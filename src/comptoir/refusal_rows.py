@@ -1,5 +1,6 @@
 """The refusals that clients of the API can get, except those of paths and query options."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -7,9 +8,17 @@ from comptoir.errors import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
     COMPANY_NOT_FOUND,
+    DATABASE_BUSY,
+    DATABASE_FULL,
+    DATABASE_NOT_READY,
+    DATABASE_OLDER,
+    DATABASE_READ_ONLY,
+    DATABASE_UNREACHABLE,
     ENTITY_CHANGED,
     HEADERS_TOO_LARGE,
+    INVALID_URL,
     ISOLATION_NOT_SUPPORTED,
+    KEY_EXISTS,
     METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE,
     NOT_IMPLEMENTED,
@@ -17,9 +26,15 @@ from comptoir.errors import (
     PRECONDITION_REQUIRED,
     RECORD_NOT_FOUND,
     REPEAT_UNTRACKED,
+    REQUEST_DENIED,
+    RESOURCE_NOT_FOUND,
+    SERVICE_READ_ONLY,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     Check,
     ErrorType,
+    ExceededLimit,
     RefusalRow,
 )
 
@@ -28,6 +43,13 @@ _header = partial(BAD_REQUEST.row, check=Check.PRECONDITION)
 """The factory of the rows of headers."""
 _syntax = partial(BAD_REQUEST.row, check=Check.SYNTAX)
 """The factory of the rows of malformed bodies."""
+
+
+_ASK, _LATER = "Ask the operator to fix this.", "Send the request again later."
+
+
+def _retry(seconds: int | str) -> Mapping[str, str]:
+    return {"Retry-After": f"{seconds}"}
 
 
 def _batch(problem: str, remedy: str, error: ErrorType = BAD_REQUEST) -> RefusalRow:
@@ -111,8 +133,7 @@ METHOD_IN_GROUP = BAD_REQUEST.row(
     "Send it outside the group. Allowed: POST, PATCH, PUT, DELETE.",
 )
 GROUP_OF_COMPANIES = BAD_REQUEST.row(
-    "The requests of an atomic group are for different companies",
-    "Use one group for each company.",
+    "The requests of an atomic group are for different companies", "Use one group for each company."
 )
 
 # bodies
@@ -344,4 +365,290 @@ LONG_BATCH_ID = _header(
 )
 OTHER_AUTHORIZATION = _batch(
     "Authorization differs from that of the batch", "Remove it, or send the request separately."
+)
+
+# records
+UNKNOWN_SEGMENT = RESOURCE_NOT_FOUND.row(
+    "The resource '{path:.200}' does not exist",
+    "Check the spelling. Names are case-sensitive, and most resources are under "
+    "companies(<guid>)/.",
+    group="UNKNOWN_SEGMENT",
+)
+UNKNOWN_RECORD = RECORD_NOT_FOUND.row(
+    "{name} has no record with the key {key!q}",
+    "List {name} to find the existing keys.",
+    group="NO_RECORD",
+)
+NO_RELATED_RECORD = RECORD_NOT_FOUND.row(
+    "{name} leads to no record", "Write to a record of {related} by its key.", group="NO_RECORD"
+)
+RIGHT_MISSING = REQUEST_DENIED.row(
+    "The roles of the client do not allow {doing} {name}",
+    "Ask the operator for a role that allows it.",
+    group="RIGHT_MISSING",
+    headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'},
+)
+
+# values
+NULL = BAD_REQUEST.row("{name} must not be null", "{advice}", group="NULL_VALUE")
+MISSING = PARAM_NOT_PROVIDED.row("{name} {fault}", "Send a value for it.", group="NO_VALUE")
+READ_ONLY = BAD_REQUEST.row("{field} is read-only", "Remove it from the body.", group="READ_ONLY")
+BLANK_KEY = BAD_REQUEST.row("{name} {key!q} does not identify a record", "Use another key.")
+RELATED_IN_BODY = NOT_IMPLEMENTED.row(
+    "Writing related records in a body, as in {name}, is not supported",
+    "Remove {name}, and write the related records in their own entity set.",
+)
+TOO_MANY_RELATED = BAD_REQUEST.row(
+    "The body exceeds the limit of {limit} related records",
+    "Create the others in their own entity set.",
+)
+NOT_RELATED_OBJECTS = BAD_REQUEST.row(
+    "{name} must be an array of objects, not {json}", "Send an object for each related record."
+)
+
+# values that their type does not accept
+EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it.")
+NULL_VALUE = BAD_REQUEST.row("{name} must not be null", "Send {empty} to clear it.")
+WRONG_JSON = BAD_REQUEST.row(
+    "{name} must be {expected}, not {json}", "Send a value such as {example}."
+)
+NOT_OF_TYPE = BAD_REQUEST.row(
+    "{name} must be {expected}, not {value!q}", "Send a value such as {example}."
+)
+LONG_TEXT = BAD_REQUEST.row(
+    "{name} exceeds the limit of {limit} characters", "Shorten it by {excess}.", group="TOO_LONG"
+)
+LONG_CELL = BAD_REQUEST.row(
+    "{name} exceeds the limit of {limit} characters", "Shorten it, or raise the setting body_bytes."
+)
+NUL_IN_VALUE = BAD_REQUEST.row("{name} contains a NUL character", "Remove it.")
+SURROGATE = BAD_REQUEST.row(
+    "{name} contains an unpaired surrogate at character {position}",
+    "Send whole Unicode characters.",
+)
+NOT_BASE64_TEXT = BAD_REQUEST.row(
+    "{name} must be Base64-encoded text (RFC 4648, with padding)",
+    "Encode the text in UTF-8, then in Base64.",
+)
+NOT_AN_EMAIL = BAD_REQUEST.row(
+    "{name} must be an e-mail address, not {value!q}", "Send name@example.com.", group="NO_EMAIL"
+)
+LETTERS_IN_PHONE = BAD_REQUEST.row(
+    "{name} must not contain letters, such as {text!q}", "Send digits.", group="LETTERS_IN_PHONE"
+)
+NOT_AN_OPTION = BAD_REQUEST.row(
+    "{name} must be {expected}, not {value!q}", "Send an option.", group="NO_OPTION"
+)
+IS_A_STREAM = BAD_REQUEST.row("{name} is a stream", "Write it by a PATCH to its own address.")
+OUT_OF_RANGE = BAD_REQUEST.row(
+    "{name} must be between {minimum} and {maximum}", "Send a number in this range."
+)
+LARGE_NUMBER = BAD_REQUEST.row(
+    "{name} has more than {most} digits before the decimal point", "Send a smaller number."
+)
+PRECISE_NUMBER = BAD_REQUEST.row(
+    "{name} has more than {most} digits after the decimal point", "Send fewer digits."
+)
+LONG_EXPONENT = BAD_REQUEST.row(
+    "{name} has an exponent with too many digits", "Write a smaller one."
+)
+NO_DATE = BAD_REQUEST.row(
+    "{name} must be an existing date, not {value!q}", "Correct the day or the month."
+)
+NO_OFFSET = BAD_REQUEST.row(
+    "{name} must have an offset between -23:59 and +23:59, not {value!q}", "Correct the offset."
+)
+NO_INSTANT = BAD_REQUEST.row(
+    "{name} must be an existing date and time of the years 1 to 9999, not {value!q}",
+    "Correct the date, the time or the offset.",
+)
+NO_TIME = BAD_REQUEST.row(
+    "{name} must be an existing time of day, not {value!q}",
+    "Send a time between 00:00:00 and 23:59:59.999.",
+)
+LONG_DURATION = BAD_REQUEST.row(
+    "{name} must have at most {most} digits of seconds, not {value!q}", "Send a shorter duration."
+)
+NOT_MIDNIGHT = BAD_REQUEST.row(
+    "{name} is compared with a date, but is not midnight in UTC", "Write the date alone: {date}."
+)
+
+# records that others are related to
+MISSING_KEY = PARAM_NOT_PROVIDED.row("{name} is required", "Send a value for it.")
+NO_NUMBER = BAD_REQUEST.row("No number after the highest {name} is free", "Send a free {name}.")
+DUPLICATE = KEY_EXISTS.row(
+    "Another record has the same {names}, which must be unique",
+    "Send other values, or update that record.",
+)
+KEY_TAKEN = KEY_EXISTS.row(
+    "Another record of {set} has the same {names}, which must be unique",
+    "Send other values, or update that record.",
+    group="KEY_TAKEN",
+)
+BEGINS_LATE = BAD_REQUEST.row(
+    "{name} must be before {limit}", "Send other days.", group="BEGINS_LATE"
+)
+ENDS_EARLY = BAD_REQUEST.row("{name} must be after {limit}", "Send other days.", group="ENDS_EARLY")
+NOT_RELATED = BAD_REQUEST.row(
+    "{name} must be the {key} of a record of {set}, not {value!q}",
+    "Create that record first, or send another value.",
+    group="NO_RELATED",
+)
+IN_USE = BAD_REQUEST.row(
+    "Records of {referrer} name {key!q} of {set}", "Change their {name} first.", group="IN_USE"
+)
+FOLLOWING_VALUE = BAD_REQUEST.row(
+    "{name}, which follows from {source}, {fault}", "Send another {source}, or send {name} as well."
+)
+COMPANY_LEAVING = KEY_EXISTS.row(
+    "The company {company} is being deleted, or its deletion was interrupted",
+    "Choose another id, or finish the deletion with `comptoir company delete {company}`.",
+)
+COMPANY_COPIED = KEY_EXISTS.row(
+    "The company {company} is being copied, or its copy was interrupted",
+    "Choose another id, or finish the copy.",
+)
+COMPANY_GONE = COMPANY_NOT_FOUND.row(
+    "The company {company} was deleted, or is being copied to this database",
+    "List the companies to find those that exist.",
+)
+
+# the database
+QUERY_TOO_LONG = UNAVAILABLE.row(
+    "The query took longer than {seconds:g} s",
+    "Narrow the filter, or sort by the key.",
+    group="LONG_WORK",
+    headers=_retry(5),
+)
+QUERY_STOPPED = replace(QUERY_TOO_LONG, problem="The query took too long")
+NOT_COMPUTABLE = INVALID_URL.row(
+    "The query cannot be computed: {cause}",
+    "Change the expression, or exclude the records with such values.",
+)
+TOO_COMPLEX = NOT_IMPLEMENTED.row(
+    "The expression is too large for the database", "Split the query into smaller ones."
+)
+INVALID_TEXT = INVALID_URL.row(
+    "A text has a character that the database does not support",
+    "Remove the NUL or invalid character.",
+)
+SERVICE_STOPPED = UNAVAILABLE.row(
+    "The service stopped before it finished this request",
+    "Nothing was changed. Send the request again.",
+    headers=_retry(5),
+)
+STOPPING_IN_DOUBT = UNAVAILABLE.row(
+    "The service is stopping, and the outcome of the write is unknown",
+    "Read the record before you send the write again.",
+    headers=_retry(5),
+)
+ROLLED_BACK = DATABASE_UNREACHABLE.row(
+    "The connection to the database was lost, and nothing was changed",
+    "Send the request again.",
+    headers=_retry(1),
+)
+LOST_IN_DOUBT = DATABASE_UNREACHABLE.row(
+    "The connection to the database was lost during the commit, and the outcome of the write is "
+    "unknown",
+    "Read the record before you send the write again.",
+    headers=_retry(5),
+)
+READS_WAITING = DATABASE_BUSY.row(
+    "{reads} are already waiting or running",
+    "Send the request again after {seconds} seconds.",
+    headers=_retry("{seconds}"),
+)
+NO_CONNECTION = DATABASE_BUSY.row(
+    "No connection to the database became free within {seconds:g} s",
+    "Send the request again after a second.",
+    headers=_retry(1),
+)
+WRITES_WAITING = TOO_MANY_REQUESTS.row(
+    "{waiting} writes are already waiting",
+    "Send the request again after a second.",
+    group="TOO_MANY_REQUESTS",
+    limit=ExceededLimit.QUEUE,
+    headers=_retry(1),
+)
+READ_ONLY_SERVICE = SERVICE_READ_ONLY.row(
+    "The service only reads, because its setting read_only is on",
+    "Read only, or ask the operator which service accepts writes.",
+)
+LOST_CHANGES = DATABASE_OLDER.row(
+    "The database has lost changes of the company {company}",
+    "Ask the operator to run `comptoir company renew`, then send the request again.",
+    headers=_retry(60),
+)
+LARGE_BASELINE = BAD_REQUEST.row(
+    "The mark exceeds the limit of {limit} records", "Rehearse with fewer records."
+)
+UNREADABLE_CLIENTS = DATABASE_NOT_READY.row(
+    "The clients in the database cannot be read by this release", _ASK, headers=_retry(5)
+)
+UNFIT_DATABASE = replace(
+    UNREADABLE_CLIENTS, problem="The database does not meet the requirements of the service"
+)
+UNANSWERED = DATABASE_UNREACHABLE.row(
+    "The database did not answer in time", "Send the request again.", headers=_retry(1)
+)
+LOCK_HELD = DATABASE_BUSY.row(
+    "Another process holds the database's lock",
+    "Send the request again after a second.",
+    headers=_retry(1),
+)
+LOCK_TIMEOUT = DATABASE_BUSY.row(
+    "Another transaction has held a lock for too long", _LATER, headers=_retry(1)
+)
+DISK_FULL = DATABASE_FULL.row(
+    "The disk of the database is full", "Ask the operator to free some space.", headers=_retry(1)
+)
+DISK_FULL_OF_SERVER = replace(DISK_FULL, headers=_retry(30))
+READ_ONLY_FOLDER = DATABASE_READ_ONLY.row(
+    "The database is read-only", "Ask the operator to make its folder writable.", headers=_retry(1)
+)
+DATABASE_FAILED = UNAVAILABLE.row(
+    "The database failed",
+    "Send the request again; if it fails again, ask the operator for the error in the log.",
+    headers=_retry(1),
+)
+UNREACHABLE = DATABASE_UNREACHABLE.row("The database cannot be reached", _LATER, headers=_retry(5))
+CONNECTION_LOST = DATABASE_UNREACHABLE.row(
+    "The connection to the database was lost", _LATER, headers=_retry(1)
+)
+NO_HOST = replace(UNREACHABLE, problem="No host of the database has the required role")
+STARTING = replace(UNREACHABLE, problem="The database is starting or stopping")
+NO_TLS = DATABASE_UNREACHABLE.row(
+    "The database cannot be reached over TLS", _ASK, headers=_retry(5)
+)
+MISCONFIGURED = replace(NO_TLS, problem="The service is not configured correctly for its database")
+REJECTED_USER = replace(NO_TLS, problem="The database rejects the user of the service")
+NO_DATABASE = replace(NO_TLS, problem="The server does not have the database of the service")
+NO_PRIVILEGES = DATABASE_NOT_READY.row(
+    "The service lacks privileges in the database",
+    "Ask the operator to grant them.",
+    headers=_retry(5),
+)
+NO_TABLES = DATABASE_NOT_READY.row(
+    "The database lacks tables, columns or functions of the service",
+    "Ask the operator to run `comptoir migrate`.",
+    headers=_retry(5),
+)
+NO_SCHEMA = replace(
+    UNREADABLE_CLIENTS, problem="The database has no schema for the tables of the service"
+)
+TOO_MANY_CONNECTIONS = DATABASE_BUSY.row(
+    "The database accepts no more connections now", _LATER, headers=_retry(5)
+)
+SHORT_OF_MEMORY = DATABASE_BUSY.row(
+    "The database is short of memory",
+    "Ask for less, or send the request again later.",
+    headers=_retry(5),
+)
+STANDBY = DATABASE_READ_ONLY.row(
+    "The database is read-only now, as a standby is", _LATER, headers=_retry(5)
+)
+CONFLICT = DATABASE_BUSY.row(
+    "Concurrent transactions conflicted, and nothing was changed",
+    "Send the request again.",
+    headers=_retry(1),
 )
