@@ -1,6 +1,5 @@
 """The refusals that clients of the API can get, except those of paths and query options."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -8,15 +7,8 @@ from comptoir.errors import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
     COMPANY_NOT_FOUND,
-    DATABASE_BUSY,
-    DATABASE_FULL,
-    DATABASE_NOT_READY,
-    DATABASE_OLDER,
-    DATABASE_READ_ONLY,
-    DATABASE_UNREACHABLE,
     ENTITY_CHANGED,
     HEADERS_TOO_LARGE,
-    INVALID_URL,
     ISOLATION_NOT_SUPPORTED,
     KEY_EXISTS,
     METHOD_NOT_ALLOWED,
@@ -28,13 +20,9 @@ from comptoir.errors import (
     REPEAT_UNTRACKED,
     REQUEST_DENIED,
     RESOURCE_NOT_FOUND,
-    SERVICE_READ_ONLY,
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     Check,
     ErrorType,
-    ExceededLimit,
     RefusalRow,
 )
 
@@ -43,13 +31,6 @@ _header = partial(BAD_REQUEST.row, check=Check.PRECONDITION)
 """The factory of the rows of headers."""
 _syntax = partial(BAD_REQUEST.row, check=Check.SYNTAX)
 """The factory of the rows of malformed bodies."""
-
-
-_ASK, _LATER = "Ask the operator to fix this.", "Send the request again later."
-
-
-def _retry(seconds: int | str) -> Mapping[str, str]:
-    return {"Retry-After": f"{seconds}"}
 
 
 def _batch(problem: str, remedy: str, error: ErrorType = BAD_REQUEST) -> RefusalRow:
@@ -511,144 +492,4 @@ COMPANY_COPIED = KEY_EXISTS.row(
 COMPANY_GONE = COMPANY_NOT_FOUND.row(
     "The company {company} was deleted, or is being copied to this database",
     "List the companies to find those that exist.",
-)
-
-# the database
-QUERY_TOO_LONG = UNAVAILABLE.row(
-    "The query took longer than {seconds:g} s",
-    "Narrow the filter, or sort by the key.",
-    group="LONG_WORK",
-    headers=_retry(5),
-)
-QUERY_STOPPED = replace(QUERY_TOO_LONG, problem="The query took too long")
-NOT_COMPUTABLE = INVALID_URL.row(
-    "The query cannot be computed: {cause}",
-    "Change the expression, or exclude the records with such values.",
-)
-TOO_COMPLEX = NOT_IMPLEMENTED.row(
-    "The expression is too large for the database", "Split the query into smaller ones."
-)
-INVALID_TEXT = INVALID_URL.row(
-    "A text has a character that the database does not support",
-    "Remove the NUL or invalid character.",
-)
-SERVICE_STOPPED = UNAVAILABLE.row(
-    "The service stopped before it finished this request",
-    "Nothing was changed. Send the request again.",
-    headers=_retry(5),
-)
-STOPPING_IN_DOUBT = UNAVAILABLE.row(
-    "The service is stopping, and the outcome of the write is unknown",
-    "Read the record before you send the write again.",
-    headers=_retry(5),
-)
-ROLLED_BACK = DATABASE_UNREACHABLE.row(
-    "The connection to the database was lost, and nothing was changed",
-    "Send the request again.",
-    headers=_retry(1),
-)
-LOST_IN_DOUBT = DATABASE_UNREACHABLE.row(
-    "The connection to the database was lost during the commit, and the outcome of the write is "
-    "unknown",
-    "Read the record before you send the write again.",
-    headers=_retry(5),
-)
-READS_WAITING = DATABASE_BUSY.row(
-    "{reads} are already waiting or running",
-    "Send the request again after {seconds} seconds.",
-    headers=_retry("{seconds}"),
-)
-NO_CONNECTION = DATABASE_BUSY.row(
-    "No connection to the database became free within {seconds:g} s",
-    "Send the request again after a second.",
-    headers=_retry(1),
-)
-WRITES_WAITING = TOO_MANY_REQUESTS.row(
-    "{waiting} writes are already waiting",
-    "Send the request again after a second.",
-    group="TOO_MANY_REQUESTS",
-    limit=ExceededLimit.QUEUE,
-    headers=_retry(1),
-)
-READ_ONLY_SERVICE = SERVICE_READ_ONLY.row(
-    "The service only reads, because its setting read_only is on",
-    "Read only, or ask the operator which service accepts writes.",
-)
-LOST_CHANGES = DATABASE_OLDER.row(
-    "The database has lost changes of the company {company}",
-    "Ask the operator to run `comptoir company renew`, then send the request again.",
-    headers=_retry(60),
-)
-LARGE_BASELINE = BAD_REQUEST.row(
-    "The mark exceeds the limit of {limit} records", "Rehearse with fewer records."
-)
-UNREADABLE_CLIENTS = DATABASE_NOT_READY.row(
-    "The clients in the database cannot be read by this release", _ASK, headers=_retry(5)
-)
-UNFIT_DATABASE = replace(
-    UNREADABLE_CLIENTS, problem="The database does not meet the requirements of the service"
-)
-UNANSWERED = DATABASE_UNREACHABLE.row(
-    "The database did not answer in time", "Send the request again.", headers=_retry(1)
-)
-LOCK_HELD = DATABASE_BUSY.row(
-    "Another process holds the database's lock",
-    "Send the request again after a second.",
-    headers=_retry(1),
-)
-LOCK_TIMEOUT = DATABASE_BUSY.row(
-    "Another transaction has held a lock for too long", _LATER, headers=_retry(1)
-)
-DISK_FULL = DATABASE_FULL.row(
-    "The disk of the database is full", "Ask the operator to free some space.", headers=_retry(1)
-)
-DISK_FULL_OF_SERVER = replace(DISK_FULL, headers=_retry(30))
-READ_ONLY_FOLDER = DATABASE_READ_ONLY.row(
-    "The database is read-only", "Ask the operator to make its folder writable.", headers=_retry(1)
-)
-DATABASE_FAILED = UNAVAILABLE.row(
-    "The database failed",
-    "Send the request again; if it fails again, ask the operator for the error in the log.",
-    headers=_retry(1),
-)
-UNREACHABLE = DATABASE_UNREACHABLE.row("The database cannot be reached", _LATER, headers=_retry(5))
-CONNECTION_LOST = DATABASE_UNREACHABLE.row(
-    "The connection to the database was lost", _LATER, headers=_retry(1)
-)
-NO_HOST = replace(UNREACHABLE, problem="No host of the database has the required role")
-STARTING = replace(UNREACHABLE, problem="The database is starting or stopping")
-NO_TLS = DATABASE_UNREACHABLE.row(
-    "The database cannot be reached over TLS", _ASK, headers=_retry(5)
-)
-MISCONFIGURED = replace(NO_TLS, problem="The service is not configured correctly for its database")
-REJECTED_USER = replace(NO_TLS, problem="The database rejects the user of the service")
-NO_DATABASE = replace(NO_TLS, problem="The server does not have the database of the service")
-NO_PRIVILEGES = DATABASE_NOT_READY.row(
-    "The service lacks privileges in the database",
-    "Ask the operator to grant them.",
-    headers=_retry(5),
-)
-NO_TABLES = DATABASE_NOT_READY.row(
-    "The database lacks tables, columns or functions of the service",
-    "Ask the operator to run `comptoir migrate`.",
-    headers=_retry(5),
-)
-NO_SCHEMA = replace(
-    UNREADABLE_CLIENTS, problem="The database has no schema for the tables of the service"
-)
-TOO_MANY_CONNECTIONS = DATABASE_BUSY.row(
-    "The database accepts no more connections now", _LATER, headers=_retry(5)
-)
-SHORT_OF_MEMORY = DATABASE_BUSY.row(
-    "The database is short of memory",
-    "Ask for less, or send the request again later.",
-    headers=_retry(5),
-)
-STANDBY = DATABASE_READ_ONLY.row(
-    "The database is read-only now, as a standby is", _LATER, headers=_retry(5)
-)
-CONFLICT = DATABASE_BUSY.row(
-    "Concurrent transactions conflicted, and nothing was changed",
-    "Send the request again.",
-    headers=_retry(1),
 )

@@ -22,7 +22,7 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("query_rows", "refusal_rows", "refusals"),
+    ("feature_rows", "query_rows", "refusal_rows", "service_rows"),
     ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
@@ -40,12 +40,12 @@ ROWS = (
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
-_ERRORS = {"errors", "query_rows", "refusal_rows"}
+_ERRORS = {"errors", "feature_rows", "query_rows", "refusal_rows", "service_rows"}
 IMPORTS_ONLY = {
     "profiles": {PACKAGE, *_ERRORS, "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},
-    "request": {PACKAGE, *_ERRORS, "refusals", "jsonvalue", "messages", "config"},
-    "rehearsal": {PACKAGE, *_ERRORS, "refusals", "jsonvalue", "messages", "edm", "request"},
+    "request": {PACKAGE, *_ERRORS, "jsonvalue", "messages", "config"},
+    "rehearsal": {PACKAGE, *_ERRORS, "jsonvalue", "messages", "edm", "request"},
     "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
     "testing": {PACKAGE, "errors", "messages", "config", "auth"},
 }
@@ -77,7 +77,6 @@ MESSAGE_ARGUMENTS = {
     "OAuthRefusal": (1, 2),
     "OperatorError": (0, 1),
     "Problem": (1, 2),
-    "Refusal": (1, 2),
     "UnreachableError": (0, 1),
     "message": (0, 1),
     "row": (0, 1),

@@ -9,11 +9,12 @@ from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from comptoir import service_rows
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.basic import RequestOrigin, is_basic
 from comptoir.auth.failures import Failures, sent_by
 from comptoir.config import Settings
-from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal
+from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal, refuse
 from comptoir.http.batch import Batches, batch_root
 from comptoir.http.company_names import COMPANY_HEADERS, RequestTarget
 from comptoir.http.compression import VARY, encoded, response_coding
@@ -34,10 +35,8 @@ from comptoir.http.exchange import (
 from comptoir.http.log import Journal
 from comptoir.http.pages import Outside, is_for_admin, is_for_console
 from comptoir.http.pipeline import CUT, Answer, RequestPipeline
-from comptoir.http.refusals import failed
 from comptoir.http.routes import Routes
 from comptoir.plan.read import Row
-from comptoir.refusals import stopping
 from comptoir.request.headers import ISOLATION, access, check_isolation, check_versions, combined
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Pieces, Response
@@ -159,7 +158,9 @@ class Api:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
-            response = self._errors.response(failed(exchange.id), exchange.id)
+            response = self._errors.response(
+                refuse(service_rows.FAILED, id=exchange.id), exchange.id
+            )
         if self._injector is not None:
             self._injector.respond(exchange, response)
         try:
@@ -250,7 +251,7 @@ class Api:
             _log.warning(message, exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        response = self._errors.response(stopping(), exchange.id)
+        response = self._errors.response(refuse(service_rows.SERVICE_STOPPED), exchange.id)
         response.headers.append((b"connection", b"close"))
         await _send(self._completed(response, scope, exchange), receive, send, exchange)
 

@@ -5,8 +5,9 @@ from weakref import WeakKeyDictionary
 
 from starlette.types import Message, Receive
 
+from comptoir import service_rows
 from comptoir.auth import Account
-from comptoir.errors import UNAVAILABLE, Refusal
+from comptoir.errors import refuse
 from comptoir.http.exchange import ClientDisconnectedError
 from comptoir.response.response import Header
 
@@ -44,12 +45,7 @@ class ConcurrencyLimiter:
             return client.receive
         if has_left:
             raise ClientDisconnectedError
-        raise Refusal(
-            UNAVAILABLE,
-            f"The client's other requests did not end within {self._seconds:g} seconds",
-            "Send fewer requests at once.",
-            headers={"Retry-After": "1"},
-        )
+        raise refuse(service_rows.QUEUED_TOO_LONG, seconds=self._seconds)
 
     def leave(self) -> None:
         """Release a slot."""

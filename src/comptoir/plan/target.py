@@ -15,6 +15,7 @@ from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Pr
 from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import (
     INVALID_URL,
+    Check,
     Refusal,
     refuse,
 )
@@ -284,8 +285,9 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
         return declared.type.from_key(part.text)
     except ValueFault as error:
         subject = f"In a key of {entity_set.name}, {name}"
-        refusal = error.refusal(subject, name, error=INVALID_URL)
-        raise refusal.grouped("MALFORMED_KEY") from None
+        refusal = error.refusal(subject, name, error=INVALID_URL).grouped("MALFORMED_KEY")
+        refusal.check = Check.RESOURCE
+        raise refusal from None
 
 
 RecordLookup = Generator[PagePlan, list[Row], Row | None]

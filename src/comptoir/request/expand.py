@@ -128,8 +128,7 @@ def parse_expand(
 
 def within(refusal: Refusal, position: int) -> Refusal:
     """The refusal of a nested option, whose value begins at `position`, as one of `$expand`."""
-    refusal.moved(EXPAND, position + (refusal.column or 1))
-    return refusal
+    return refusal.at(EXPAND, position + (refusal.column or 1))
 
 
 class _ItemOptions(NamedTuple):

@@ -14,12 +14,12 @@ from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar, cast
 
-from comptoir import refusal_rows
+from comptoir import refusal_rows, service_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
-from comptoir.errors import UNAVAILABLE, Refusal, refuse
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
@@ -69,12 +69,7 @@ class Renewed(Refusal):
     """503: a company got another incarnation during the request, so the cached one is outdated."""
 
     def __init__(self, company_id: str) -> None:
-        super().__init__(
-            UNAVAILABLE,
-            f"The company {company_id} was renewed during the request",
-            "Send the request again.",
-            headers={"Retry-After": "1"},
-        )
+        super().__init__(service_rows.RENEWED, {"company": company_id})
 
 
 class Reader(Protocol):

@@ -11,12 +11,13 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from comptoir import feature_rows
 from comptoir.auth import Limits, Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.times import instant
-from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, OperatorError, Refusal
+from comptoir.errors import OperatorError, Refusal, refuse
 from comptoir.events.faults import DeliveryFault, DeliveryMode
 from comptoir.events.subscriptions import Subscriptions
 from comptoir.files import read_whole
@@ -37,9 +38,7 @@ from comptoir.http.rehearsing.effects import (
 )
 from comptoir.http.rehearsing.rule_state import RuleState, check_new
 from comptoir.http.rehearsing.traffic import Traffic
-from comptoir.messages import quoted
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.refusals import invalid_value
 from comptoir.rehearsal import (
     HEADER,
     Candidate,
@@ -115,8 +114,7 @@ class Rehearsal:
         if field is None or any(_has_changes(each) and field in touchable(each) for each in sets):
             return
         owner = name or "an entity set"
-        remedy = f"Send the name of a text of {owner} that does not identify records."
-        raise invalid_value(f"field in {place}", str(field), remedy, target=place)
+        raise refuse(feature_rows.TOUCHED_FIELD, place, value=str(field), place=place, owner=owner)
 
     def _of_header(self, request: Request) -> Rule | None:
         rule = _of_header(request)
@@ -159,12 +157,7 @@ class Rehearsal:
             rule = parse_rule(body, name, [each.name for each in self.model.sets])
             self.check([rule], "fault")
             if not reaches(rule.match.company):
-                raise Refusal(
-                    REQUEST_DENIED,
-                    "The rule is not about a company that the token can access",
-                    "Send the id of one of its companies as match.company.",
-                    target="match.company",
-                )
+                raise refuse(feature_rows.OTHER_COMPANY, "match.company")
             check_new(rule, rules)
             await self._record((*rules, rule), actor)
             self._memory.add_rule(rule)
@@ -180,8 +173,7 @@ class Rehearsal:
                 each for each in rules if each.id != rule_id or not reaches(each.match.company)
             ]
             if len(others) == len(rules):
-                problem = f"No rule in force has the id {quoted(rule_id)}"
-                raise Refusal(RESOURCE_NOT_FOUND, problem, "List the rules.")
+                raise refuse(feature_rows.UNKNOWN_RULE, id=rule_id)
             await self._record(others, actor)
             self._memory.remove_rule(rule_id)
 
@@ -431,12 +423,7 @@ def _of_header(request: Request) -> Rule | None:
     if rule.fault.name == "touch" and (
         not principal.may(Scope.RECORDS_WRITE) or principal.rights is not None
     ):
-        raise Refusal(
-            REQUEST_DENIED,
-            f"touch in {HEADER} needs the scope {Scope.RECORDS_WRITE}, and a client without roles",
-            "Use a rule.",
-            target=HEADER,
-        )
+        raise refuse(feature_rows.TOUCH_DENIED, HEADER, scope=Scope.RECORDS_WRITE)
     return rule
 
 

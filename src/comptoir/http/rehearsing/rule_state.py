@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from comptoir import feature_rows
 from comptoir.edm.times import Clock
-from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
+from comptoir.errors import refuse
 from comptoir.http.rehearsing.effects import APPLICABLE, Firing
-from comptoir.messages import quoted
-from comptoir.refusals import limit_exceeded
 from comptoir.rehearsal import Candidate, Chooser, ChosenRule, Rule, RuleCounts
 from comptoir.rehearsal.documents import MOST_RULES
 
@@ -141,9 +140,6 @@ class RuleState:
 def check_new(rule: Rule, rules: Sequence[Rule]) -> None:
     """Raise `Refusal` (400, 409) unless a rule can be added to others."""
     if len(rules) >= MOST_RULES:
-        raise limit_exceeded(
-            "The list of rules", MOST_RULES, "rules", "Remove some.", error=BAD_REQUEST
-        )
+        raise refuse(feature_rows.MANY_RULES, limit=MOST_RULES)
     if any(each.id == rule.id for each in rules):
-        problem = f"A rule already has the id {quoted(rule.id)}"
-        raise Refusal(KEY_EXISTS, problem, "Choose another one.", target="id")
+        raise refuse(feature_rows.RULE_EXISTS, "id", id=rule.id)
