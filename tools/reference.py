@@ -27,16 +27,24 @@ from reference_pages import (
     undocumented_commands,
 )
 
+from comptoir import feature_rows, query_rows, refusal_rows, service_rows
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
-from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
+from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE, RefusalRow
 from comptoir.profiles import PROFILES
 from comptoir.rehearsal import FAULTS, PRESETS
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
 from support.profiles import Answered, cases, elsewhere
+
+REFUSALS = [
+    each
+    for module in (service_rows, query_rows, refusal_rows, feature_rows)
+    for each in vars(module).values()
+    if isinstance(each, RefusalRow)
+]
 
 
 def commands() -> Iterator[Command]:
@@ -147,7 +155,7 @@ def pages() -> Mapping[str, str]:
     return {
         "entity-types.md": entity_types_page(MODEL),
         "settings.md": settings_page(options_of_settings()),
-        "errors.md": errors_page(ERROR_TABLE, OAUTH_ERROR_TABLE),
+        "errors.md": errors_page(ERROR_TABLE, REFUSALS, OAUTH_ERROR_TABLE),
         "commands.md": commands_page(commands()),
         "odata.md": odata_page(areas()),
         "faults.md": faults_page(FAULTS, PRESETS),

@@ -5,6 +5,7 @@ All functions are pure; `tools/reference.py` writes the pages to `docs/reference
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from string import Formatter
 
 from profile_differences import Difference, Part, Row
 
@@ -19,7 +20,7 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
-from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError
+from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
 from comptoir.profiles.record import ResponseOverride
 from comptoir.profiles.values import Confidence, FieldRule, ShownProperty, TableRule
 from comptoir.rehearsal import Rule
@@ -285,29 +286,54 @@ def _default(value: SettingValue) -> str:
     return code(str(value)) if value != "" else "empty"
 
 
-def errors_page(errors: Sequence[ErrorType], of_tokens: Sequence[OAuthError]) -> str:
-    """Every error that a client can get, by status."""
+def errors_page(
+    errors: Sequence[ErrorType], refusals: Sequence[RefusalRow], of_tokens: Sequence[OAuthError]
+) -> str:
+    """Every error that a client can get, by status, each with its messages."""
+    errors = sorted(errors, key=lambda each: (each.status, each.code))
     rows = (
         (str(each.status), code(each.code), each.check, each.meaning, each.remedy)
-        for each in sorted(errors, key=lambda each: (each.status, each.code))
+        for each in errors
     )
+    messages = [
+        f"### {each.code}\n\n{table(('Problem', 'Remedy', 'Check'), listed)}"
+        for each in errors
+        if (listed := dict.fromkeys(_message(row) for row in refusals if row.error is each))
+    ]
     token_rows = (
         (str(each.status), code(each.error), str(each.number), each.meaning, each.remedy)
         for each in of_tokens
     )
     return page(
         "Errors",
-        "`src/comptoir/errors.py`",
+        "`src/comptoir/errors.py` and `src/comptoir/*_rows.py`",
         _ERRORS_INTRO,
         table(("Status", "Code", "Check", "Meaning", "Remedy"), rows),
         f"The checks come in this order: {', '.join(CHECK_ORDER)}. A limit of the client is "
         "checked after its token. `BadRequest` comes from the precondition for a header, and from "
         "the syntax for a malformed body. A malformed key in the path comes from the resource.",
+        "## Messages\n\nA message is the problem, its place in a query option if there is one, and "
+        "the remedy. Words in italics are facts of the request or of the service.",
+        *messages,
         "## Of the token endpoint\n\n"
         "The [token endpoint](../how-to/clients.md) answers in the form of RFC 6749: `error` and "
         "`error_description`, and the number in `error_codes`.",
         table(("Status", "Error", "Number", "Meaning", "Remedy"), token_rows),
     )
+
+
+def _message(row: RefusalRow) -> tuple[str, str, str]:
+    return _shown(row.problem), _shown(row.remedy), row.check or row.error.check
+
+
+def _shown(template: str) -> str:
+    """A template with the names of its facts in italics."""
+    parts = []
+    for text, name, _, conversion in Formatter().parse(template):
+        quote = "'" if conversion == "q" else ""
+        escaped = text.replace("*", r"\*").replace("<", r"\<")
+        parts.append(escaped if name is None else f"{escaped}{quote}*{name}*{quote}")
+    return "".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
