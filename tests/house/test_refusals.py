@@ -130,3 +130,8 @@ def test_a_group_has_another_response_in_a_profile() -> None:
     others = {root for profile in PROFILES.values() for root in profile.routes.apis.values()}
     known = {group for profile in PROFILES.values() for group in profile.errors}
     assert (groups | others) - {""} == known
+
+
+def test_a_row_is_short_enough_to_be_read() -> None:
+    lines = [line for path in SOURCES.glob("*_rows.py") for line in path.read_text().splitlines()]
+    assert max(map(len, lines)) <= 140
