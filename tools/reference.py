@@ -27,7 +27,7 @@ from reference_pages import (
     undocumented_commands,
 )
 
-from comptoir import feature_rows, query_rows, refusal_rows, service_rows
+from comptoir import feature_rows, refusal_rows
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
@@ -41,7 +41,7 @@ from support.profiles import Answered, cases, elsewhere
 
 REFUSALS = [
     each
-    for module in (service_rows, query_rows, refusal_rows, feature_rows)
+    for module in (refusal_rows, feature_rows)
     for each in vars(module).values()
     if isinstance(each, RefusalRow)
 ]

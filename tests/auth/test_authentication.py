@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, new_key, unsigned
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth import Principal, Scope, TokenVerifier, VerifiedToken, require
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.verification import (
@@ -573,7 +573,7 @@ def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
 
 
 def test_the_challenge_for_missing_credentials_has_no_error() -> None:
-    challenge = refuse(service_rows.NO_TOKEN).headers["WWW-Authenticate"]
+    challenge = refuse(rows.NO_TOKEN).headers["WWW-Authenticate"]
     assert challenge == 'Bearer realm="comptoir"'
 
 

@@ -8,7 +8,7 @@ import pytest
 from comptoir.auth.audit import Act
 from comptoir.auth.failures import FREE_ENTRIES, MOST_CHARACTERS, MOST_WAITING, Failures
 from comptoir.errors import Refusal, refuse
-from comptoir.service_rows import UNANSWERED
+from comptoir.refusal_rows import UNANSWERED
 from support.clocks import SetClock
 
 

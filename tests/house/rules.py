@@ -22,7 +22,7 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("feature_rows", "query_rows", "refusal_rows", "service_rows"),
+    ("feature_rows", "refusal_rows"),
     ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
@@ -40,7 +40,7 @@ ROWS = (
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
-_ERRORS = {"errors", "feature_rows", "query_rows", "refusal_rows", "service_rows"}
+_ERRORS = {"errors", "feature_rows", "refusal_rows"}
 IMPORTS_ONLY = {
     "profiles": {PACKAGE, *_ERRORS, "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},

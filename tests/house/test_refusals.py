@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Formatter
 
 import comptoir
-from comptoir import feature_rows, query_rows, refusal_rows, service_rows
+from comptoir import feature_rows, refusal_rows
 from comptoir.errors import RefusalRow
 from comptoir.profiles import PROFILES
 
@@ -28,7 +28,7 @@ REFUSING: Mapping[str, set[str]] = {
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (feature_rows, query_rows, refusal_rows, service_rows)
+    for module in (feature_rows, refusal_rows)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }

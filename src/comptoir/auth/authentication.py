@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.basic import BasicAuthenticator
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.keys import VerificationKey
@@ -75,9 +75,9 @@ class Authenticator:
         `invalid_token` (RFC 6750, 3.1); 503 if nothing is known of the token's client.
         """
         if authorization is None:
-            raise refuse(service_rows.NO_HEADER, "Authorization")
+            raise refuse(rows.NO_HEADER, "Authorization")
         if len(authorization) > _MAX_HEADER_BYTES:
-            raise invalid_token(service_rows.LONG_TOKEN, limit=MAX_TOKEN_BYTES)
+            raise invalid_token(rows.LONG_TOKEN, limit=MAX_TOKEN_BYTES)
         cached = self._accepted.get(authorization)
         if cached is not None:
             if self._clock() < cached.expires_at:
@@ -170,7 +170,7 @@ def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:
 
 def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
     if verified.claims.jti in revoked:
-        raise invalid_token(service_rows.REVOKED)
+        raise invalid_token(rows.REVOKED)
 
 
 def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal:
@@ -178,9 +178,9 @@ def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal
     given, issued_at = verified.principal, verified.claims.iat
     client = known.clients.get(given.subject)
     if client is None or client.state is not ClientState.ACTIVE:
-        raise invalid_token(service_rows.CLIENT_ENDED)
+        raise invalid_token(rows.CLIENT_ENDED)
     if issued_at is UNSET or issued_at < client.not_before:
-        raise invalid_token(service_rows.CLIENT_RENEWED)
+        raise invalid_token(rows.CLIENT_RENEWED)
     return replace(
         given,
         subject=client.party,
@@ -200,8 +200,8 @@ def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset
 def _bearer_token(authorization: bytes) -> str:
     scheme, _, credentials = authorization.partition(b" ")
     if scheme.lower() != b"bearer":
-        raise refuse(service_rows.NO_TOKEN, "Authorization")
+        raise refuse(rows.NO_TOKEN, "Authorization")
     token = credentials.strip(b" ")
     if not token.isascii():
-        raise invalid_token(service_rows.TOKEN_NOT_ASCII)
+        raise invalid_token(rows.TOKEN_NOT_ASCII)
     return token.decode("ascii")

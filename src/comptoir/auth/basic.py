@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.limits import Limits
 from comptoir.auth.principal import Principal
@@ -52,7 +52,7 @@ class BasicAuthenticator:
         wrong ones; 503 if nothing is known of clients.
         """
         if not sender.is_private:
-            raise refuse(service_rows.NOT_PRIVATE, "Authorization")
+            raise refuse(rows.NOT_PRIVATE, "Authorization")
         text = authorization.decode("latin-1")
         asked = TokenRequest({}, text, "", "", sender.address, sender.request, by_name=True)
         try:
@@ -86,9 +86,9 @@ def _of_api(denial: OAuthRefusal) -> Refusal:
     problem, remedy = denial.problem, denial.remedy
     if denial.error is SLOW_DOWN:
         refusal = refuse(
-            service_rows.TOO_MANY_GUESSES, headers=denial.headers, problem=problem, remedy=remedy
+            rows.TOO_MANY_GUESSES, headers=denial.headers, problem=problem, remedy=remedy
         )
     else:
-        refusal = refuse(service_rows.WRONG_SECRET, "Authorization", problem=problem, remedy=remedy)
+        refusal = refuse(rows.WRONG_SECRET, "Authorization", problem=problem, remedy=remedy)
     refusal.denial = denial
     return refusal

@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.util import urlsafe_b64decode
 from msgspec import Struct
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
 from comptoir.auth.verification import invalid_token
 from comptoir.edm.times import Clock
@@ -171,10 +171,10 @@ class IssuerKeys:
         now = self._clock()
         if now >= self._believed_until:
             seconds = max(1, ceil(self._retry_at - now))
-            raise refuse(service_rows.UNREACHABLE_ISSUER, "Authorization", seconds=seconds)
+            raise refuse(rows.UNREACHABLE_ISSUER, "Authorization", seconds=seconds)
         key = self._keys.get(kid)
         if key is None:
-            raise invalid_token(service_rows.FOREIGN_KEY)
+            raise invalid_token(rows.FOREIGN_KEY)
         return key
 
     async def stop(self) -> None:

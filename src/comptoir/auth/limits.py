@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.config import RATE
 from comptoir.edm.times import Clock
 from comptoir.errors import (
@@ -72,7 +72,7 @@ class _Meter(ABC):
         if seconds:
             allowed = self._rate.requests
             raise _beyond(
-                service_rows.RATE,
+                rows.RATE,
                 seconds,
                 rate=f"{self._rate}",
                 actual=allowed + requests,
@@ -209,7 +209,7 @@ class _Quota:
         """Raise `Refusal` (429) if nothing is left."""
         self._begin_day()
         if self._spent >= self._share:
-            raise _beyond(service_rows.QUOTA, self._seconds, records=self._records)
+            raise _beyond(rows.QUOTA, self._seconds, records=self._records)
 
     def spend(self, records: int) -> None:
         """Count records, also beyond the quota: a response that has begun is complete."""
@@ -285,7 +285,7 @@ class Account:
         """
         self._running += 1
         if self._running > self._at_once:
-            raise _beyond(service_rows.CONCURRENCY, 1, actual=self._running, limit=self._at_once)
+            raise _beyond(rows.CONCURRENCY, 1, actual=self._running, limit=self._at_once)
         self.check_quota()
         self.take(1)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.limits import Account
 from comptoir.auth.roles import Rights
 from comptoir.auth.tokens import Scope
@@ -37,4 +37,4 @@ class Principal:
 def require(principal: Principal, scope: Scope) -> None:
     """Raise `Refusal` (403, challenge `insufficient_scope`) if the principal lacks the scope."""
     if not principal.may(scope):
-        raise refuse(service_rows.SCOPE_MISSING, scope=scope)
+        raise refuse(rows.SCOPE_MISSING, scope=scope)

@@ -15,7 +15,7 @@ from joserfc.errors import (
 )
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.compact import extracted
 from comptoir.auth.keys import KeyLookup, VerificationKey
 from comptoir.auth.principal import Principal
@@ -131,14 +131,14 @@ class PresentedToken:
         """The name of its key; raises `Refusal` (401) for a header that is not accepted."""
         header = self._header
         if header.alg not in algorithms:
-            raise invalid_token(service_rows.ALGORITHM, algorithms=" or ".join(algorithms))
+            raise invalid_token(rows.ALGORITHM, algorithms=" or ".join(algorithms))
         if header.typ.lower() not in types:
-            raise invalid_token(service_rows.TOKEN_TYPE)
+            raise invalid_token(rows.TOKEN_TYPE)
         # critical extensions must be supported (RFC 7515, 4.1.11), and none is
         if header.crit is not UNSET:
-            raise invalid_token(service_rows.EXTENSIONS)
+            raise invalid_token(rows.EXTENSIONS)
         if header.kid is UNSET:
-            raise invalid_token(service_rows.NO_KEY_NAME)
+            raise invalid_token(rows.NO_KEY_NAME)
         return header.kid
 
     def payload(self, key: VerificationKey) -> bytes:
@@ -150,11 +150,11 @@ class PresentedToken:
             InvalidKeyCurveError,
             UnsupportedKeyAlgorithmError,
         ) as error:
-            raise invalid_token(service_rows.KEY_MISFIT) from error
+            raise invalid_token(rows.KEY_MISFIT) from error
         except JoseError as error:
             raise _malformed(error.description) from error
         if not genuine:
-            raise invalid_token(service_rows.WRONG_SIGNATURE)
+            raise invalid_token(rows.WRONG_SIGNATURE)
         return self._signed.payload
 
 
@@ -205,7 +205,7 @@ class TokenVerifier:
             keys, kid = self._keys, token.kid(self._algorithms)
         key = keys(kid)
         if key is None:
-            raise invalid_token(service_rows.UNTRUSTED_KEY)
+            raise invalid_token(rows.UNTRUSTED_KEY)
         claims = parsed_claims(token.payload(key), ClientClaims if is_of_client else Claims)
         self._check_parties(claims, is_of_client=is_of_client)
         check_times(claims, self._issuing(), self.clock())
@@ -220,7 +220,7 @@ class TokenVerifier:
 
     def _check_parties(self, claims: Claims, *, is_of_client: bool) -> None:
         if not is_of_client and claims.iss != self._issuer:
-            raise invalid_token(service_rows.UNTRUSTED_ISSUER, issuer=self._issuer)
+            raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self._issuer)
         check_audience(claims, self._audience)
 
 
@@ -238,17 +238,17 @@ def check_audience(claims: RegisteredClaims, audience: str) -> None:
     """Raise `Refusal` (401) for a token that is not for an audience."""
     audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
     if audience not in audiences:
-        raise invalid_token(service_rows.OTHER_AUDIENCE, audience=audience)
+        raise invalid_token(rows.OTHER_AUDIENCE, audience=audience)
 
 
 def check_times(claims: RegisteredClaims, now: float, ended_by: float) -> None:
     """Raise `Refusal` (401) for a token that has not begun now, or has ended by another time."""
     if claims.exp <= ended_by:
-        raise invalid_token(service_rows.EXPIRED, time=time_text(claims.exp))
+        raise invalid_token(rows.EXPIRED, time=time_text(claims.exp))
     if claims.nbf is not UNSET and claims.nbf > now + CLOCK_SKEW:
-        raise invalid_token(service_rows.NOT_YET_VALID, time=time_text(claims.nbf))
+        raise invalid_token(rows.NOT_YET_VALID, time=time_text(claims.nbf))
     if claims.iat is not UNSET and claims.iat > now + CLOCK_SKEW:
-        raise invalid_token(service_rows.ISSUED_LATER, time=time_text(claims.iat))
+        raise invalid_token(rows.ISSUED_LATER, time=time_text(claims.iat))
 
 
 def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
@@ -256,7 +256,7 @@ def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
     try:
         return msgspec.json.decode(payload, type=claims)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise invalid_token(service_rows.INVALID_CLAIMS, reason=str(error)) from error
+        raise invalid_token(rows.INVALID_CLAIMS, reason=str(error)) from error
 
 
 def _issuer_of(payload: bytes) -> str:
@@ -268,4 +268,4 @@ def _issuer_of(payload: bytes) -> str:
 
 
 def _malformed(reason: str) -> Refusal:
-    return invalid_token(service_rows.MALFORMED_TOKEN, reason=reason.removesuffix("."))
+    return invalid_token(rows.MALFORMED_TOKEN, reason=reason.removesuffix("."))

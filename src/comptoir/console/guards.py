@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.origins import console_origins
 from comptoir.config import Settings
 from comptoir.console.problem import Problem, problem_page
@@ -64,13 +64,11 @@ class Guards:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
             if not exchange.status:
-                await problem_page(Problem.of(refuse(service_rows.SERVICE_STOPPED)))(
-                    scope, receive, send
-                )
+                await problem_page(Problem.of(refuse(rows.SERVICE_STOPPED)))(scope, receive, send)
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s to the console failed", exchange.id)
             if not exchange.status:
-                problem = Problem.of(refuse(service_rows.FAILED, id=exchange.id))
+                problem = Problem.of(refuse(rows.FAILED, id=exchange.id))
                 await problem_page(problem)(scope, receive, send)
         finally:
             exchange.end()

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.audit import Actor
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.logins import NewSession, former_digest, new_secret
@@ -96,7 +96,7 @@ def check_guesses(guesses: Guesses, name: str, exchange: Exchange) -> None:
     """Raise `Refusal` (429) after too many failed logins from the address of a request."""
     wait = guesses.wait(name, exchange.client)
     if wait:
-        raise refuse(service_rows.LOGINS_FAILED, seconds=wait)
+        raise refuse(rows.LOGINS_FAILED, seconds=wait)
 
 
 def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:

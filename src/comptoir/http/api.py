@@ -9,7 +9,7 @@ from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.basic import RequestOrigin, is_basic
 from comptoir.auth.failures import Failures, sent_by
@@ -159,7 +159,7 @@ class Api:
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
             response = self._errors.response(
-                refuse(service_rows.FAILED, id=exchange.id), exchange.id
+                refuse(refusal_rows.FAILED, id=exchange.id), exchange.id
             )
         if self._injector is not None:
             self._injector.respond(exchange, response)
@@ -251,7 +251,7 @@ class Api:
             _log.warning(message, exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        response = self._errors.response(refuse(service_rows.SERVICE_STOPPED), exchange.id)
+        response = self._errors.response(refuse(refusal_rows.SERVICE_STOPPED), exchange.id)
         response.headers.append((b"connection", b"close"))
         await _send(self._completed(response, scope, exchange), receive, send, exchange)
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
 from comptoir.errors import Refusal, refuse
 from comptoir.http.company_names import COMPANY_NAME, CompanyNames, RequestTarget
@@ -102,10 +102,10 @@ class Outcomes:
             needed = ()
             succeeded = {name: each.succeeded for name, each in self._by_name.items()}
             if not holds(part.condition, succeeded):
-                raise refuse(service_rows.CONDITION_FALSE)
+                raise refuse(rows.CONDITION_FALSE)
         for name in (*needed, *_references(part)):
             if name in self._by_name and not self._by_name[name].succeeded:
-                raise refuse(service_rows.DEPENDENCY_FAILED, id=name)
+                raise refuse(rows.DEPENDENCY_FAILED, id=name)
 
     def path_of(self, part: Part) -> str:
         """The path of a request below the base path; raises `Refusal` for an unknown one."""
@@ -114,7 +114,7 @@ class Outcomes:
             return address.path
         path = self._by_name[address.reference].path
         if path is None:
-            raise refuse(service_rows.UNKNOWN_KEY, id=address.reference)
+            raise refuse(rows.UNKNOWN_KEY, id=address.reference)
         return path + address.path
 
     def with_tags(self, headers: Headers) -> Headers:
@@ -126,7 +126,7 @@ class Outcomes:
                 continue
             tag = self._by_name[referenced].tag
             if tag is None:
-                raise refuse(service_rows.NO_TAG, name.decode().title(), id=referenced)
+                raise refuse(rows.NO_TAG, name.decode().title(), id=referenced)
             tags[name] = tag
         return {**headers, **tags} if tags else headers
 
@@ -259,9 +259,7 @@ class Run:
                     pieces.append(piece)
                     size += len(piece)
                     if size > limit:
-                        raise refuse(
-                            service_rows.LARGE_SNAPSHOT, limit=self._shared.settings.batch_bytes
-                        )
+                        raise refuse(rows.LARGE_SNAPSHOT, limit=self._shared.settings.batch_bytes)
             response.body = b"".join(pieces)
         return response
 
@@ -344,7 +342,7 @@ class Run:
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
         part = group.parts[index]
         name = part.place if part.id is None else part.id
-        rest = refuse(service_rows.GROUP_REFUSED, id=name)
+        rest = refuse(rows.GROUP_REFUSED, id=name)
         responses = [
             self._error(refusal if number == index else rest, part)
             for number, part in enumerate(group.parts)
@@ -357,7 +355,7 @@ class Run:
         return GroupReply(group.name, _replies(group, responses), refused_at)
 
     def _omitted(self, item: Part | Group) -> Reply | GroupReply:
-        refusal = refuse(service_rows.BATCH_ENDED)
+        refusal = refuse(rows.BATCH_ENDED)
         if isinstance(item, Part):
             return Reply(item.id, self._error(refusal, item))
         return self._failed(item, [self._error(refusal, part) for part in item.parts], 0)
@@ -371,16 +369,16 @@ class Run:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
         try:
             if self._is_stopping or _is_cancelled():
-                raise refuse(service_rows.SERVICE_STOPPED)
+                raise refuse(rows.SERVICE_STOPPED)
             return await work()
         except (Refusal, GroupRefusal, ClientDisconnectedError):
             raise
         except asyncio.CancelledError:
             self._is_stopping = True
-            raise refuse(service_rows.SERVICE_STOPPED) from None
+            raise refuse(rows.SERVICE_STOPPED) from None
         except Exception:  # noqa: BLE001 - earlier requests have succeeded, and need responses
             _log.exception("request %s failed", self._exchange.id)
-            raise refuse(service_rows.FAILED, id=self._exchange.id) from None
+            raise refuse(rows.FAILED, id=self._exchange.id) from None
 
     async def _request(self, part: Part) -> Request:
         account = self._outer.principal.account
@@ -408,7 +406,7 @@ class Run:
         async def read_body() -> bytes:
             check_body_coding(headers)
             if len(body) > limit:
-                raise refuse(service_rows.LARGE_BODY, limit=limit)
+                raise refuse(rows.LARGE_BODY, limit=limit)
             return body
 
         return Request(

@@ -4,7 +4,7 @@ from time import monotonic
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.auth import Principal
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
@@ -100,7 +100,7 @@ class CompanyNames:
         if found is None and "\0" not in named:
             found = await self._id_of(named)
         if found is None or not principal.reaches(found):
-            raise refuse(service_rows.UNNAMED_COMPANY, name=named)
+            raise refuse(refusal_rows.UNNAMED_COMPANY, name=named)
         return found
 
     async def _id_of(self, name: str) -> str | None:

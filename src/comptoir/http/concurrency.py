@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 
 from starlette.types import Message, Receive
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth import Account
 from comptoir.errors import refuse
 from comptoir.http.exchange import ClientDisconnectedError
@@ -45,7 +45,7 @@ class ConcurrencyLimiter:
             return client.receive
         if has_left:
             raise ClientDisconnectedError
-        raise refuse(service_rows.QUEUED_TOO_LONG, seconds=self._seconds)
+        raise refuse(rows.QUEUED_TOO_LONG, seconds=self._seconds)
 
     def leave(self) -> None:
         """Release a slot."""

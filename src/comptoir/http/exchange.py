@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from starlette.types import Receive, Scope
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import (
@@ -213,7 +213,7 @@ class UrlLimits:
             ("The query of the URL", size, self._query),
         ):
             if length > limit:
-                raise refuse(service_rows.LONG_URL, what=what, limit=limit)
+                raise refuse(rows.LONG_URL, what=what, limit=limit)
 
 
 def check_body_coding(headers: Headers) -> None:
@@ -221,7 +221,7 @@ def check_body_coding(headers: Headers) -> None:
     coding = headers.get(b"content-encoding", b"identity")
     if coding.strip().lower() not in (b"identity", b""):
         value = coding.decode("latin-1")
-        raise refuse(service_rows.CONTENT_CODING, "Content-Encoding", value=value)
+        raise refuse(rows.CONTENT_CODING, "Content-Encoding", value=value)
 
 
 _CLOSE = {"Connection": "close"}
@@ -233,7 +233,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     check_body_coding(headers)
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
-        raise refuse(service_rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+        raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
     body = bytearray()
     while True:
         message = await receive()
@@ -241,6 +241,6 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             raise ClientDisconnectedError
         body += message.get("body", b"")
         if len(body) > limit:
-            raise refuse(service_rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+            raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
         if not message.get("more_body", False):
             return bytes(body)

@@ -22,7 +22,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from comptoir import refusal_rows as rows
-from comptoir import service_rows
 from comptoir.auth.origins import serves_console
 from comptoir.config import CONSOLE, Settings
 from comptoir.edm.model import Model
@@ -144,13 +143,13 @@ def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Setting
         if isinstance(fault, Refusal):
             return fault
         if not isinstance(fault, HTTPException):
-            return refuse(service_rows.FAILED, id="in X-Request-Id")
+            return refuse(rows.FAILED, id="in X-Request-Id")
         if fault.status_code == METHOD_NOT_ALLOWED.status:
             allowed = (fault.headers or {})["Allow"]
             path = request.url.path
             return refuse(rows.METHOD, method=request.method, resource=path, allowed=allowed)
         url = settings.base_url
-        return refuse(service_rows.NO_PAGE, url=url, documented=documented)
+        return refuse(rows.NO_PAGE, url=url, documented=documented)
 
     async def refused(request: Request, fault: Exception) -> Response:
         exchange: Exchange = request.scope["exchange"]

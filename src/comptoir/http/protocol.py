@@ -25,7 +25,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
 from comptoir.errors import Refusal, refuse
 from comptoir.http.cycle import Cycle
@@ -193,7 +193,7 @@ class Protocol(HttpToolsProtocol):
             return False
         if not self._ignores_input:
             if self._is_incomplete():
-                self._refuse(refuse(service_rows.INCOMPLETE))
+                self._refuse(refuse(rows.INCOMPLETE))
             elif self._latest() is not None:
                 self._close_after_latest()
             else:
@@ -260,7 +260,7 @@ class Protocol(HttpToolsProtocol):
             # the context is the refusal that a callback of this class raised
             cause = error.__context__
             if not isinstance(cause, Refusal):
-                cause = refuse(service_rows.NOT_HTTP, reason="its target is not a URL")
+                cause = refuse(rows.NOT_HTTP, reason="its target is not a URL")
             self._refuse(cause, self.parser.get_method().decode())
         except httptools.HttpParserError as error:
             self._refuse(_malformed(str(error)))
@@ -270,9 +270,9 @@ class Protocol(HttpToolsProtocol):
             self._overhead_bytes = 0
         # the parser reports a header only at its end, so the bytes are counted here
         elif self._overhead_bytes > limit and not self._ignores_input:
-            row = service_rows.LARGE_HEAD
+            row = rows.LARGE_HEAD
             if self._in_body:
-                row = service_rows.LARGE_TRAILERS
+                row = rows.LARGE_TRAILERS
             self._refuse(refuse(row, limit=limit))
 
     def _feed(self, data: bytes | memoryview) -> None:
@@ -306,13 +306,13 @@ class Protocol(HttpToolsProtocol):
             return
         limit = self._settings.header_bytes
         if len(self._waiting) >= MAX_PIPELINED:
-            raise refuse(service_rows.PIPELINED, limit=MAX_PIPELINED)
+            raise refuse(rows.PIPELINED, limit=MAX_PIPELINED)
         if self._overhead_bytes > limit:
             fields = sum(
                 len(name) + len(value) + _HEADER_SEPARATORS for name, value in self.headers
             )
             if len(self.url) + fields > limit:
-                raise refuse(service_rows.LARGE_HEAD, limit=limit)
+                raise refuse(rows.LARGE_HEAD, limit=limit)
         version = self.parser.get_http_version()
         check_head(version, self.headers)
         method = self.parser.get_method()
@@ -421,7 +421,7 @@ class Protocol(HttpToolsProtocol):
         elif is_answered or not self._is_incomplete():
             self.transport.close()
         else:
-            self._refuse(refuse(service_rows.SLOW_REQUEST, seconds=self._settings.request_seconds))
+            self._refuse(refuse(rows.SLOW_REQUEST, seconds=self._settings.request_seconds))
 
     def _latest(self) -> Cycle | None:
         # None before the first head, which uvicorn's annotation omits
@@ -511,7 +511,7 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     Names of headers are in lower case. Raises `Refusal` (505, 501, 400).
     """
     if version not in ("1.1", "1.0"):
-        raise refuse(service_rows.HTTP_VERSION, version=f"HTTP/{version}")
+        raise refuse(rows.HTTP_VERSION, version=f"HTTP/{version}")
     values = dict(headers)
     if b"transfer-encoding" in values:
         for name, value in headers:
@@ -521,11 +521,11 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     if host is None:
         # HTTP/1.0 does not require one (RFC 9112, 3.2)
         if version == "1.1":
-            raise refuse(service_rows.HOST, "Host", fault="no Host header")
+            raise refuse(rows.HOST, "Host", fault="no Host header")
     elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
-        raise refuse(service_rows.HOST, "Host", fault="several Host headers")
+        raise refuse(rows.HOST, "Host", fault="several Host headers")
     elif not _is_host(host):
-        raise refuse(service_rows.INVALID_HOST, "Host", value=host.decode("latin-1"))
+        raise refuse(rows.INVALID_HOST, "Host", value=host.decode("latin-1"))
 
 
 @lru_cache(maxsize=64)
@@ -542,16 +542,16 @@ _OTHER_VERSION = frozenset(
 def _malformed(reason: str) -> Refusal:
     """400 for a request that is not HTTP/1.1, or 505; `reason` is that of the parser."""
     if reason in _OTHER_VERSION:
-        return refuse(service_rows.HTTP_VERSION, version="The HTTP version of the request")
-    return refuse(service_rows.NOT_HTTP, reason=reason)
+        return refuse(rows.HTTP_VERSION, version="The HTTP version of the request")
+    return refuse(rows.NOT_HTTP, reason=reason)
 
 
 def _check_transfer_coding(version: str, value: bytes) -> None:
     if version == "1.0":
-        raise refuse(service_rows.CHUNKED_1_0, _TRANSFER_ENCODING)
+        raise refuse(rows.CHUNKED_1_0, _TRANSFER_ENCODING)
     if value.lower() != b"chunked":
         coding = value.decode("latin-1")
-        raise refuse(service_rows.TRANSFER_CODING, _TRANSFER_ENCODING, value=coding)
+        raise refuse(rows.TRANSFER_CODING, _TRANSFER_ENCODING, value=coding)
 
 
 def origin_form(method: bytes, target: bytes) -> bytes:
@@ -560,13 +560,13 @@ def origin_form(method: bytes, target: bytes) -> bytes:
     Raises `Refusal` (400, 501) for a target that is not a resource of the service.
     """
     if method == b"CONNECT":
-        raise refuse(service_rows.CONNECT)
+        raise refuse(rows.CONNECT)
     if target == b"*":
         return target
     if b"#" in target:
-        raise refuse(service_rows.HASH_IN_TARGET)
+        raise refuse(rows.HASH_IN_TARGET)
     absolute = _ABSOLUTE.match(target)
     if absolute is None:
-        raise refuse(service_rows.REQUEST_TARGET, value=target.decode("latin-1"))
+        raise refuse(rows.REQUEST_TARGET, value=target.decode("latin-1"))
     path = target[absolute.end() :]
     return path if path.startswith(b"/") else b"/" + path

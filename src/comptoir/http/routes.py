@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.origins import own_origins
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -107,8 +107,8 @@ class ProfileRoutes:
 
     def _unknown(self, names: tuple[str, ...], url: str) -> Refusal:
         if any(names[: len(each)] == each for each in self._environments):
-            return refuse(service_rows.NO_API, url=url)
-        return refuse(service_rows.NO_ENVIRONMENT)
+            return refuse(rows.NO_API, url=url)
+        return refuse(rows.NO_ENVIRONMENT)
 
 
 Routes = BaseRoute | ProfileRoutes

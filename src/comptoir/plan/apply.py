@@ -5,7 +5,7 @@ The query options that apply to its result are bound as further transformations.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import Refusal, refuse
@@ -128,7 +128,7 @@ class PipelineBinder:
             self._transformations += 1
             if self._transformations > MOST_TRANSFORMATIONS:
                 raise refuse(
-                    query_rows.LONG_PIPELINE, self.option, node.position, limit=MOST_TRANSFORMATIONS
+                    rows.LONG_PIPELINE, self.option, node.position, limit=MOST_TRANSFORMATIONS
                 )
             self._transform(node)
 
@@ -320,7 +320,7 @@ class PipelineBinder:
         if method in _OF_NUMBERS:
             if typed.type not in types.NUMBERS:
                 raise refuse(
-                    query_rows.NOT_A_NUMBER,
+                    rows.NOT_A_NUMBER,
                     self.option,
                     expression.position,
                     method=method,
@@ -370,9 +370,7 @@ class PipelineBinder:
         resolved = resolve(node, self._aliases, limits)
         self._nodes += sum(1 for _ in walk(resolved))
         if self._nodes > limits.nodes:
-            raise refuse(
-                query_rows.LONG_WITH_ALIASES, self.option, node.position, limit=limits.nodes
-            )
+            raise refuse(rows.LONG_WITH_ALIASES, self.option, node.position, limit=limits.nodes)
         return resolved
 
     def _total_order(self) -> tuple[OrderKey, ...]:
@@ -396,7 +394,7 @@ class PipelineBinder:
         return self._unsupported(node, f"{name} at this position within groupby")
 
     def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
-        return refuse(query_rows.NOT_SUPPORTED, self.option, node.position, construct=construct)
+        return refuse(rows.NOT_SUPPORTED, self.option, node.position, construct=construct)
 
 
 def _heads(names: Iterable[str]) -> set[str]:

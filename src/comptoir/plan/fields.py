@@ -5,7 +5,7 @@ from typing import Self
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import (
     Company,
     EntitySet,
@@ -57,7 +57,7 @@ def bind_select(
                 raise _no_navigation(entity_type, SELECT, item.position, path, computed)
             shown = "/".join(item.path)[:100]
             construct = f"The path {shown} to another record"
-            raise refuse(query_rows.NOT_SUPPORTED, SELECT, item.position, construct=construct)
+            raise refuse(rows.NOT_SUPPORTED, SELECT, item.position, construct=construct)
         if item.all:
             selects_all = True
         elif name in entity_type.by_name or name in computed:
@@ -65,7 +65,7 @@ def bind_select(
         elif name not in entity_type.related and name not in contained:
             known = [*entity_type.by_name, *entity_type.related, *contained, *computed]
             raise refuse(
-                query_rows.UNKNOWN_SELECTED,
+                rows.UNKNOWN_SELECTED,
                 SELECT,
                 item.position,
                 known=known,
@@ -93,7 +93,7 @@ def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] |
         else:
             name, known = "/".join(item.path), [each.name for each in columns]
             raise refuse(
-                query_rows.NO_PROPERTY,
+                rows.NO_PROPERTY,
                 SELECT,
                 item.position,
                 known=known,
@@ -213,7 +213,7 @@ class ExpandBinder:
                 if earlier is None or earlier.path == _STAR:
                     by_name[name] = item
                 elif item.path != _STAR:
-                    raise refuse(query_rows.GIVEN_TWICE, EXPAND, item.position, name=name)
+                    raise refuse(rows.GIVEN_TWICE, EXPAND, item.position, name=name)
         return by_name
 
     def _names(
@@ -232,11 +232,7 @@ class ExpandBinder:
             given.append("/$count")
         for name in given:
             raise refuse(
-                query_rows.OPTION_OF_RECORD,
-                EXPAND,
-                item.position,
-                option=name,
-                name=navigation.name,
+                rows.OPTION_OF_RECORD, EXPAND, item.position, option=name, name=navigation.name
             )
 
     def _expansion(
@@ -244,18 +240,16 @@ class ExpandBinder:
     ) -> Expansion:
         inner = self._inner(name, entity_set, item, depth)
         if depth > self._depth:
-            raise refuse(query_rows.DEEP_EXPANSION, EXPAND, item.position, limit=self._depth)
+            raise refuse(rows.DEEP_EXPANSION, EXPAND, item.position, limit=self._depth)
         self._items += 1
         if self._items > self._most_items:
             # the parser counts a `*` as one item
-            raise refuse(query_rows.LONG_EXPANSION, EXPAND, item.position, limit=self._most_items)
+            raise refuse(rows.LONG_EXPANSION, EXPAND, item.position, limit=self._most_items)
         options, positions = item.options, item.positions.options
         for option in _UNSUPPORTED:
             if option in options.given:
                 construct = f"{option} within $expand"
-                raise refuse(
-                    query_rows.NOT_SUPPORTED, EXPAND, positions[option], construct=construct
-                )
+                raise refuse(rows.NOT_SUPPORTED, EXPAND, positions[option], construct=construct)
         try:
             binding = BindingContext(
                 self._model,
@@ -292,7 +286,7 @@ class ExpandBinder:
             return items
         left = self._depth - depth + 1 if levels == "max" else levels
         if left > self._depth:
-            raise refuse(query_rows.DEEP_LEVELS, EXPAND, item.position, limit=self._depth)
+            raise refuse(rows.DEEP_LEVELS, EXPAND, item.position, limit=self._depth)
         if left == 1:
             return items
         return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))
@@ -305,10 +299,10 @@ def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem
         if name not in known:
             raise _no_navigation(entity_type, EXPAND, item.position, path)
         construct = f"The path {'/'.join(path)[:100]}"
-        raise refuse(query_rows.NOT_SUPPORTED, EXPAND, item.position, construct=construct)
+        raise refuse(rows.NOT_SUPPORTED, EXPAND, item.position, construct=construct)
     if name not in known:
         raise refuse(
-            query_rows.NO_NAVIGATION,
+            rows.NO_NAVIGATION,
             EXPAND,
             item.position,
             known=known,
@@ -333,11 +327,11 @@ def _no_navigation(
     """400: a path of several names that does not begin with a navigation property."""
     first = path[0]
     if first in entity_type.by_name or first in computed:
-        return refuse(query_rows.PAST_VALUE, option, position, name=first, path="/".join(path))
+        return refuse(rows.PAST_VALUE, option, position, name=first, path="/".join(path))
     if "." in first:
         own = entity_type.qualified_name
-        return refuse(query_rows.OTHER_TYPE, option, position, own=own, name=first)
+        return refuse(rows.OTHER_TYPE, option, position, own=own, name=first)
     known = [*entity_type.by_name, *entity_type.related, *computed]
     return refuse(
-        query_rows.NO_PROPERTY, option, position, known=known, owner=entity_type.name, name=first
+        rows.NO_PROPERTY, option, position, known=known, owner=entity_type.name, name=first
     )

@@ -5,7 +5,7 @@ Python folds the case (`str.casefold`, Unicode's full case folding), here and in
 because databases fold differently.
 """
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import refuse
 from comptoir.plan.expressions.nodes import (
     BoundSearch,
@@ -59,9 +59,9 @@ def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
     first = len(slots.values)
     search = _bound(node, slots)
     if len(slots.values) - first > MOST_TERMS:
-        raise refuse(query_rows.TOO_MANY_TERMS, SEARCH, limit=MOST_TERMS)
+        raise refuse(rows.TOO_MANY_TERMS, SEARCH, limit=MOST_TERMS)
     if _levels(search) > MOST_LEVELS:
-        raise refuse(query_rows.NESTED_SEARCH, SEARCH, limit=MOST_LEVELS)
+        raise refuse(rows.NESTED_SEARCH, SEARCH, limit=MOST_LEVELS)
     return MatchesSearch(search)
 
 
@@ -72,7 +72,7 @@ def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSea
             return _bound(node.operand, slots, negated=not negated)
         case SearchTerm():
             if "\0" in node.text:
-                raise refuse(query_rows.NUL_IN_TERM, SEARCH)
+                raise refuse(rows.NUL_IN_TERM, SEARCH)
             folded = fold(node.text)
             return ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
         case SearchJunction():

@@ -9,8 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from comptoir import query_rows
-from comptoir import refusal_rows as rows
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import (
@@ -89,7 +88,7 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
     parts = segments[0].key
     first = parts[0]
     if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
-        raise refuse(query_rows.COMPANY_KEY, COMPANIES)
+        raise refuse(refusal_rows.COMPANY_KEY, COMPANIES)
     return first.text.lower()
 
 
@@ -252,10 +251,12 @@ def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str])
     """404 for the segment `at`, instead of which `known` names are valid; 501 if unsupported."""
     for segment in segments:
         if segment.name in _UNSUPPORTED:
-            return refuse(query_rows.IN_A_PATH, name=segment.name)
+            return refuse(refusal_rows.IN_A_PATH, name=segment.name)
     path = "/".join(segment.name for segment in segments)
     suggested = () if at.name in known else known
-    return refuse(rows.UNKNOWN_SEGMENT, known=suggested, path=path, name=at.name, segment=at.name)
+    return refuse(
+        refusal_rows.UNKNOWN_SEGMENT, known=suggested, path=path, name=at.name, segment=at.name
+    )
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
@@ -272,14 +273,14 @@ def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None
             )
     sent = ", ".join(part.name or quoted(part.text) for part in parts)
     keys = "; ".join([entity_type.key, *(rule.name for rule in entity_type.unique)])
-    raise refuse(query_rows.NOT_A_KEY, sent=sent, set=entity_set.name, keys=keys)
+    raise refuse(refusal_rows.NOT_A_KEY, sent=sent, set=entity_set.name, keys=keys)
 
 
 def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
     """The value of a key property; raises `Refusal` (400)."""
     name = declared.name
     if part.quoted != declared.type.quoted:
-        row = query_rows.QUOTED_KEY if part.quoted else query_rows.UNQUOTED_KEY
+        row = refusal_rows.QUOTED_KEY if part.quoted else refusal_rows.UNQUOTED_KEY
         raise refuse(row, name, set=entity_set.name, name=name)
     try:
         return declared.type.from_key(part.text)
@@ -323,7 +324,7 @@ class RecordPath(msgspec.Struct, frozen=True):
         if row is None:
             name = self.target.steps[-1].navigation.name
             raise refuse(
-                rows.NO_RELATED_RECORD,
+                refusal_rows.NO_RELATED_RECORD,
                 name=name,
                 related=self.target.entity_set.name,
                 set=self.target.segment,
@@ -366,4 +367,4 @@ RecordAddress = Stored | RecordPath
 
 def record_not_found(entity_set: EntitySet, key: Stored, segment: str) -> Refusal:
     """404 for a key that no record of the set has; `segment` is its name in the path."""
-    return refuse(rows.UNKNOWN_RECORD, name=entity_set.name, key=str(key), set=segment)
+    return refuse(refusal_rows.UNKNOWN_RECORD, name=entity_set.name, key=str(key), set=segment)

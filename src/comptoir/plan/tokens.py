@@ -16,7 +16,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company
 from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
 from comptoir.errors import Refusal, refuse
@@ -141,17 +141,17 @@ def decode_delta(text: str, query: Sequence[str], company: Company, *, oldest: i
 
 def invalid_delta() -> Refusal:
     """400: a delta token that the service did not issue for this query."""
-    return refuse(query_rows.DELTA_TOKEN, "$deltatoken")
+    return refuse(rows.DELTA_TOKEN, "$deltatoken")
 
 
 def expired_delta() -> Refusal:
     """410: a delta token whose changes the company no longer has."""
-    return refuse(query_rows.DELTA_EXPIRED, "$deltatoken")
+    return refuse(rows.DELTA_EXPIRED, "$deltatoken")
 
 
 def invalid_skip() -> Refusal:
     """400: a skip token that the service did not issue for this query, or that is outdated."""
-    return refuse(query_rows.SKIP_TOKEN, "$skiptoken")
+    return refuse(rows.SKIP_TOKEN, "$skiptoken")
 
 
 def _encode(query: Sequence[str], *content: object) -> str:

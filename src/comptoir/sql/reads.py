@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
-from comptoir import query_rows
+from comptoir import refusal_rows
 from comptoir.edm.model import LAST_CHANGE, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
@@ -276,7 +276,7 @@ class ReadStatements:
                 case Limit():
                     _limit(scope, step)
             if pipeline.is_applied and scope.cte_count > MOST_CTES:
-                raise refuse(query_rows.NESTED_QUERIES, "$apply", most=MOST_CTES)
+                raise refuse(refusal_rows.NESTED_QUERIES, "$apply", most=MOST_CTES)
 
     def _sort(self, scope: SelectScope, pipeline: Pipeline) -> list[tuple[OrderKey, SqlValue]]:
         """The order of a pipeline's rows: each key with its column."""

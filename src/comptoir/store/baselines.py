@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
@@ -63,7 +63,7 @@ async def _rows(
     plan = PagePlan(all_records(entity_set), Bounds(company), most + 1)
     rows = [row async for some in store.page(plan) for row in some]
     if len(rows) > most:
-        raise refuse(service_rows.LARGE_BASELINE, limit=MOST_RECORDS)
+        raise refuse(refusal_rows.LARGE_BASELINE, limit=MOST_RECORDS)
     return rows
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 from sqlalchemy import Table, delete, func, insert, select, update
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
 from comptoir.auth.client_check import MOST_SECRETS
 from comptoir.auth.client_keys import MOST_KEYS
@@ -82,7 +82,7 @@ class ControlStore:
             return await self._load()
         except (ValueError, OperatorError) as error:
             log_database_error(f"the control tables cannot be read: {error}")
-            raise database_failed(service_rows.UNREADABLE_CLIENTS) from error
+            raise database_failed(refusal_rows.UNREADABLE_CLIENTS) from error
 
     async def _load(self) -> RegistrySnapshot:
         secrets_of, keys_of = self._tables.client_secrets, self._tables.client_keys

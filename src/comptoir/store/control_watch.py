@@ -4,7 +4,7 @@ import asyncio
 import logging
 from time import monotonic
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.auth.audit import Actor
 from comptoir.auth.records import RegistrySnapshot
 from comptoir.edm.times import Clock
@@ -146,4 +146,4 @@ class ControlWatch:
 
 
 def _unanswered() -> Refusal:
-    return refuse(service_rows.UNANSWERED)
+    return refuse(rows.UNANSWERED)

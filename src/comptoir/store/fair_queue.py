@@ -12,7 +12,7 @@ from math import ceil
 from statistics import fmean
 from time import monotonic
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal, refuse
 
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
@@ -171,4 +171,4 @@ class FairQueue:
         # no read outlasts its seconds, so there is room after them
         each = fmean(self._recent) if self._recent else self._seconds
         seconds = max(1, ceil(min(ahead * each / permits, self._seconds)))
-        return refuse(service_rows.READS_WAITING, reads=reads, seconds=seconds)
+        return refuse(rows.READS_WAITING, reads=reads, seconds=seconds)

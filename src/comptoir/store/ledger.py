@@ -12,7 +12,7 @@ from itertools import repeat
 
 import msgspec
 
-from comptoir import refusal_rows, service_rows
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, KeyValues
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
@@ -177,7 +177,7 @@ class Ledger:
                 self._number,
                 acknowledged,
             )
-            raise refuse(service_rows.LOST_CHANGES, company=self.company_id)
+            raise refuse(refusal_rows.LOST_CHANGES, company=self.company_id)
 
     def renew(self, incarnation: str) -> None:
         """Continue with another incarnation, which the unit of work stores.

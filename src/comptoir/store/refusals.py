@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from threading import Lock
 
-from comptoir import refusal_rows, service_rows
+from comptoir import refusal_rows
 from comptoir.edm.model import EntitySet
 from comptoir.errors import ErrorType, Refusal, RefusalRow, refuse
 from comptoir.sql.tables import COMPANY_ID
@@ -55,7 +55,7 @@ def database_failed(row: RefusalRow) -> Refusal:
 def of_write(refusal: Refusal, entity_set: EntitySet) -> Refusal:
     """The refusal of a write to a set; that of a lock is a new one, as the transaction had many."""
     row = refusal.row
-    if row not in (service_rows.LOCK_HELD, service_rows.LOCK_TIMEOUT):
+    if row not in (refusal_rows.LOCK_HELD, refusal_rows.LOCK_TIMEOUT):
         return refusal
     return refuse(row).grouped("LOCKED", table=entity_set.type.caption)
 

@@ -14,7 +14,7 @@ from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar, cast
 
-from comptoir import refusal_rows, service_rows
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
@@ -69,7 +69,7 @@ class Renewed(Refusal):
     """503: a company got another incarnation during the request, so the cached one is outdated."""
 
     def __init__(self, company_id: str) -> None:
-        super().__init__(service_rows.RENEWED, {"company": company_id})
+        super().__init__(refusal_rows.RENEWED, {"company": company_id})
 
 
 class Reader(Protocol):

@@ -15,7 +15,7 @@ from threading import Lock
 from time import monotonic, time
 from typing import TypeVar, cast
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.times import instant
 from comptoir.errors import (
     DATABASE_FULL,
@@ -112,17 +112,14 @@ class Writer(ABC):
         Cancellation does not end the wait.
         """
         if self._is_stopping:
-            raise refuse(service_rows.SERVICE_STOPPED)
+            raise refuse(rows.SERVICE_STOPPED)
         is_control = company_id == NO_COMPANY
         if self.refuses_writes and not is_control:
-            raise refuse(service_rows.READ_ONLY_SERVICE)
+            raise refuse(rows.READ_ONLY_SERVICE)
         if self._waiting[is_control] >= self._most_waiting:
             waiting = self._waiting[is_control]
             raise refuse(
-                service_rows.WRITES_WAITING,
-                waiting=waiting,
-                actual=waiting + 1,
-                limit=self._most_waiting,
+                rows.WRITES_WAITING, waiting=waiting, actual=waiting + 1, limit=self._most_waiting
             )
         job = Job(company_id, work, self._loop.create_future(), alone=alone, plans=plans)
         self._waiting[is_control] += 1

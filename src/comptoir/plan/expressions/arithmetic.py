@@ -6,7 +6,7 @@ request. If the size of the operands shows that the result fits, the database co
 
 from collections.abc import Callable, Mapping
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, UNIT
 from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
@@ -96,7 +96,7 @@ def bind_arithmetic(option: BoundOption, node: Binary, left: Operand, right: Ope
     found = _TEMPORAL.get((node.operator, first.type, second.type))
     if found is None:
         raise option.refuse(
-            query_rows.ARITHMETIC_OF_TWO,
+            rows.ARITHMETIC_OF_TWO,
             node,
             operator=node.operator,
             one=first.type.expected,
@@ -117,7 +117,7 @@ def bind_negation(option: BoundOption, node: Unary, operand: Operand) -> TypedVa
         return typed
     if typed.type not in types.NUMBERS and typed.type is not types.DURATION:
         shown = described(operand.node)
-        raise option.refuse(query_rows.NO_NEGATIVE, node, node=shown, type=typed.type.expected)
+        raise option.refuse(rows.NO_NEGATIVE, node, node=shown, type=typed.type.expected)
     name: FunctionName = "negate_wide" if typed.type is types.WIDE_DECIMAL else "negate"
     return TypedValue(Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
 
@@ -230,9 +230,9 @@ def _of_null(
             types.DATE_TIME,
         ):
             operator, actual = node.operator, typed.type.expected
-            raise option.refuse(query_rows.ARITHMETIC_OF_TYPE, node, operator=operator, type=actual)
+            raise option.refuse(rows.ARITHMETIC_OF_TYPE, node, operator=operator, type=actual)
     return TypedValue(Null(), types.NULL, nullable=True)
 
 
 def _by_zero(option: BoundOption, node: Binary, divisor: Operand) -> Refusal:
-    return option.refuse(query_rows.BY_ZERO, divisor.node, operator=node.operator)
+    return option.refuse(rows.BY_ZERO, divisor.node, operator=node.operator)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
@@ -79,9 +79,7 @@ class Binder:
         if typed.type is types.NULL:
             return TypedValue(Null(), types.BOOLEAN, nullable=True)
         actual = typed.type.expected
-        raise self._option.refuse(
-            query_rows.NOT_A_CONDITION, node, node=described(node), type=actual
-        )
+        raise self._option.refuse(rows.NOT_A_CONDITION, node, node=described(node), type=actual)
 
     def value(self, node: Node) -> TypedValue:
         """Bind a node; raises `Refusal` (400; 501 for what is not supported)."""
@@ -153,23 +151,19 @@ class Binder:
         raise self._not_a_collection(node.collection)
 
     def _not_a_collection(self, node: Node, other: str = "") -> Refusal:
-        return self._option.refuse(
-            query_rows.NOT_A_COLLECTION, node, node=described(node), other=other
-        )
+        return self._option.refuse(rows.NOT_A_COLLECTION, node, node=described(node), other=other)
 
     def _of_type(self, node: Call) -> TypedValue:
         if len(node.arguments) not in (1, 2):
             count = len(node.arguments)
-            raise self._option.refuse(
-                query_rows.ARGUMENTS_OF_TYPE, node, function=node.name, count=count
-            )
+            raise self._option.refuse(rows.ARGUMENTS_OF_TYPE, node, function=node.name, count=count)
         wanted = node.arguments[-1]
         if isinstance(wanted, Path) and wanted.segments[0].startswith(f"{self._option.namespace}."):
             return self._of_entity_type(node, wanted)
         if len(node.arguments) == 1:
             namespace = self._option.namespace
             raise self._option.refuse(
-                query_rows.NOT_AN_ENTITY_TYPE, node, function=node.name, namespace=namespace
+                rows.NOT_AN_ENTITY_TYPE, node, function=node.name, namespace=namespace
             )
         operand = self._operand(node.arguments[0])
         if node.name == "isof":

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.derived import CodeText
 from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
@@ -96,7 +96,7 @@ def check_name(option: BoundOption, node: Call) -> None:
         return
     if node.name in CANONICAL:
         raise option.unsupported(node, f"The function {node.name}")
-    raise option.refuse(query_rows.NO_FUNCTION, node, known=sorted(CANONICAL), name=node.name)
+    raise option.refuse(rows.NO_FUNCTION, node, known=sorted(CANONICAL), name=node.name)
 
 
 def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
@@ -161,7 +161,7 @@ def _wrong_count(option: BoundOption, node: Call, counts: Sequence[int]) -> Refu
     count = len(node.arguments)
     is_short = count < counts[0]
     return option.refuse(
-        query_rows.TOO_FEW_ARGUMENTS if is_short else query_rows.TOO_MANY_ARGUMENTS,
+        rows.TOO_FEW_ARGUMENTS if is_short else rows.TOO_MANY_ARGUMENTS,
         node,
         function=node.name,
         arguments=f"{count} {'argument' if count == 1 else 'arguments'}",
@@ -181,7 +181,7 @@ def _wrong_type(
         actual = "a number with a fraction"
     expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
     return option.refuse(
-        query_rows.ARGUMENT_TYPE,
+        rows.ARGUMENT_TYPE,
         argument,
         node=described(argument),
         type=actual,
@@ -209,7 +209,7 @@ def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:
     if not isinstance(literal, Literal) or literal.type != "datetimeoffset":
         return
     if not literal.text.endswith("Z"):
-        raise option.refuse(query_rows.OFFSET, literal, function=node.name, node=name_of(literal))
+        raise option.refuse(rows.OFFSET, literal, function=node.name, node=name_of(literal))
 
 
 def _variant(
@@ -231,7 +231,7 @@ def _variant(
         case "substring":
             bounds = [each.literal for each in values[1:]]
             if len(bounds) == 2 and bounds[1] is not None and bounds[1] < 0:
-                raise option.refuse(query_rows.NEGATIVE_LENGTH, arguments[2].node)
+                raise option.refuse(rows.NEGATIVE_LENGTH, arguments[2].node)
             if all(each is not None and each >= 0 for each in bounds):
                 return "substring_literal"
     return function
@@ -254,9 +254,9 @@ def _common_pattern(option: BoundOption, operand: Operand, value: TypedValue) ->
         # after the opening quote; a quote within the literal is doubled
         quotes = 1 + pattern.text.count("'", 0, error.position)
         position = pattern.position + quotes + error.position
-        row, construct = query_rows.PATTERN, error.construct
+        row, construct = rows.PATTERN, error.construct
         if error.unsupported:
-            row = query_rows.NOT_SUPPORTED
+            row = rows.NOT_SUPPORTED
             construct = f"In the pattern of matchesPattern, {error.construct}"
         raise refuse(row, option.name, position, construct=construct) from None
     return msgspec.structs.replace(value, value=option.slots.add(text))
@@ -307,8 +307,8 @@ def _primitive_type(option: BoundOption, node: Node) -> PrimitiveType:
         if _UNSUPPORTED_TYPES.fullmatch(name):
             raise option.unsupported(node, f"The type {name}")
         if name.startswith(f"{option.namespace}."):
-            raise option.refuse(query_rows.NOT_PRIMITIVE, node, name=name)
-    raise option.refuse(query_rows.NOT_A_TYPE, node, node=described(node))
+            raise option.refuse(rows.NOT_PRIMITIVE, node, name=name)
+    raise option.refuse(rows.NOT_A_TYPE, node, node=described(node))
 
 
 def _cast_number(value: TypedValue, wanted: PrimitiveType) -> TypedValue:

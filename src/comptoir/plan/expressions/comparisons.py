@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.derived import CodeText, EnumText
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions import types
@@ -50,7 +50,7 @@ def bind_comparison(option: BoundOption, node: Binary, left: Operand, right: Ope
     right = Operand(right.node, option.value(right))
     first, second = common_type(option, node, left, right, computes=False)
     if first.type is types.RECORD and operator not in ("eq", "ne"):
-        raise option.refuse(query_rows.RECORDS_COMPARED, node, operator=node.operator)
+        raise option.refuse(rows.RECORDS_COMPARED, node, operator=node.operator)
     return _compared(option, operator, first, second)
 
 
@@ -158,7 +158,7 @@ def common_type(
     if both == (types.RECORD, types.RECORD):
         if first.edm_type.edm_name != second.edm_type.edm_name:
             left_text, right_text = described(left.node), name_of(right.node)
-            raise option.refuse(query_rows.RECORDS_OF_TYPES, node, left=left_text, right=right_text)
+            raise option.refuse(rows.RECORDS_OF_TYPES, node, left=left_text, right=right_text)
         return first, second
     if first.type is second.type or types.NULL in both:
         return first, second
@@ -168,7 +168,7 @@ def common_type(
             first, second = within_decimals(first), within_decimals(second)
         return as_type(first, wanted), as_type(second, wanted)
     raise option.refuse(
-        query_rows.TYPES_COMPARED,
+        rows.TYPES_COMPARED,
         node,
         left=described(left.node),
         one=first.type.expected,

@@ -6,7 +6,6 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir import query_rows
 from comptoir import refusal_rows as rows
 from comptoir.edm.derived import EnumText
 from comptoir.edm.numbers import (
@@ -125,7 +124,7 @@ class BoundOption:
 
     def unsupported(self, node: Node, construct: str) -> Refusal:
         """501: valid OData that the service does not support."""
-        return self.refuse(query_rows.NOT_SUPPORTED, node, construct=construct)
+        return self.refuse(rows.NOT_SUPPORTED, node, construct=construct)
 
     def literal(
         self,
@@ -147,7 +146,7 @@ class BoundOption:
             ) from None
         if value is None:
             raise self.refuse(
-                query_rows.LITERAL_COMPARED,
+                rows.LITERAL_COMPARED,
                 node,
                 node=described(node),
                 type=self._type_of(node).expected,
@@ -176,7 +175,7 @@ class BoundOption:
         if wanted in types.NUMBERS:
             return self._number(node, wanted, literal)
         if not literal.exact:
-            raise self.refuse(query_rows.TOO_PRECISE, node, node=described(node))
+            raise self.refuse(rows.TOO_PRECISE, node, node=described(node))
         return TypedValue(self.slots.add(literal.stored), wanted)
 
     def _type_of(self, node: Literal) -> types.ExpressionType:
@@ -196,7 +195,7 @@ class BoundOption:
             number = int(stored or 0)
             return TypedValue(self.slots.add(number), wanted, most=abs(number), literal=number)
         raise self.refuse(
-            query_rows.TOO_LARGE, node, node=described(node), whole=WHOLE_DIGITS, scale=WIDE_SCALE
+            rows.TOO_LARGE, node, node=described(node), whole=WHOLE_DIGITS, scale=WIDE_SCALE
         )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import PairFilter
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import Refusal, refuse
@@ -110,14 +110,14 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         binder = Binder(binding, ORDERBY, names)
         typed = binder.value(node)
         if typed.type is types.RECORD:
-            raise refuse(query_rows.RECORDS_SORTED, ORDERBY, node.position, node=described(node))
+            raise refuse(rows.RECORDS_SORTED, ORDERBY, node.position, node=described(node))
         if typed.type is types.NULL:
             continue
         value, values = typed.value, tuple(binder.slots.values)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
-            raise refuse(query_rows.TOO_MANY_KEYS, ORDERBY, item.position, limit=MOST_KEYS)
+            raise refuse(rows.TOO_MANY_KEYS, ORDERBY, item.position, limit=MOST_KEYS)
         # no property has such a name
         name = value.name if isinstance(value, Field) else f"#{len(keys)}"
         if not isinstance(value, Field):
@@ -132,7 +132,7 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             # the link to the next page contains the texts
             shown = name_of(node)
             construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
-            raise refuse(query_rows.NOT_SUPPORTED, ORDERBY, item.position, construct=construct)
+            raise refuse(rows.NOT_SUPPORTED, ORDERBY, item.position, construct=construct)
     order = tuple(keys.values())
     if all(key.name != entity_set.type.key for key in order):
         order += default_order(entity_set).keys
@@ -173,7 +173,7 @@ def computed_value(binder: Binder, node: Node, option: str) -> TypedValue:
     typed = as_narrow(binder.value(node))
     if typed.type is types.RECORD:
         construct = "A record as a computed value"
-        raise refuse(query_rows.NOT_SUPPORTED, option, node.position, construct=construct)
+        raise refuse(rows.NOT_SUPPORTED, option, node.position, construct=construct)
     return typed
 
 
@@ -186,7 +186,7 @@ def own_names(binding: BindingContext) -> set[str]:
 
 def alias_taken(owner: str, alias: str, option: str, position: int) -> Refusal:
     """400: the alias of a computed property that `owner` already has."""
-    return refuse(query_rows.NAME_TAKEN, option, position, owner=owner, alias=alias)
+    return refuse(rows.NAME_TAKEN, option, position, owner=owner, alias=alias)
 
 
 def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
@@ -274,11 +274,7 @@ class _PairBinder:
             partner = f"{pairs.name}{number}"
             if number.isdigit() and partner not in self._literals:
                 raise refuse(
-                    query_rows.PAIR_INCOMPLETE,
-                    self._option,
-                    literal.position,
-                    name=name,
-                    partner=partner,
+                    rows.PAIR_INCOMPLETE, self._option, literal.position, name=name, partner=partner
                 )
         return conditions
 
@@ -294,7 +290,7 @@ class _PairBinder:
         if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
         if name in self._literals:
-            raise refuse(query_rows.PAIR_TWICE, self._option, path.position, name=name)
+            raise refuse(rows.PAIR_TWICE, self._option, path.position, name=name)
         self._literals[name] = literal
         return True
 
@@ -305,14 +301,12 @@ class _PairBinder:
         digits = match[2]
         if digits.startswith("0") or len(digits) > 3 or int(digits) > self._pairs.count:
             name, count = path.segments[0], self._pairs.count
-            raise refuse(
-                query_rows.PAIR_NUMBER, self._option, path.position, name=name, count=count
-            )
+            raise refuse(rows.PAIR_NUMBER, self._option, path.position, name=name, count=count)
         return True
 
     def _only_eq(self, path: Path) -> Refusal:
         name = path.segments[0]
-        return refuse(query_rows.PAIR_OPERATOR, self._option, path.position, name=name)
+        return refuse(rows.PAIR_OPERATOR, self._option, path.position, name=name)
 
 
 def _is_evaluated(node: Node, dialect: FilterRules, option: str) -> bool:
@@ -361,8 +355,8 @@ def _properties(root: Node) -> set[tuple[str, ...]]:
 
 def _refusal(node: Node, option: str) -> Refusal:
     if isinstance(node, Logical):
-        return refuse(query_rows.ALTERNATIVES, option, node.position)
+        return refuse(rows.ALTERNATIVES, option, node.position)
     construct = described(node)
     if isinstance(node, Call):
         construct = f"{construct} as an argument of a function"
-    return refuse(query_rows.FILTER_PART, option, node.position, construct=construct)
+    return refuse(rows.FILTER_PART, option, node.position, construct=construct)

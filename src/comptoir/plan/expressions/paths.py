@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import EntitySet
 from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
@@ -78,11 +78,11 @@ class PathBinder:
             raise self._several_records(path)
         if not found.is_queried:
             what = "a stream" if found.is_stream else "secret"
-            raise self._option.refuse(query_rows.NOT_QUERIED, path, name=name, what=what)
+            raise self._option.refuse(rows.NOT_QUERIED, path, name=name, what=what)
         if beyond == ["$count"]:
             raise self._unknown(path, records, "$count")
         if beyond:
-            raise self._option.refuse(query_rows.PAST_VALUE, path, name=name, path=_shown(path))
+            raise self._option.refuse(rows.PAST_VALUE, path, name=name, path=_shown(path))
         value = _value(records, name)
         return typed_property(value, found.type, nullable=bool(records.steps))
 
@@ -144,13 +144,13 @@ class PathBinder:
         own = records.entity_set.type.qualified_name
         if name != own:
             self.check_entity_type(path, name)
-            raise self._option.refuse(query_rows.OTHER_TYPE, path, own=own, name=name)
+            raise self._option.refuse(rows.OTHER_TYPE, path, own=own, name=name)
 
     def check_entity_type(self, path: Path, name: str) -> None:
         """Raise `Refusal` (400) unless an entity type has this name."""
         known = [each.type.qualified_name for each in self._model.sets]
         if name not in known:
-            raise self._option.refuse(query_rows.NO_TYPE, path, known=known, name=name)
+            raise self._option.refuse(rows.NO_TYPE, path, known=known, name=name)
 
     def _record(self, path: Path, records: PathRecords) -> TypedValue:
         if records.many:
@@ -163,14 +163,14 @@ class PathBinder:
         entity_type, name = self.root.entity_set.type, path.segments[0]
         if name == "$it" or name not in (*entity_type.by_name, *entity_type.related):
             return self._option.refuse(
-                query_rows.NO_PROPERTY,
+                rows.NO_PROPERTY,
                 path,
                 known=self._computed,
                 owner="The aggregated result",
                 name=name,
             )
         known = ", ".join(self._computed)
-        return self._option.refuse(query_rows.NOT_AGGREGATED, path, path=_shown(path), names=known)
+        return self._option.refuse(rows.NOT_AGGREGATED, path, path=_shown(path), names=known)
 
     def _unknown(self, path: Path, records: PathRecords, name: str) -> Refusal:
         entity_type = records.entity_set.type
@@ -181,7 +181,7 @@ class PathBinder:
             return self._not_a_collection(path)
         known = [*entity_type.queried, *entity_type.related, *self._computed]
         return self._option.refuse(
-            query_rows.UNKNOWN_FIELD,
+            rows.UNKNOWN_FIELD,
             path,
             known=known,
             owner=entity_type.name,
@@ -190,10 +190,10 @@ class PathBinder:
         )
 
     def _not_a_collection(self, path: Path) -> Refusal:
-        return self._option.refuse(query_rows.NOT_RECORDS, path, path=_shown(path))
+        return self._option.refuse(rows.NOT_RECORDS, path, path=_shown(path))
 
     def _several_records(self, path: Path) -> Refusal:
-        return self._option.refuse(query_rows.SEVERAL_RECORDS, path, path=_shown(path))
+        return self._option.refuse(rows.SEVERAL_RECORDS, path, path=_shown(path))
 
 
 def _value(records: PathRecords, name: str) -> Value:

@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, 
 
 import asyncpg
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, refuse
 from comptoir.store.fair_queue import FairSemaphore
@@ -308,7 +308,7 @@ class Pool:
         except TimeoutError:
             # the timeout has released a permit that arrived in the same iteration of the loop
             if not self._turns.is_free:
-                raise refuse(service_rows.NO_CONNECTION, seconds=self._seconds) from None
+                raise refuse(refusal_rows.NO_CONNECTION, seconds=self._seconds) from None
             return await self._turns.acquire()
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import asyncpg
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import OperatorError, Refusal, RefusalRow, UnreachableError, refuse
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
@@ -42,34 +42,32 @@ class _Meaning:
 _LOCK_TIMEOUT = "55P03"
 
 _UNREACHABLE = _Meaning(
-    service_rows.UNREACHABLE,
+    rows.UNREACHABLE,
     "Check host and port, and that the server runs and listens there.",
     temporary=True,
 )
 _LOST = _Meaning(
-    service_rows.CONNECTION_LOST,
+    rows.CONNECTION_LOST,
     "Check that the server runs; its log has the cause.",
     temporary=True,
 )
 _NO_TLS = _Meaning(
-    service_rows.NO_TLS,
+    rows.NO_TLS,
     "Check sslmode and the certificates that the URL names against those of the server.",
 )
 _NO_HOST = _Meaning(
-    service_rows.NO_HOST,
+    rows.NO_HOST,
     "Wait until a host has that role, as after a failover, or correct target_session_attrs.",
     temporary=True,
 )
-_MISCONFIGURED = _Meaning(
-    service_rows.MISCONFIGURED, "Correct the URL, or libpq's environment variables."
-)
-_FAILED = _Meaning(service_rows.DATABASE_FAILED, "The server's log has more.")
+_MISCONFIGURED = _Meaning(rows.MISCONFIGURED, "Correct the URL, or libpq's environment variables.")
+_FAILED = _Meaning(rows.DATABASE_FAILED, "The server's log has more.")
 
 _TABLE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "08 57P01 57P02 57P05": _LOST,
         "28000 28P01": _Meaning(
-            service_rows.REJECTED_USER,
+            rows.REJECTED_USER,
             "Check user and password in the URL, PGPASSWORD or the passfile, and the server's "
             "pg_hba.conf.",
         ),
@@ -79,42 +77,38 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             "otherwise correct the URL.",
         ),
         "3D000": _Meaning(
-            service_rows.NO_DATABASE,
+            rows.NO_DATABASE,
             "Correct the name in the URL, or create the database with CREATE DATABASE.",
         ),
         "42704": replace(
             _MISCONFIGURED, advice="Remove the parameter from the URL, or correct it."
         ),
-        "57P03": _Meaning(service_rows.STARTING, "Wait until the server is up.", temporary=True),
+        "57P03": _Meaning(rows.STARTING, "Wait until the server is up.", temporary=True),
         "42501": _Meaning(
-            service_rows.NO_PRIVILEGES, "Grant this user the privileges, or name another user."
+            rows.NO_PRIVILEGES, "Grant this user the privileges, or name another user."
         ),
-        "42P01 42703 42883": _Meaning(service_rows.NO_TABLES, "Run `comptoir migrate`."),
+        "42P01 42703 42883": _Meaning(rows.NO_TABLES, "Run `comptoir migrate`."),
         "3F000": _Meaning(
-            service_rows.NO_SCHEMA,
+            rows.NO_SCHEMA,
             "Create a schema, and put it first in the search_path of this user.",
         ),
         "53300": _Meaning(
-            service_rows.TOO_MANY_CONNECTIONS,
+            rows.TOO_MANY_CONNECTIONS,
             "Raise the server's max_connections, or lower database_connections.",
             temporary=True,
         ),
-        "53 53200": _Meaning(
-            service_rows.SHORT_OF_MEMORY, "Check the server's memory and its log."
-        ),
-        "53100": _Meaning(service_rows.DISK_FULL_OF_SERVER, "Free some space on the server."),
+        "53 53200": _Meaning(rows.SHORT_OF_MEMORY, "Check the server's memory and its log."),
+        "53100": _Meaning(rows.DISK_FULL_OF_SERVER, "Free some space on the server."),
         "25006": _Meaning(
-            service_rows.STANDBY,
+            rows.STANDBY,
             "Name the primary, or all hosts with target_session_attrs=primary.",
         ),
         _LOCK_TIMEOUT: _Meaning(
-            service_rows.LOCK_TIMEOUT,
+            rows.LOCK_TIMEOUT,
             "Find the transaction in pg_stat_activity and end it, or wait for it.",
         ),
-        "40001 40P01": _Meaning(service_rows.CONFLICT, "Try again."),
-        "57014": _Meaning(
-            service_rows.QUERY_STOPPED, "Try again when the load of the database is lower."
-        ),
+        "40001 40P01": _Meaning(rows.CONFLICT, "Try again."),
+        "57014": _Meaning(rows.QUERY_STOPPED, "Try again when the load of the database is lower."),
     }
 )
 _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
@@ -192,13 +186,13 @@ def driver_message(fault: Fault) -> str:
 def _request_refusal(fault: Fault) -> Refusal | None:
     state = _state(fault)
     if state == NOT_COMPUTED:
-        return refuse(service_rows.NOT_COMPUTABLE, cause=str(fault.args[0]).removesuffix("."))
+        return refuse(rows.NOT_COMPUTABLE, cause=str(fault.args[0]).removesuffix("."))
     if state in _CAUSES:
-        return refuse(service_rows.NOT_COMPUTABLE, cause=_CAUSES[state])
+        return refuse(rows.NOT_COMPUTABLE, cause=_CAUSES[state])
     if state in _TOO_COMPLEX:
-        return refuse(service_rows.TOO_COMPLEX)
+        return refuse(rows.TOO_COMPLEX)
     if state in _INVALID_TEXT:
-        return refuse(service_rows.INVALID_TEXT)
+        return refuse(rows.INVALID_TEXT)
     return None
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import asyncpg
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.errors import INVALID_URL, Refusal, refuse
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement
@@ -275,5 +275,5 @@ class PoolReader:
 
     def _refusal(self, fault: Fault) -> Exception:
         if isinstance(fault, TimeoutError | asyncpg.QueryCanceledError):
-            return refuse(service_rows.QUERY_TOO_LONG, seconds=self.seconds)
+            return refuse(refusal_rows.QUERY_TOO_LONG, seconds=self.seconds)
         return refusal_of(fault)

@@ -11,7 +11,7 @@ from time import time
 import asyncpg
 from typing_extensions import override
 
-from comptoir import service_rows
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
@@ -292,7 +292,7 @@ class Statistics:
 def _not_ready(fault: OperatorError) -> Refusal:
     """503 for a fault that the operator must fix; logs it."""
     _log.error("%s", fault)
-    return database_failed(service_rows.UNFIT_DATABASE)
+    return database_failed(rows.UNFIT_DATABASE)
 
 
 def _text(value: Stored | None) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic, sleep, thread_time
 from typing import TypeVar, cast
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.edm.types import Stored
 from comptoir.errors import (
     OperatorError,
@@ -215,7 +215,7 @@ class Connection(sqlite3.Connection):
                 raise StatementStopped from None
             cause = self.faults.take()
             if cause is not None:
-                raise refuse(service_rows.NOT_COMPUTABLE, cause=cause.removesuffix(".")) from None
+                raise refuse(refusal_rows.NOT_COMPUTABLE, cause=cause.removesuffix(".")) from None
             if self.limit.is_over():
                 raise StatementStopped from None
             raise
@@ -327,14 +327,14 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
     log_database_error(str(fault))
     code = _code(fault)
     if code == sqlite3.SQLITE_TOOBIG:
-        return refuse(service_rows.TOO_COMPLEX)
+        return refuse(refusal_rows.TOO_COMPLEX)
     if is_busy(fault):
-        return database_failed(service_rows.LOCK_HELD)
+        return database_failed(refusal_rows.LOCK_HELD)
     if code in _NO_ROOM:
-        return database_failed(service_rows.DISK_FULL)
+        return database_failed(refusal_rows.DISK_FULL)
     if code == sqlite3.SQLITE_READONLY:
-        return database_failed(service_rows.READ_ONLY_FOLDER)
-    return database_failed(service_rows.DATABASE_FAILED)
+        return database_failed(refusal_rows.READ_ONLY_FOLDER)
+    return database_failed(refusal_rows.DATABASE_FAILED)
 
 
 def is_statement_fault(fault: sqlite3.Error) -> bool:

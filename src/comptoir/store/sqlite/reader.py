@@ -12,7 +12,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TypeVar
 
-from comptoir import service_rows
+from comptoir import refusal_rows
 from comptoir.errors import INVALID_URL, Refusal, refuse
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
@@ -96,7 +96,7 @@ class Scans:
             raise refusal_of(fault) from fault
         if not isinstance(fault, StatementStopped):
             raise fault
-        raise refuse(service_rows.QUERY_TOO_LONG, seconds=self._seconds) from fault
+        raise refuse(refusal_rows.QUERY_TOO_LONG, seconds=self._seconds) from fault
 
     def _release(
         self, connection: Connection, permit: Permit, work: asyncio.Future[list[Row]]
