@@ -1,89 +1,54 @@
-"""The same fault has the same words everywhere."""
+"""What `refuse` makes of a row and its facts."""
 
 import pytest
 
-from comptoir.errors import (
-    BAD_REQUEST,
-    BODY_TOO_LARGE,
-    INVALID_URL,
-    NOT_IMPLEMENTED,
-    ErrorType,
-    Refusal,
-)
-from comptoir.refusals import (
-    inapplicable,
-    invalid_value,
-    limit_exceeded,
-    misused,
-    unknown_name,
-    unsupported,
-)
+from comptoir.errors import BAD_REQUEST, INVALID_URL, Check, Refusal, refuse
+
+NO_PROPERTY = INVALID_URL.row("{owner} has no property {name!q}", "Use a name from $metadata.")
+INVALID = BAD_REQUEST.row("Invalid value {value!q} for {name:.10}", "Send {{}} or {low:g}.")
+KNOWN = ["number", "displayName"]
 
 REFUSALS = [
     (
-        misused("$orderby", 4, "'desc' has no value before it", "Add one."),
-        INVALID_URL,
-        "$orderby",
-        "'desc' has no value before it at column 5 of $orderby. Add one.",
-    ),
-    (
-        unsupported("The function 'geo.length'", "$filter", 0),
-        NOT_IMPLEMENTED,
-        "$filter",
-        (
-            "The function 'geo.length' is not supported at column 1 of $filter. "
-            "Send the request without it."
-        ),
-    ),
-    (
-        unsupported("$index", "$index"),
-        NOT_IMPLEMENTED,
-        "$index",
-        "$index is not supported. Send the request without it.",
-    ),
-    (
-        unknown_name("contact", "property", "displayname", ["number", "displayName"], "$select", 2),
-        INVALID_URL,
-        "$select",
+        refuse(NO_PROPERTY, "$select", 2, known=KNOWN, owner="contact", name="displayname"),
         "contact has no property 'displayname' at column 3 of $select. Did you mean displayName?",
     ),
     (
-        unknown_name("contact", "property", "zzz", ["number", "displayName"]),
-        INVALID_URL,
-        None,
+        refuse(NO_PROPERTY, known=KNOWN, owner="contact", name="zzz"),
         "contact has no property 'zzz'. Use a name from $metadata.",
     ),
     (
-        inapplicable("$top", "a single record"),
-        INVALID_URL,
-        "$top",
-        "$top does not apply to a single record. Remove it.",
+        refuse(INVALID, value="x" * 50, name="OData-Version", low=0.5),
+        f"Invalid value '{'x' * 39}…' for OData-Vers. Send {{}} or 0.5.",
     ),
     (
-        invalid_value("OData-Version", "x" * 50, "Send 4.0 or 4.01."),
-        BAD_REQUEST,
-        "OData-Version",
-        f"Invalid value '{'x' * 39}…' for OData-Version. Send 4.0 or 4.01.",
+        refuse(INVALID, value="{name}", name="{value}", low=1),
+        "Invalid value '{name}' for {value}. Send {} or 1.",
     ),
     (
-        invalid_value("$top", "-1", "Send 1.", error=INVALID_URL, target="$expand", position=7),
-        INVALID_URL,
-        "$expand",
-        "Invalid value '-1' for $top at column 8 of $expand. Send 1.",
-    ),
-    (
-        limit_exceeded("The batch", 9, "requests", "Send several.", error=BODY_TOO_LARGE),
-        BODY_TOO_LARGE,
-        None,
-        "The batch exceeds the limit of 9 requests. Send several.",
+        refuse(NO_PROPERTY, owner="contact", name="zzz").at("$expand", 8),
+        "contact has no property 'zzz' at column 8 of $expand. Use a name from $metadata.",
     ),
 ]
 
 
-@pytest.mark.parametrize(("refusal", "error", "target", "message"), REFUSALS)
-def test_a_refusal_has_its_error_its_place_and_its_words(
-    refusal: Refusal, error: ErrorType, target: str | None, message: str
-) -> None:
-    assert refusal.error is error
-    assert refusal.target == target
-    assert refusal.message == message
+@pytest.mark.parametrize(("refusal", "message"), REFUSALS)
+def test_a_refusal_has_its_place_and_its_words(refusal: Refusal, message: str) -> None:
+    assert refusal.message == str(refusal) == message
+
+
+def test_the_error_and_the_headers_of_a_call_win_over_those_of_the_row() -> None:
+    row = BAD_REQUEST.row("It is wrong", "Correct it.", headers={"Allow": "{allowed}", "Via": "a"})
+
+    refusal = refuse(row, error=INVALID_URL, headers={"Via": "b"}, allowed="GET")
+
+    assert refusal.error is INVALID_URL
+    assert refusal.headers == {"Allow": "GET", "Via": "b"}
+
+
+def test_a_header_is_refused_by_the_precondition_unless_the_row_has_another_check() -> None:
+    row = BAD_REQUEST.row("It is wrong", "Correct it.")
+    assert refuse(row, "number").check is Check.VALUES
+    assert refuse(row, "If-Match").check is Check.PRECONDITION
+    other = BAD_REQUEST.row("It is wrong", "Correct it.", Check.SYNTAX)
+    assert refuse(other, "If-Match").check is Check.SYNTAX

@@ -27,11 +27,11 @@ from reference_pages import (
     undocumented_commands,
 )
 
-from comptoir import oauth_rows, operator_rows
+from comptoir import feature_rows, oauth_rows, operator_rows, refusal_rows
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
-from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE
+from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE, RefusalRow
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
 from comptoir.features.rehearsal.faults import FAULTS
@@ -46,6 +46,13 @@ from comptoir.profiles.standard import STANDARD
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
 from support.profiles import Answered, cases, elsewhere
+
+REFUSALS = [
+    each
+    for module in (refusal_rows, feature_rows)
+    for each in vars(module).values()
+    if isinstance(each, RefusalRow)
+]
 
 
 def commands() -> Iterator[Command]:
@@ -157,6 +164,7 @@ def error_page() -> str:
     named = [each for module in modules for each in vars(module).values()]
     return errors_page(
         ERROR_TABLE,
+        REFUSALS,
         OAUTH_ERROR_TABLE,
         [each for each in vars(oauth_rows).values() if isinstance(each, OAuthRow)],
         [each for each in named if isinstance(each, OperatorRow)],

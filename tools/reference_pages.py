@@ -3,9 +3,9 @@
 All functions are pure; `tools/reference.py` writes the pages to `docs/reference`.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
 
 from profile_differences import Difference, Part, Row
 
@@ -20,7 +20,7 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
-from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError
+from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
 from comptoir.features.rehearsal.faults import FaultParameter, FaultType
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.oauth_rows import OAuthRow
@@ -290,15 +290,22 @@ def _default(value: SettingValue) -> str:
 
 def errors_page(
     errors: Sequence[ErrorType],
+    refusals: Sequence[RefusalRow],
     of_tokens: Sequence[OAuthError],
     token_rows: Sequence[OAuthRow],
     operator_rows: Sequence[OperatorRow],
 ) -> str:
-    """Every error that a client can get, by status, and those of operators."""
+    """Every error by status, those of the token endpoint and of operators, with their messages."""
+    errors = sorted(errors, key=lambda each: (each.status, each.code))
     rows = (
         (str(each.status), code(each.code), each.check, each.meaning, each.remedy)
-        for each in sorted(errors, key=lambda each: (each.status, each.code))
+        for each in errors
     )
+    messages = [
+        f"### {each.code}\n\n{table(('Problem', 'Remedy', 'Check'), listed)}"
+        for each in errors
+        if (listed := dict.fromkeys(_message(row) for row in refusals if row.error is each))
+    ]
     of_errors = (
         (str(each.status), code(each.error), str(each.number), each.meaning) for each in of_tokens
     )
@@ -306,17 +313,20 @@ def errors_page(
     of_conditions = [(code(each.error.error), *_messages(each)) for each in by_error]
     return page(
         "Errors",
-        "`src/comptoir/errors.py`, `oauth_rows.py` and `operator_rows.py`",
+        "`src/comptoir/errors.py` and `src/comptoir/*_rows.py`",
         _ERRORS_INTRO,
         table(("Status", "Code", "Check", "Meaning", "Remedy"), rows),
         f"The checks come in this order: {', '.join(CHECK_ORDER)}. A limit of the client is "
         "checked after its token. `BadRequest` comes from the precondition for a header, and from "
         "the syntax for a malformed body. A malformed key in the path comes from the resource.",
+        "## Messages\n\nA message is the problem, its place in a query option if there is one, and "
+        "the remedy. Words in italics are facts of the request or of the service.",
+        *messages,
         "## Of the token endpoint\n\n"
         "The [token endpoint](../how-to/clients.md) answers in the form of RFC 6749: `error` and "
         "`error_description`, and the number in `error_codes`.",
         table(("Status", "Error", "Number", "Meaning"), of_errors),
-        "The descriptions, with facts in braces:",
+        "The descriptions:",
         table(("Error", "Problem", "Remedy"), dict.fromkeys(of_conditions)),
         "## Of commands and the start\n\n"
         "A command, or a service that starts, prints the problem and the remedy, and ends.",
@@ -325,11 +335,23 @@ def errors_page(
 
 
 def _messages(row: OAuthRow | OperatorRow) -> tuple[str, str]:
-    """The problem and the remedy of a row, with the names of their facts, without their formats."""
-    problem, remedy = (
-        re.sub(r"\{(?:\w+\.)?(\w+)[^}]*\}", r"{\1}", each) for each in (row.problem, row.remedy)
-    )
-    return problem, remedy
+    return _shown(row.problem), _shown(row.remedy)
+
+
+def _message(row: RefusalRow) -> tuple[str, str, str]:
+    return _shown(row.problem), _shown(row.remedy), row.check or row.error.check
+
+
+def _shown(template: str) -> str:
+    """A template with the names of its facts in italics."""
+    parts = []
+    for text, name, _, conversion in Formatter().parse(template):
+        quote = "'" if conversion == "q" else ""
+        escaped = text.replace("*", r"\*").replace("<", r"\<")
+        parts.append(
+            escaped if name is None else f"{escaped}{quote}*{name.rpartition('.')[2]}*{quote}"
+        )
+    return "".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,9 @@ class RefusalRow:
 Fact = str | int | float
 """A value in a message."""
 
+Facts = Mapping[str, Fact]
+"""Values in a message, by their names."""
+
 
 BAD_REQUEST = ErrorType(
     "BadRequest",
@@ -430,59 +433,6 @@ OAUTH_ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstanc
 """All errors of the token endpoint, in their order."""
 
 
-class RefusalCondition(StrEnum):
-    """A refusal for which a profile may have another response (`profiles.record`).
-
-    A condition is finer than an error: two of them may have one code here, and two there.
-    """
-
-    NO_TAG = "a write without the ETag that it requires"
-    MALFORMED_TAG = "a write with an ETag in another form than that of one"
-    STALE_TAG = "a write with an ETag that the record no longer has"
-    NO_RECORD = "a path to a record that does not exist"
-    UNKNOWN_SEGMENT = "a path that names nothing"
-    UNKNOWN_ADDRESS = "a path that names nothing, below the address of another publisher's API"
-    UNKNOWN_SERVICE = "a path that names nothing, where names of companies begin a path"
-    KEY_AS_SEGMENT = "a path that continues after a collection, as with a key between slashes"
-    BOUND_ACTION = "a path to an action of a record"
-    NO_COMPANY = "a path to an entity set of companies that names no company"
-    UNKNOWN_ENVIRONMENT = "a path below an environment that does not exist"
-    METHOD_ON_SET = "a method that a collection does not have"
-    MERGE = "the method MERGE of earlier versions of OData on a record"
-    LOCKED = "a write to a table that another session is updating"
-    MALFORMED_KEY = "a path with a key that is not one of its entity set"
-    BAD_CREDENTIALS = "a request without a token that the service accepts"
-    REFUSED_BY_GATEWAY = "a token that a gateway refuses, which the service would accept"
-    RIGHT_MISSING = "a request for which the client's roles lack a right on a table"
-    UNKNOWN_PROPERTY = "a body with a property that its entity type does not have"
-    NO_OBJECT = "a body that is empty, or JSON but not an object"
-    MALFORMED_JSON = "a body that is not JSON"
-    TOO_LONG = "a text with more characters than its property accepts"
-    NO_OPTION = "a value that is not a member of its enumeration"
-    WRONG_TYPE = "a value that is not one of its property's type"
-    NULL_VALUE = "null for a property, none of which accepts it"
-    NO_VALUE = "a required property that is missing or empty"
-    KEY_TAKEN = "the values of a key or of a unique rule that another record has"
-    READ_ONLY = "a body with a value that only the service sets"
-    NO_RELATED = "a value that names a record that does not exist"
-    NO_EMAIL = "a text that is not an e-mail address"
-    LETTERS_IN_PHONE = "a phone number with letters"
-    BEGINS_LATE = "a first day after the last day of its period"
-    ENDS_EARLY = "a last day before the first day of its period"
-    IN_USE = "the deletion of a record that other records name"
-    UNKNOWN_FIELD = "an expression with a property that its entity type does not have"
-    UNKNOWN_SELECTED = "`$select` with a property that its entity type does not have"
-    ALTERNATIVES = "a filter with `or` between conditions on different properties"
-    UNSUPPORTED_FILTER = "a filter with a list, or with a function of a function's result"
-    NO_EXPRESSION = "a query option that lacks a value in an expression"
-    SYNTAX = "a malformed query option"
-    LINK_GONE = "a link to a next page that the service cannot follow"
-    TOO_MANY_PARTS = "a batch with more requests than the limit"
-    LONG_CHANGE_SET = "a change set with more requests than the profile allows"
-    TOO_MANY_REQUESTS = "more requests than the client, or the service, may have"
-    LONG_WORK = "work that was stopped because it took too long"
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
     """One of several faults of a request."""
@@ -493,75 +443,49 @@ class ErrorDetail:
 
 
 class Refusal(Exception):  # noqa: N818 - a response, not an error of the program
-    """A request that gets an error of the table as its response.
+    """A request that gets an error of the table as its response; `refuse` makes it from a row.
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
-    the fault there. `headers` are added to the response. `limit` is the one that was exceeded.
-    `denial` is the refusal of a client's secret that this one passes on, and `change` the number of
-    the change that made the version of the record that did not meet a precondition.
+    the fault there. `headers` are added to the response. `group` and `facts` choose and fill the
+    response that a profile has instead. `denial` is the refusal of a client's secret that this one
+    passes on, and `change` the number of the change that made the version of the record that did
+    not meet a precondition.
     """
 
     def __init__(
         self,
-        error: ErrorType,
-        problem: str,
-        remedy: str,
-        *,
+        row: RefusalRow,
+        facts: Facts,
+        error: ErrorType | None = None,
+        remedy: str = "",
         target: str | None = None,
         column: int | None = None,
-        details: tuple[ErrorDetail, ...] = (),
-        headers: Mapping[str, str] | None = None,
-        limit: ExceededLimit | None = None,
     ) -> None:
-        self.message = message(problem, remedy, column=column, option=target or "")
-        super().__init__(self.message)
-        self.error = error
-        self.problem = problem
-        self.remedy = remedy
-        self.target = target
-        self.column = column
-        self.details = details
-        self.limit = limit
-        self.headers: Mapping[str, str] = headers or {}
-        self.row: RefusalRow | None = None
-        self.group = ""
-        self.facts: Mapping[str, Fact] = {}
+        self.row = row
+        self.error = error or row.error
+        self.problem = filled(row.problem, facts)
+        self.remedy = remedy or filled(row.remedy, facts)
+        self.facts = facts
+        self.group = row.group
+        self.check = row.check or self.error.check
+        if self.error is BAD_REQUEST and "-" in (target or ""):
+            # a header; names of properties have no hyphen
+            self.check = row.check or Check.PRECONDITION
+        self.headers: Mapping[str, str] = {
+            name: filled(value, facts) for name, value in row.headers.items()
+        }
+        self.details: tuple[ErrorDetail, ...] = ()
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None
-        self._check: Check | None = None
+        self.at(target, column)
 
-    @property
-    def check(self) -> Check:
-        """The check that refused the request."""
-        if self._check is not None:
-            return self._check
-        if self.row is not None and self.row.check is not None:
-            return self.row.check
-        if self.group == "MALFORMED_KEY":
-            return Check.RESOURCE
-        if self.error is BAD_REQUEST and "-" in (self.target or ""):
-            # a header; names of properties have no hyphen
-            return Check.PRECONDITION
-        return self.error.check
-
-    def moved(self, target: str, column: int) -> None:
-        """Give the fault another place."""
+    def at(self, target: str | None, column: int | None) -> Self:
+        """The same refusal of what is at a place."""
         self.target, self.column = target, column
-        self.message = message(self.problem, self.remedy, column=column, option=target)
+        self.message = message(self.problem, self.remedy, column=column, option=target or "")
         self.args = (self.message,)
-
-    def by(self, check: Check) -> Self:
-        """The same refusal, by another check than its error has by default."""
-        self._check = check
         return self
-
-    def with_condition(self, condition: RefusalCondition, **facts: str) -> Self:
-        """The same refusal, to which a profile may have another response.
-
-        `facts` are those of the group's overrides.
-        """
-        return self.grouped(condition.name, **facts)
 
     def grouped(self, group: str, **facts: Fact) -> Self:
         """The same refusal as one of another group, with the facts of that."""
@@ -576,10 +500,9 @@ def refuse(
     /,
     *,
     error: ErrorType | None = None,
-    details: tuple[ErrorDetail, ...] = (),
     headers: Mapping[str, str] | None = None,
     known: Iterable[str] = (),
-    more: Mapping[str, Fact] = MappingProxyType({}),
+    more: Facts = MappingProxyType({}),
     **facts: Fact,
 ) -> Refusal:
     """The refusal of a row, with its facts.
@@ -591,21 +514,9 @@ def refuse(
     """
     facts.update(more)
     nearest = suggestion(f"{facts['name']}", known) if known else ""
-    refusal = Refusal(
-        error or row.error,
-        filled(row.problem, facts),
-        nearest or filled(row.remedy, facts),
-        target=target,
-        column=None if position is None else position + 1,
-        details=details,
-        headers={
-            **{name: filled(value, facts) for name, value in row.headers.items()},
-            **(headers or {}),
-        },
-        limit=row.limit,
-    )
-    refusal.row, refusal.group = row, row.group
-    refusal.facts = facts
+    column = None if position is None else position + 1
+    refusal = Refusal(row, facts, error, nearest, target, column)
+    refusal.headers = {**refusal.headers, **(headers or {})}
     return refusal
 
 

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, new_key, unsigned
+from comptoir import refusal_rows as rows
 from comptoir.auth import Principal, Scope, TokenVerifier, VerifiedToken, require
-from comptoir.auth.authentication import Authenticator, missing_credentials
+from comptoir.auth.authentication import Authenticator
 from comptoir.auth.verification import (
     CLOCK_SKEW,
     MAX_TOKEN_BYTES,
     PresentedToken,
     invalid_token,
 )
-from comptoir.errors import INVALID_CREDENTIALS, REQUEST_DENIED, OperatorError, Refusal
+from comptoir.errors import INVALID_CREDENTIALS, REQUEST_DENIED, OperatorError, Refusal, refuse
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.effort import examples
 
@@ -563,7 +564,8 @@ def test_a_random_authorization_header_is_refused(
 
 
 def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
-    refusal = invalid_token('for "us"\r\nSet-Cookie: é\\', "Send another.")
+    row = INVALID_CREDENTIALS.row('for "us"\r\nSet-Cookie: é\\', "Send another.")
+    refusal = invalid_token(row)
     assert refusal.headers["WWW-Authenticate"] == (
         """Bearer error="invalid_token", error_description="for 'us'''Set-Cookie: ''. """
         'Send another."'
@@ -571,7 +573,7 @@ def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
 
 
 def test_the_challenge_for_missing_credentials_has_no_error() -> None:
-    challenge = missing_credentials("The request has no token").headers["WWW-Authenticate"]
+    challenge = refuse(rows.NO_TOKEN).headers["WWW-Authenticate"]
     assert challenge == 'Bearer realm="comptoir"'
 
 

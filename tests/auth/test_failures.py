@@ -7,7 +7,8 @@ import pytest
 
 from comptoir.auth.audit import Act
 from comptoir.auth.failures import FREE_ENTRIES, MOST_CHARACTERS, MOST_WAITING, Failures
-from comptoir.errors import UNAVAILABLE, Refusal
+from comptoir.errors import Refusal, refuse
+from comptoir.refusal_rows import UNANSWERED
 from support.clocks import SetClock
 
 
@@ -21,7 +22,7 @@ class Log:
     async def record(self, acts: Sequence[Act]) -> None:
         if self.fails:
             self.fails -= 1
-            raise Refusal(UNAVAILABLE, "The database is away", "Try again.")
+            raise refuse(UNANSWERED)
         self.acts += acts
 
     def write(self, failures: Failures) -> list[Act]:

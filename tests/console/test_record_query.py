@@ -1,6 +1,7 @@
 """Queries of the console: their columns, their order, and the place of a fault."""
 
 from comptoir.catalog import MODEL
+from comptoir.errors import INVALID_URL, Refusal, refuse
 from comptoir.features.console.record_query import (
     RecordQuery,
     columns,
@@ -8,7 +9,6 @@ from comptoir.features.console.record_query import (
     fault_of,
     shown_names,
 )
-from comptoir.refusals import misused
 
 CONTACT = MODEL.by_name["contactsExt"].type
 PRICE = MODEL.by_name["salesPricesExt"].type
@@ -50,18 +50,22 @@ def test_a_new_order_begins_at_the_first_page() -> None:
     assert query.sorted_by("city").address() == "filter=a&orderby=city&column=city&column=name2"
 
 
+def misused(position: int, problem: str, remedy: str) -> Refusal:
+    return refuse(INVALID_URL.row(problem, remedy), "$filter", position)
+
+
 def test_the_text_around_a_fault() -> None:
     text = "city eqq 'Graz'"
 
-    fault = fault_of(misused("$filter", 5, "Unknown operator", "Write eq."), text)
+    fault = fault_of(misused(5, "Unknown operator", "Write eq."), text)
 
     assert (fault.before, fault.at, fault.after) == ("city ", "e", "qq 'Graz'")
     assert fault.message == "Unknown operator at column 6 of $filter. Write eq."
 
 
 def test_a_fault_at_the_end_and_far_inside() -> None:
-    end = fault_of(misused("$filter", 5, "The filter ends", "Complete it."), "city ")
+    end = fault_of(misused(5, "The filter ends", "Complete it."), "city ")
     assert (end.before, end.at, end.after) == ("city ", " ", "")
 
-    long = fault_of(misused("$filter", 500, "Wrong", "Correct it."), "x" * 500 + "?" + "y" * 500)
+    long = fault_of(misused(500, "Wrong", "Correct it."), "x" * 500 + "?" + "y" * 500)
     assert (long.before, long.at, long.after) == (f"…{'x' * 60}", "?", f"{'y' * 60}…")

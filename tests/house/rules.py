@@ -22,7 +22,7 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
-    ("oauth_rows", "operator_rows", "query_rows", "refusal_rows", "refusals"),
+    ("feature_rows", "oauth_rows", "operator_rows", "refusal_rows"),
     ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
@@ -39,11 +39,11 @@ ROWS = (
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
-_ERRORS = {"errors", "query_rows", "refusal_rows"}
+_ERRORS = {"errors", "feature_rows", "refusal_rows"}
 IMPORTS_ONLY = {
     "profiles": {PACKAGE, *_ERRORS, "messages"},
     "outgoing": {PACKAGE, "errors", "messages"},
-    "request": {PACKAGE, *_ERRORS, "refusals", "jsonvalue", "messages", "config"},
+    "request": {PACKAGE, *_ERRORS, "jsonvalue", "messages", "config"},
     "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
 }
 IMPORTED_ONLY_BY = {
@@ -76,7 +76,6 @@ MESSAGE_ARGUMENTS = {
     "OperatorError": (0, 1),
     "OperatorRow": (0, 1),
     "Problem": (1, 2),
-    "Refusal": (1, 2),
     "message": (0, 1),
     "row": (0, 1),
 }

@@ -1,12 +1,12 @@
 """Every refusal is a row: what the code raises has exactly the facts of its row."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 
 import comptoir
-from comptoir import query_rows, refusal_rows
+from comptoir import feature_rows, refusal_rows
 from comptoir.errors import RefusalRow
 from comptoir.features.business_central.profile import business_central
 from comptoir.profiles import CURRENT
@@ -19,11 +19,18 @@ OPTIONS = {"error", "details", "headers", "known"}
 ADDED = {"position", "text", "place", "values"}
 """Facts that may be added where a refusal is passed on, as by a method `refuse`."""
 
-REFUSING = {"refuse", "refuse_part"}
+REFUSING: Mapping[str, set[str]] = {
+    "refuse": set(),
+    "refuse_part": set(),
+    "invalid_token": set(),
+    "_beyond": {"seconds", "plural"},
+    "ValueFault": {"name", "field", "table"},
+}
+"""What is called with a row, and the facts that it adds, or that are added later."""
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (query_rows, refusal_rows)
+    for module in (feature_rows, refusal_rows)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }
@@ -83,8 +90,12 @@ def test_a_refusal_has_the_facts_of_its_row() -> None:
     for path, tree in modules():
         for call, names in calls(tree):
             given = {each.arg for each in call.keywords} - OPTIONS
+            if "known" in {each.arg for each in call.keywords}:
+                given.discard("name")
             wanted = set().union(*[facts_of(ROWS[name]) for name in names])
-            assert wanted - ADDED <= given <= wanted, f"{path}:{call.lineno}: the facts of {names}"
+            added = {"name", *ADDED, *REFUSING[_name(call.func)]}
+            assert wanted - added <= given, f"{path}:{call.lineno}: the facts of {names}"
+            assert given <= wanted, f"{path}:{call.lineno}: the facts of {names}"
 
 
 def test_each_row_is_raised() -> None:
@@ -97,3 +108,36 @@ def test_each_row_is_raised() -> None:
         for name in rows_in(node)
     }
     assert ROWS.keys() - raised == set()
+
+
+def test_only_refuse_makes_refusals() -> None:
+    made = [
+        f"{path}:{node.lineno}"
+        for path, tree in modules()
+        for node in ast.walk(tree)
+        if path != "errors.py" and isinstance(node, ast.Call) and _name(node.func) == "Refusal"
+    ]
+    assert made == []
+
+
+def test_a_group_has_another_response_in_a_profile() -> None:
+    grouped = {
+        node.args[0].value
+        for _, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _name(node.func) == "grouped"
+        if isinstance(node.args[0], ast.Constant)
+    }
+    groups = {row.group for row in ROWS.values()} | grouped - {""}
+    others = {
+        root
+        for profile in (STANDARD, business_central(CURRENT))
+        for root in profile.routes.apis.values()
+    }
+    known = {group for profile in (STANDARD, business_central(CURRENT)) for group in profile.errors}
+    assert (groups | others) - {""} == known
+
+
+def test_a_row_is_short_enough_to_be_read() -> None:
+    lines = [line for path in SOURCES.glob("*_rows.py") for line in path.read_text().splitlines()]
+    assert max(map(len, lines)) <= 140

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from comptoir.edm.model import Model
-from comptoir.errors import ENTITY_CHANGED, Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 from comptoir.http.redaction import MASK, Redactor
+from comptoir.refusal_rows import STALE_TAG
 from support.databases import ON_SQLITE
 from support.service import Service
 
@@ -46,7 +47,7 @@ def on_terminal(level: str, exchange: Exchange) -> str:
     return line[9:].rstrip("\r\n")
 
 
-STALE = Refusal(ENTITY_CHANGED, "The record has changed", "Read it again.")
+STALE = refuse(STALE_TAG, tag="")
 
 
 def test_a_line_on_a_terminal_is_short() -> None:

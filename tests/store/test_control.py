@@ -183,7 +183,7 @@ def test_a_token_is_revoked_while_the_queue_of_writes_is_full(url: str) -> None:
             first, second = await asyncio.gather(*writing, return_exceptions=True)
             assert first is None
             assert isinstance(second, Refusal)
-            assert second.limit is ExceededLimit.QUEUE
+            assert second.row.limit is ExceededLimit.QUEUE
 
     asyncio.run(run())
 

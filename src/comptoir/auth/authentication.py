@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.basic import BasicAuthenticator
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.keys import VerificationKey
@@ -14,16 +15,13 @@ from comptoir.auth.principal import Principal
 from comptoir.auth.records import ClientState, Issuer, Registry, RegistrySnapshot
 from comptoir.auth.tokens import implied
 from comptoir.auth.verification import (
-    AS_ISSUED,
-    BARE_CHALLENGE,
     MAX_TOKEN_BYTES,
     PresentedToken,
     TokenVerifier,
     VerifiedToken,
     invalid_token,
-    unauthenticated,
 )
-from comptoir.errors import INVALID_CREDENTIALS, Refusal
+from comptoir.errors import refuse
 
 CACHED_TOKENS = 10_000
 
@@ -77,12 +75,9 @@ class Authenticator:
         `invalid_token` (RFC 6750, 3.1); 503 if nothing is known of the token's client.
         """
         if authorization is None:
-            raise missing_credentials("The request has no Authorization header")
+            raise refuse(rows.NO_HEADER, "Authorization")
         if len(authorization) > _MAX_HEADER_BYTES:
-            raise invalid_token(
-                f"The bearer token exceeds the limit of {MAX_TOKEN_BYTES} bytes",
-                "Use a token with fewer claims.",
-            )
+            raise invalid_token(rows.LONG_TOKEN, limit=MAX_TOKEN_BYTES)
         cached = self._accepted.get(authorization)
         if cached is not None:
             if self._clock() < cached.expires_at:
@@ -175,7 +170,7 @@ def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:
 
 def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
     if verified.claims.jti in revoked:
-        raise invalid_token("The bearer token was revoked", "Get a new one.")
+        raise invalid_token(rows.REVOKED)
 
 
 def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal:
@@ -183,14 +178,9 @@ def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal
     given, issued_at = verified.principal, verified.claims.iat
     client = known.clients.get(given.subject)
     if client is None or client.state is not ClientState.ACTIVE:
-        raise invalid_token(
-            "The client of the bearer token was disabled or removed",
-            "Ask the operator for another client.",
-        )
+        raise invalid_token(rows.CLIENT_ENDED)
     if issued_at is UNSET or issued_at < client.not_before:
-        raise invalid_token(
-            "The client was disabled after it got the bearer token", "Get a new one."
-        )
+        raise invalid_token(rows.CLIENT_RENEWED)
     return replace(
         given,
         subject=client.party,
@@ -207,19 +197,11 @@ def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset
     return one & other
 
 
-def missing_credentials(problem: str) -> Refusal:
-    """401 for a request without a bearer token.
-
-    The challenge has no `error`: the client may not know that it must authenticate (RFC 6750, 3.1).
-    """
-    return unauthenticated(problem, INVALID_CREDENTIALS.remedy, BARE_CHALLENGE)
-
-
 def _bearer_token(authorization: bytes) -> str:
     scheme, _, credentials = authorization.partition(b" ")
     if scheme.lower() != b"bearer":
-        raise missing_credentials("The Authorization header has no bearer token")
+        raise refuse(rows.NO_TOKEN, "Authorization")
     token = credentials.strip(b" ")
     if not token.isascii():
-        raise invalid_token("The bearer token contains non-ASCII characters", AS_ISSUED)
+        raise invalid_token(rows.TOKEN_NOT_ASCII)
     return token.decode("ascii")

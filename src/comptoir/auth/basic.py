@@ -4,12 +4,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.limits import Limits
 from comptoir.auth.principal import Principal
 from comptoir.auth.records import Client, RegistrySnapshot
-from comptoir.auth.verification import BARE_CHALLENGE, unauthenticated
-from comptoir.errors import SLOW_DOWN, TOO_MANY_REQUESTS, OAuthRefusal, Refusal
+from comptoir.errors import SLOW_DOWN, OAuthRefusal, Refusal, refuse
 
 CACHED_CLIENTS = 10_000
 
@@ -52,11 +52,7 @@ class BasicAuthenticator:
         wrong ones; 503 if nothing is known of clients.
         """
         if not sender.is_private:
-            raise unauthenticated(
-                "The credentials were not sent over HTTPS",
-                "Send the request to an https address, and replace the secret.",
-                BARE_CHALLENGE,
-            )
+            raise refuse(rows.NOT_PRIVATE, "Authorization")
         text = authorization.decode("latin-1")
         asked = TokenRequest({}, text, "", "", sender.address, sender.request, by_name=True)
         try:
@@ -89,8 +85,10 @@ def is_basic(authorization: bytes | None) -> TypeGuard[bytes]:
 def _of_api(denial: OAuthRefusal) -> Refusal:
     problem, remedy = denial.problem, denial.remedy
     if denial.error is SLOW_DOWN:
-        refusal = Refusal(TOO_MANY_REQUESTS, problem, remedy, headers=denial.headers)
+        refusal = refuse(
+            rows.TOO_MANY_GUESSES, headers=denial.headers, problem=problem, remedy=remedy
+        )
     else:
-        refusal = unauthenticated(problem, remedy, BARE_CHALLENGE)
+        refusal = refuse(rows.WRONG_SECRET, "Authorization", problem=problem, remedy=remedy)
     refusal.denial = denial
     return refusal

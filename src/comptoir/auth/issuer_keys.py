@@ -14,10 +14,11 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.util import urlsafe_b64decode
 from msgspec import Struct
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
 from comptoir.auth.verification import invalid_token
 from comptoir.edm.times import Clock
-from comptoir.errors import ISSUER_UNREACHABLE, Refusal
+from comptoir.errors import refuse
 from comptoir.messages import quoted
 from comptoir.outgoing import Fetch, OutgoingError
 
@@ -170,19 +171,10 @@ class IssuerKeys:
         now = self._clock()
         if now >= self._believed_until:
             seconds = max(1, ceil(self._retry_at - now))
-            raise Refusal(
-                ISSUER_UNREACHABLE,
-                "The keys of the token's issuer cannot be fetched",
-                f"Send the request again after {seconds} seconds.",
-                target="Authorization",
-                headers={"Retry-After": f"{seconds}"},
-            )
+            raise refuse(rows.UNREACHABLE_ISSUER, "Authorization", seconds=seconds)
         key = self._keys.get(kid)
         if key is None:
-            raise invalid_token(
-                "The bearer token's signing key (kid) is not one of its issuer's",
-                "Get a new token from its issuer.",
-            )
+            raise invalid_token(rows.FOREIGN_KEY)
         return key
 
     async def stop(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.issuer_keys import IssuerKeys, NoteFetch
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.logins import Login
@@ -32,7 +33,6 @@ RESERVED_NAMES = frozenset({"client", "console", "cli"})
 _OF_ID_TOKENS = ("nonce", "at_hash", "c_hash", "s_hash")
 """Claims that access tokens do not have (OpenID Connect Core, 2 and 3)."""
 
-_LOG_IN = "Log in again."
 
 _BY_NAME = frozenset({Scope.RECORDS_READ, Scope.RECORDS_WRITE})
 """The scopes that a token has by their names; other issuers may mean something else by the rest."""
@@ -124,18 +124,18 @@ class OutsideIssuers:
         payload = token.payload(await self._keys_of(issuer.url).key(kid, terms.refreshed))
         registered = parsed_claims(payload, _IdClaims)
         if registered.iss != issuer.url:
-            raise invalid_token("The ID token is another issuer's (iss)", _LOG_IN)
+            raise invalid_token(rows.OTHER_ISSUER_OF_LOGIN)
         # a token for others too could come from one of them
         if registered.aud not in (console.client_id, [console.client_id]):
-            raise invalid_token("The ID token is not for the console alone (aud)", _LOG_IN)
+            raise invalid_token(rows.SHARED_LOGIN)
         if registered.azp not in (UNSET, console.client_id):
-            raise invalid_token("The ID token was given to another client (azp)", _LOG_IN)
+            raise invalid_token(rows.OTHER_CLIENT_OF_LOGIN)
         if not hmac.compare_digest(registered.nonce.encode(), nonce.encode()):
-            raise invalid_token("The ID token is that of another login (nonce)", _LOG_IN)
+            raise invalid_token(rows.OTHER_LOGIN)
         now = self._clock()
         check_times(registered, now, now - CLOCK_SKEW)
         if registered.iat < begun_at - CLOCK_SKEW:
-            raise invalid_token("The ID token is older than the login (iat)", _LOG_IN)
+            raise invalid_token(rows.OLD_LOGIN)
         claims = parsed_claims(payload, dict[str, object])
         _check_required(claims, terms)
         values = _values(claims, terms.roles_claim)
@@ -167,18 +167,13 @@ class OutsideIssuers:
 
 def _check_is_no_id_token(claims: Mapping[str, object]) -> None:
     if any(name in claims for name in _OF_ID_TOKENS):
-        raise invalid_token(
-            "The bearer token is an ID token", "Send the access token that the issuer returned."
-        )
+        raise invalid_token(rows.ID_TOKEN)
 
 
 def _check_required(claims: Mapping[str, object], terms: IssuerPolicy) -> None:
     for name, value in terms.required.items():
         if value not in _values(claims, name):
-            raise invalid_token(
-                f"The bearer token does not have the value of {name} that its issuer requires",
-                "Ask the operator which tokens are accepted.",
-            )
+            raise invalid_token(rows.CLAIM_LACKS_VALUE, claim=name)
 
 
 def _roles(values: Collection[str], terms: IssuerPolicy) -> frozenset[str] | None:

@@ -12,13 +12,14 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows as rows
 from comptoir.config import RATE
 from comptoir.edm.times import Clock
 from comptoir.errors import (
-    TOO_MANY_REQUESTS,
-    ExceededLimit,
+    Fact,
     Refusal,
-    RefusalCondition,
+    RefusalRow,
+    refuse,
 )
 from comptoir.messages import quoted
 
@@ -67,12 +68,13 @@ class _Meter(ABC):
         """
         seconds = self._wait(requests)
         if seconds:
+            allowed = self._rate.requests
             raise _beyond(
-                ExceededLimit.RATE, f"The client has sent more requests than {self._rate}", seconds
-            ).with_condition(
-                RefusalCondition.TOO_MANY_REQUESTS,
-                actual=str(self._rate.requests + requests),
-                limit=str(self._rate.requests),
+                rows.RATE,
+                seconds,
+                rate=f"{self._rate}",
+                actual=allowed + requests,
+                limit=allowed,
             )
         self._count(requests)
 
@@ -205,11 +207,7 @@ class _Quota:
         """Raise `Refusal` (429) if nothing is left."""
         self._begin_day()
         if self._spent >= self._share:
-            raise _beyond(
-                ExceededLimit.QUOTA,
-                f"The client has read the {self._records} records of its day",
-                self._seconds,
-            )
+            raise _beyond(rows.QUOTA, self._seconds, records=self._records)
 
     def spend(self, records: int) -> None:
         """Count records, also beyond the quota: a response that has begun is complete."""
@@ -285,13 +283,7 @@ class Account:
         """
         self._running += 1
         if self._running > self._at_once:
-            raise _beyond(
-                ExceededLimit.CONCURRENCY, f"The client has {self._at_once} requests under way", 1
-            ).with_condition(
-                RefusalCondition.TOO_MANY_REQUESTS,
-                actual=str(self._running),
-                limit=str(self._at_once),
-            )
+            raise _beyond(rows.CONCURRENCY, 1, actual=self._running, limit=self._at_once)
         self.check_quota()
         self.take(1)
 
@@ -402,12 +394,6 @@ def _whole(seconds: float) -> int:
     return max(0, ceil(seconds - _TOLERANCE))
 
 
-def _beyond(limit: ExceededLimit, problem: str, seconds: int) -> Refusal:
+def _beyond(row: RefusalRow, seconds: int, /, **facts: Fact) -> Refusal:
     plural = "" if seconds == 1 else "s"
-    return Refusal(
-        TOO_MANY_REQUESTS,
-        problem,
-        f"Send the request again after {seconds} second{plural}.",
-        headers={"Retry-After": f"{seconds}"},
-        limit=limit,
-    )
+    return refuse(row, more={**facts, "seconds": seconds, "plural": plural})

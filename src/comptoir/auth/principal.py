@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.limits import Account
 from comptoir.auth.roles import Rights
 from comptoir.auth.tokens import Scope
-from comptoir.errors import REQUEST_DENIED, Refusal
+from comptoir.errors import refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,4 @@ class Principal:
 def require(principal: Principal, scope: Scope) -> None:
     """Raise `Refusal` (403, challenge `insufficient_scope`) if the principal lacks the scope."""
     if not principal.may(scope):
-        challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
-        raise Refusal(
-            REQUEST_DENIED,
-            f"The token lacks the scope {scope}",
-            "Use a token with this scope.",
-            headers={"WWW-Authenticate": challenge},
-        )
+        raise refuse(rows.SCOPE_MISSING, scope=scope)

@@ -16,6 +16,7 @@ from joserfc.errors import (
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows as rows
 from comptoir.auth.compact import extracted
 from comptoir.auth.keys import KeyLookup, VerificationKey
 from comptoir.auth.principal import Principal
@@ -28,8 +29,13 @@ from comptoir.auth.tokens import (
     scope_names,
 )
 from comptoir.edm.times import Clock
-from comptoir.errors import INVALID_CREDENTIALS, Refusal, RefusalCondition
-from comptoir.messages import description, message, quoted, time_text
+from comptoir.errors import (
+    Fact,
+    Refusal,
+    RefusalRow,
+    refuse,
+)
+from comptoir.messages import description, quoted, time_text
 
 AnyClaims = TypeVar("AnyClaims")
 
@@ -46,8 +52,6 @@ MAX_TOKEN_BYTES = 8 * 1024
 
 # RFC 9068, 4 requires at+jwt; many issuers still write JWT, or nothing
 ACCESS_TOKEN_TYPES = frozenset({JOSE_TYPE, "application/at+jwt", "jwt"})
-AS_ISSUED = "Send it exactly as it was issued."
-_COMPARE_CLOCKS = "Compare the clocks of the issuer and the service."
 
 # unknown members of a header are ignored (RFC 7515, 4)
 _REGISTRY = jws.JWSRegistry(algorithms=ASYMMETRIC_ALGORITHMS, strict_check_header=False)
@@ -55,26 +59,16 @@ _REGISTRY = jws.JWSRegistry(algorithms=ASYMMETRIC_ALGORITHMS, strict_check_heade
 _REGISTRY.max_header_length = MAX_TOKEN_BYTES
 
 
-def invalid_token(problem: str, remedy: str) -> Refusal:
+def invalid_token(row: RefusalRow, /, **facts: Fact) -> Refusal:
     """401 for a bearer token that is not accepted (RFC 6750, 3.1).
 
     The challenge repeats the message, with `'` for each character that it cannot contain.
     """
-    text = description(message(problem, remedy))
+    refusal = refuse(row, "Authorization", more=facts)
+    text = description(refusal.message)
     challenge = f'Bearer error="invalid_token", error_description="{text}"'
-    return unauthenticated(problem, remedy, challenge)
-
-
-BARE_CHALLENGE = 'Bearer realm="comptoir"'
-"""The challenge without an error, for a client that may not know that it needs a token."""
-
-
-def unauthenticated(problem: str, remedy: str, challenge: str) -> Refusal:
-    """401 with a challenge (RFC 9110, 11.6.1)."""
-    headers = {"WWW-Authenticate": challenge}
-    return Refusal(
-        INVALID_CREDENTIALS, problem, remedy, target="Authorization", headers=headers
-    ).with_condition(RefusalCondition.BAD_CREDENTIALS)
+    refusal.headers = {"WWW-Authenticate": challenge}
+    return refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +137,14 @@ class PresentedToken:
         """The name of its key; raises `Refusal` (401) for a header that is not accepted."""
         header = self._header
         if header.alg not in algorithms:
-            raise invalid_token(
-                "The bearer token's algorithm (alg) is not accepted",
-                f"Use a token that is signed with {' or '.join(algorithms)}.",
-            )
+            raise invalid_token(rows.ALGORITHM, algorithms=" or ".join(algorithms))
         if header.typ.lower() not in types:
-            raise invalid_token(
-                "The bearer token's type (typ) is not that of an access token",
-                "Send the access token that the issuer returned.",
-            )
+            raise invalid_token(rows.TOKEN_TYPE)
         # critical extensions must be supported (RFC 7515, 4.1.11), and none is
         if header.crit is not UNSET:
-            raise invalid_token(
-                "The bearer token requires extensions (crit), which are not supported",
-                "Use a token without them.",
-            )
+            raise invalid_token(rows.EXTENSIONS)
         if header.kid is UNSET:
-            raise invalid_token(
-                "The bearer token does not name its signing key (kid)",
-                "Use a token whose header names it.",
-            )
+            raise invalid_token(rows.NO_KEY_NAME)
         return header.kid
 
     def payload(self, key: VerificationKey) -> bytes:
@@ -174,14 +156,11 @@ class PresentedToken:
             InvalidKeyCurveError,
             UnsupportedKeyAlgorithmError,
         ) as error:
-            raise invalid_token(
-                "The bearer token's signing key (kid) does not fit its algorithm (alg)",
-                "Get a new token from its issuer.",
-            ) from error
+            raise invalid_token(rows.KEY_MISFIT) from error
         except JoseError as error:
             raise _malformed(error.description) from error
         if not genuine:
-            raise invalid_token("The bearer token's signature is invalid", AS_ISSUED)
+            raise invalid_token(rows.WRONG_SIGNATURE)
         return self._signed.payload
 
 
@@ -232,11 +211,7 @@ class TokenVerifier:
             keys, kid = self._keys, token.kid(self._algorithms)
         key = keys(kid)
         if key is None:
-            raise invalid_token(
-                "The bearer token's signing key (kid) is not trusted",
-                "Use a token of this service, or ask the operator to add the public key of the "
-                "token's issuer to the key directory.",
-            )
+            raise invalid_token(rows.UNTRUSTED_KEY)
         claims = parsed_claims(token.payload(key), ClientClaims if is_of_client else Claims)
         self._check_parties(claims, is_of_client=is_of_client)
         check_times(claims, self._issuing(), self.clock())
@@ -251,10 +226,7 @@ class TokenVerifier:
 
     def _check_parties(self, claims: Claims, *, is_of_client: bool) -> None:
         if not is_of_client and claims.iss != self._issuer:
-            raise invalid_token(
-                "The bearer token's issuer (iss) is not trusted",
-                f"Use a token of the issuer {self._issuer}.",
-            )
+            raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self._issuer)
         check_audience(claims, self._audience)
 
 
@@ -271,28 +243,17 @@ def check_audience(claims: RegisteredClaims, audience: str) -> None:
     """Raise `Refusal` (401) for a token that is not for an audience."""
     audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
     if audience not in audiences:
-        raise invalid_token(
-            "The bearer token is for another audience (aud)",
-            f"Use a token for the audience {audience}.",
-        )
+        raise invalid_token(rows.OTHER_AUDIENCE, audience=audience)
 
 
 def check_times(claims: RegisteredClaims, now: float, ended_by: float) -> None:
     """Raise `Refusal` (401) for a token that has not begun now, or has ended by another time."""
     if claims.exp <= ended_by:
-        raise invalid_token(
-            f"The bearer token expired at {time_text(claims.exp)} (exp)", "Get a new one."
-        )
+        raise invalid_token(rows.EXPIRED, time=time_text(claims.exp))
     if claims.nbf is not UNSET and claims.nbf > now + CLOCK_SKEW:
-        raise invalid_token(
-            f"The bearer token is not valid before {time_text(claims.nbf)} (nbf)",
-            f"Wait until then. {_COMPARE_CLOCKS}",
-        )
+        raise invalid_token(rows.NOT_YET_VALID, time=time_text(claims.nbf))
     if claims.iat is not UNSET and claims.iat > now + CLOCK_SKEW:
-        raise invalid_token(
-            f"The bearer token was issued in the future, at {time_text(claims.iat)} (iat)",
-            _COMPARE_CLOCKS,
-        )
+        raise invalid_token(rows.ISSUED_LATER, time=time_text(claims.iat))
 
 
 def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
@@ -300,9 +261,7 @@ def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
     try:
         return msgspec.json.decode(payload, type=claims)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise invalid_token(
-            f"The bearer token's claims are invalid: {error}", "Use a token that follows RFC 9068."
-        ) from error
+        raise invalid_token(rows.INVALID_CLAIMS, reason=str(error)) from error
 
 
 def _issuer_of(payload: bytes) -> str:
@@ -314,4 +273,4 @@ def _issuer_of(payload: bytes) -> str:
 
 
 def _malformed(reason: str) -> Refusal:
-    return invalid_token(f"The bearer token is malformed: {reason.removesuffix('.')}", AS_ISSUED)
+    return invalid_token(rows.MALFORMED_TOKEN, reason=reason.removesuffix("."))

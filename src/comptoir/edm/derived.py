@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from typing_extensions import override
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.times import DateTimeOffset
 from comptoir.edm.types import Base64Text, JsonSchema, Stored, Text, ValueFault, Wire
-from comptoir.errors import RefusalCondition
 from comptoir.jsonvalue import Json
 from comptoir.messages import quoted
 
@@ -57,9 +57,7 @@ class EmailText(Text):
             address = each.strip(" ")
             name, _, host = address.partition("@")
             if not name or not host or "@" in host or " " in address:
-                raise ValueFault(
-                    f"must be an e-mail address, not {quoted(address)}", "Send name@example.com."
-                ).with_condition(RefusalCondition.NO_EMAIL, value=address)
+                raise ValueFault(rows.NOT_AN_EMAIL, value=address)
         return stored
 
     @override
@@ -74,9 +72,7 @@ class PhoneText(Text):
     def from_text(self, text: str) -> Stored:
         stored = super().from_text(text)
         if any(map(str.isalpha, text)):
-            raise ValueFault(
-                f"must not contain letters, such as {quoted(text)}", "Send digits."
-            ).with_condition(RefusalCondition.LETTERS_IN_PHONE)
+            raise ValueFault(rows.LETTERS_IN_PHONE, text=text)
         return stored
 
     @override
@@ -134,9 +130,8 @@ class EnumText(Text):
     def from_text(self, text: str) -> Stored:
         stored = self._stored.get(text)
         if stored is None:
-            error = ValueFault(f"must be {self.expected}, not {quoted(text)}", "Send an option.")
-            raise error.with_condition(
-                RefusalCondition.NO_OPTION, value=text, options=self._captions
+            raise ValueFault(
+                rows.NOT_AN_OPTION, expected=self.expected, value=text, options=self._captions
             )
         return stored
 
@@ -173,7 +168,7 @@ class Stream(Base64Text):
 
     @override
     def from_json(self, value: Json) -> Stored:
-        raise ValueFault("is a stream", "Write it by a PATCH to its own address.")
+        raise ValueFault(rows.IS_A_STREAM)
 
     def to_bytes(self, stored: Stored) -> Iterator[bytes]:
         """The bytes of the stored form, in slices."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import msgspec
 from typing_extensions import override
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.types import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
@@ -92,9 +93,7 @@ class Int32(_Number):
     @override
     def from_number(self, number: Decimal) -> Stored:
         if not self.minimum <= number <= self.maximum:
-            raise ValueFault(
-                f"must be between {self.minimum} and {self.maximum}", "Send a number in this range."
-            )
+            raise ValueFault(rows.OUT_OF_RANGE, minimum=self.minimum, maximum=self.maximum)
         if number != number.to_integral_value():
             raise self.malformed(str(number))
         return int(number)
@@ -165,10 +164,7 @@ class DecimalNumber(_Number):
         if not number:
             return 0
         if number.adjusted() >= WHOLE_DIGITS:
-            raise ValueFault(
-                f"has more than {WHOLE_DIGITS} digits before the decimal point",
-                "Send a smaller number.",
-            )
+            raise ValueFault(rows.LARGE_NUMBER, most=WHOLE_DIGITS)
         try:
             scaled = _EXACT.scaleb(number, SCALE)
         except Inexact:
@@ -179,9 +175,7 @@ class DecimalNumber(_Number):
 
     @staticmethod
     def _too_precise() -> ValueFault:
-        return ValueFault(
-            f"has more than {SCALE} digits after the decimal point", "Send fewer digits."
-        )
+        return ValueFault(rows.PRECISE_NUMBER, most=SCALE)
 
     to_wire = staticmethod(_decimal_wire)
 

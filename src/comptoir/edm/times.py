@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, WHOLE_DIGITS, decimal_text
 from comptoir.edm.types import Stored, TextualType, ValueFault, Wire
-from comptoir.messages import quoted
 
 Clock = Callable[[], float]
 """Returns a time in seconds, by default that since 1970 in UTC."""
@@ -45,9 +45,7 @@ class Date(TextualType):
         try:
             date.fromisoformat(text)
         except ValueError:
-            raise ValueFault(
-                f"must be an existing date, not {quoted(text)}", "Correct the day or the month."
-            ) from None
+            raise ValueFault(rows.NO_DATE, value=text) from None
         return text
 
 
@@ -81,17 +79,11 @@ class DateTimeOffset(TextualType):
             local = datetime.fromisoformat(f"{day}T{time}")
             if sign:
                 if int(hours) > 23 or int(minutes) > 59:
-                    raise ValueFault(
-                        f"must have an offset between -23:59 and +23:59, not {quoted(text)}",
-                        "Correct the offset.",
-                    )
+                    raise ValueFault(rows.NO_OFFSET, value=text)
                 offset = timedelta(hours=int(hours), minutes=int(minutes))
                 local = local - offset if sign == "+" else local + offset
         except (ValueError, OverflowError):
-            raise ValueFault(
-                f"must be an existing date and time of the years 1 to 9999, not {quoted(text)}",
-                "Correct the date, the time or the offset.",
-            ) from None
+            raise ValueFault(rows.NO_INSTANT, value=text) from None
         return f"{local.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
@@ -142,10 +134,7 @@ class TimeOfDay(TextualType):
             check_hour(minutes)
             time.fromisoformat(f"{minutes}:{seconds or '00'}")
         except ValueError:
-            raise ValueFault(
-                f"must be an existing time of day, not {quoted(text)}",
-                "Send a time between 00:00:00 and 23:59:59.999.",
-            ) from None
+            raise ValueFault(rows.NO_TIME, value=text) from None
         return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
 
 
@@ -176,10 +165,7 @@ class Duration(TextualType):
         )
         span += int((fraction or "").ljust(SCALE, "0")[:SCALE])
         if span > MOST_DECIMAL:
-            raise ValueFault(
-                f"must have at most {WHOLE_DIGITS} digits of seconds, not {quoted(text)}",
-                "Send a shorter duration.",
-            )
+            raise ValueFault(rows.LONG_DURATION, most=WHOLE_DIGITS, value=text)
         return -span if sign else span
 
     @override

@@ -12,14 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Self, cast
+from typing import cast
 
 import msgspec
 from typing_extensions import override
 
-from comptoir.errors import ErrorType, Refusal, RefusalCondition
+from comptoir import refusal_rows as rows
+from comptoir.errors import ErrorType, Fact, Refusal, RefusalRow, refuse
 from comptoir.jsonvalue import Json, json_type
-from comptoir.messages import message, quoted
+from comptoir.messages import filled, message
 
 Stored = str | int
 """The value of a column: text, a whole number, or 0 and 1 for a Boolean."""
@@ -32,47 +33,32 @@ JsonSchema = Mapping[str, object]
 
 
 class ValueFault(Exception):  # noqa: N818 - an error of a value, not of the program
-    """A value that its type does not accept.
+    """A value that its type does not accept: the row of its refusal, and the facts but `name`."""
 
-    `problem` completes a sentence that begins with the property's name; `remedy` is a sentence.
-    """
+    def __init__(self, row: RefusalRow, **facts: Fact) -> None:
+        super().__init__(row, facts)
+        self.row = row
+        self.facts = facts
 
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(message(problem, remedy))
-        self.problem = problem
-        self.remedy = remedy
-        self.group = ""
-        self.facts: Mapping[str, str] = {}
+    @override
+    def __str__(self) -> str:
+        return message(self.problem, self.remedy)
 
-    def with_condition(self, condition: RefusalCondition, **facts: str) -> Self:
-        """The same error, whose refusal has a condition (`Refusal.with_condition`)."""
-        self.group, self.facts = condition.name, facts
-        return self
+    @property
+    def problem(self) -> str:
+        """The end of a sentence that begins with the name of the value."""
+        return filled(self.row.problem, {**self.facts, "name": ""}).lstrip()
 
-    def refusal(self, error: ErrorType, subject: str, target: str) -> Refusal:
-        """The refusal of the value; `subject` begins the sentence and ends with the name."""
-        refusal = Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
-        refusal.group, refusal.facts = self.group, self.facts
-        return refusal
+    @property
+    def remedy(self) -> str:
+        """A sentence."""
+        return filled(self.row.remedy, self.facts)
 
-
-def empty_fault() -> ValueFault:
-    """The error of an empty value of a required property."""
-    return ValueFault("must not be empty", "Send a value for it.")
-
-
-def length_fault(length: int, limit: int) -> ValueFault:
-    """The error of a text of `length` characters."""
-    excess = length - limit
-    return ValueFault(
-        f"exceeds the limit of {limit} characters",
-        f"Shorten it by {excess} character{'s' * (excess > 1)}.",
-    )
-
-
-def nul_fault() -> ValueFault:
-    """The error of a text with a NUL character."""
-    return ValueFault("contains a NUL character", "Remove it.")
+    def refusal(
+        self, name: str, target: str, position: int | None = None, error: ErrorType | None = None
+    ) -> Refusal:
+        """The refusal of the value, which has a name."""
+        return refuse(self.row, target, position, error=error, more={**self.facts, "name": name})
 
 
 class PrimitiveType(ABC):
@@ -171,18 +157,15 @@ class PrimitiveType(ABC):
     def wrong_type(self, value: Json) -> ValueFault:
         """The error of null, or of a JSON value of another type."""
         if value is None:
-            return ValueFault("must not be null", f"Send {self.empty_json} to clear it.")
+            return ValueFault(rows.NULL_VALUE, empty=self.empty_json)
         return ValueFault(
-            f"must be {self.expected}, not {json_type(value)}",
-            f"Send a value such as {self.example}.",
+            rows.WRONG_JSON, expected=self.expected, json=json_type(value), example=self.example
         )
 
     def malformed(self, text: str) -> ValueFault:
         """The error of a text that is not in the type's text form."""
         example = self.example.strip('"')
-        return ValueFault(
-            f"must be {self.expected}, not {quoted(text)}", f"Send a value such as {example}."
-        )
+        return ValueFault(rows.NOT_OF_TYPE, expected=self.expected, value=text, example=example)
 
 
 class TextualType(PrimitiveType):
@@ -288,22 +271,21 @@ class Text(TextualType):
     @override
     def from_text(self, text: str) -> Stored:
         if self.max_length is not None and len(text) > self.max_length:
-            raise length_fault(len(text), self.max_length).with_condition(
-                RefusalCondition.TOO_LONG,
-                length=f"{len(text)}",
-                limit=f"{self.max_length}",
+            excess = len(text) - self.max_length
+            raise ValueFault(
+                rows.LONG_TEXT,
+                excess=f"{excess} character{'s' * (excess > 1)}",
+                length=len(text),
+                limit=self.max_length,
                 value=text,
             )
         if "\0" in text:
-            raise nul_fault()
+            raise ValueFault(rows.NUL_IN_VALUE)
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise ValueFault(
-                    f"contains an unpaired surrogate at character {error.start + 1}",
-                    "Send whole Unicode characters.",
-                ) from None
+                raise ValueFault(rows.SURROGATE, position=error.start + 1) from None
         return text
 
     @override
@@ -334,10 +316,7 @@ class Base64Text(Text):
         try:
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
-            raise ValueFault(
-                "must be Base64-encoded text (RFC 4648, with padding)",
-                "Encode the text in UTF-8, then in Base64.",
-            ) from None
+            raise ValueFault(rows.NOT_BASE64_TEXT) from None
         return text
 
     @override

@@ -9,11 +9,12 @@ from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from comptoir import refusal_rows
 from comptoir.auth import Account, Principal
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.basic import BasicAuthenticator, RequestOrigin, is_basic
 from comptoir.auth.failures import sent_by
-from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal
+from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal, refuse
 from comptoir.http.batch import Batches, batch_root
 from comptoir.http.company_names import RequestTarget
 from comptoir.http.compression import VARY, encoded, response_coding
@@ -36,9 +37,7 @@ from comptoir.http.exchange import (
 from comptoir.http.feature import Feature, Kernel, answer_through
 from comptoir.http.log import Journal
 from comptoir.http.pages import is_for_admin
-from comptoir.http.refusals import failed
 from comptoir.plan.read import Row
-from comptoir.refusals import stopping
 from comptoir.request.headers import (
     ISOLATION,
     Headers,
@@ -161,7 +160,9 @@ class Api:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
-            response = self._errors.response(failed(exchange.id), exchange.id)
+            response = self._errors.response(
+                refuse(refusal_rows.FAILED, id=exchange.id), exchange.id
+            )
         try:
             await _send(self._completed(response, scope, exchange), receive, send, exchange)
         except ClientDisconnectedError:
@@ -260,7 +261,7 @@ class Api:
             _log.warning(message, exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        response = self._errors.response(stopping(), exchange.id)
+        response = self._errors.response(refuse(refusal_rows.SERVICE_STOPPED), exchange.id)
         response.headers.append((b"connection", b"close"))
         await _send(self._completed(response, scope, exchange), receive, send, exchange)
 

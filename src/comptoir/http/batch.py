@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 import msgspec
 
-from comptoir import query_rows
 from comptoir import refusal_rows as rows
 from comptoir.config import Settings
 from comptoir.errors import refuse
@@ -215,7 +214,7 @@ def _response_type(request: Request, request_type: str) -> str:
             requested = unquote(value)
         elif system_option is not None:
             raise refuse(
-                query_rows.NOT_APPLICABLE, system_option, option=system_option, resource="a batch"
+                rows.NOT_APPLICABLE, system_option, option=system_option, resource="a batch"
             )
     other = JSON if request_type == MULTIPART else MULTIPART
     return preferred_media_type(request.headers, (request_type, other), requested)

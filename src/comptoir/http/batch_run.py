@@ -10,14 +10,13 @@ from typing import TypeVar
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, FAILED_DEPENDENCY, Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.http.company_names import COMPANY_NAME, RequestTarget
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through
-from comptoir.http.refusals import body_too_large, failed
 from comptoir.http.routes import Routes
-from comptoir.refusals import limit_exceeded, stopping
 from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
 from comptoir.request.headers import (
     ACCESS,
@@ -104,10 +103,10 @@ class Outcomes:
             needed = ()
             succeeded = {name: each.succeeded for name, each in self._by_name.items()}
             if not holds(part.condition, succeeded):
-                raise not_processed("its condition (if) is false")
+                raise refuse(rows.CONDITION_FALSE)
         for name in (*needed, *_references(part)):
             if name in self._by_name and not self._by_name[name].succeeded:
-                raise not_processed(f"it depends on {name}, which failed")
+                raise refuse(rows.DEPENDENCY_FAILED, id=name)
 
     def path_of(self, part: Part) -> str:
         """The path of a request below the base path; raises `Refusal` for an unknown one."""
@@ -116,11 +115,7 @@ class Outcomes:
             return address.path
         path = self._by_name[address.reference].path
         if path is None:
-            raise Refusal(
-                BAD_REQUEST,
-                f"The key of {address.reference} is not known before its atomic group is committed",
-                "Use the key of the record, or refer to it after the group.",
-            )
+            raise refuse(rows.UNKNOWN_KEY, id=address.reference)
         return path + address.path
 
     def with_tags(self, headers: Headers) -> Headers:
@@ -132,12 +127,7 @@ class Outcomes:
                 continue
             tag = self._by_name[referenced].tag
             if tag is None:
-                raise Refusal(
-                    BAD_REQUEST,
-                    f"The response to {referenced} has no ETag",
-                    "Refer to a response that has one, such as that of a single record.",
-                    target=name.decode().title(),
-                )
+                raise refuse(rows.NO_TAG, name.decode().title(), id=referenced)
             tags[name] = tag
         return {**headers, **tags} if tags else headers
 
@@ -263,13 +253,7 @@ class Run:
                     pieces.append(piece)
                     size += len(piece)
                     if size > limit:
-                        raise limit_exceeded(
-                            "The size of what the batch reads",
-                            self._shared.settings.batch_bytes,
-                            "bytes",
-                            "Read less, or without Isolation: snapshot.",
-                            error=BODY_TOO_LARGE,
-                        )
+                        raise refuse(rows.LARGE_SNAPSHOT, limit=self._shared.settings.batch_bytes)
             response.body = b"".join(pieces)
         return response
 
@@ -348,7 +332,7 @@ class Run:
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
         part = group.parts[index]
         name = part.place if part.id is None else part.id
-        rest = not_processed(f"{name} of the same atomic group was refused")
+        rest = refuse(rows.GROUP_REFUSED, id=name)
         responses = [
             self._error(refusal if number == index else rest, part)
             for number, part in enumerate(group.parts)
@@ -361,7 +345,7 @@ class Run:
         return GroupReply(group.name, _replies(group, responses), refused_at)
 
     def _omitted(self, item: Part | Group) -> Reply | GroupReply:
-        refusal = not_processed("an earlier request failed, and the batch stops at errors")
+        refusal = refuse(rows.BATCH_ENDED)
         if isinstance(item, Part):
             return Reply(item.id, self._error(refusal, item))
         return self._failed(item, [self._error(refusal, part) for part in item.parts], 0)
@@ -375,16 +359,16 @@ class Run:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
         try:
             if self._is_stopping or _is_cancelled():
-                raise stopping()
+                raise refuse(rows.SERVICE_STOPPED)
             return await work()
         except (Refusal, GroupRefusal, ClientDisconnectedError):
             raise
         except asyncio.CancelledError:
             self._is_stopping = True
-            raise stopping() from None
+            raise refuse(rows.SERVICE_STOPPED) from None
         except Exception:  # noqa: BLE001 - earlier requests have succeeded, and need responses
             _log.exception("request %s failed", self._exchange.id)
-            raise failed(self._exchange.id) from None
+            raise refuse(rows.FAILED, id=self._exchange.id) from None
 
     async def _request(self, part: Part) -> Request:
         account = self._outer.principal.account
@@ -411,7 +395,7 @@ class Run:
         async def read_body() -> bytes:
             check_body_coding(headers)
             if len(body) > limit:
-                raise body_too_large(limit)
+                raise refuse(rows.LARGE_BODY, limit=limit)
             return body
 
         return Request(
@@ -433,15 +417,6 @@ class Run:
             headers[_REQUEST_ID] = b"%s.%d" % (outer[_REQUEST_ID].strip(), part.number)
             headers.update({name: outer[name] for name in _WITH_REQUEST_ID if name in outer})
         return headers
-
-
-def not_processed(reason: str) -> Refusal:
-    """424 for a request that was not processed."""
-    return Refusal(
-        FAILED_DEPENDENCY,
-        f"The request was not processed because {reason}",
-        "Nothing was changed. Correct the cause and send the request again.",
-    )
 
 
 def _is_independent(part: Part) -> bool:

@@ -4,11 +4,11 @@ from time import monotonic
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
+from comptoir import refusal_rows
 from comptoir.auth import Principal
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
-from comptoir.errors import COMPANY_NOT_FOUND, Refusal
-from comptoir.messages import quoted
+from comptoir.errors import refuse
 from comptoir.plan.read import Bounds, PagePlan, list_pipeline
 from comptoir.plan.target import COMPANIES
 from comptoir.request.headers import Headers
@@ -100,11 +100,7 @@ class CompanyNames:
         if found is None and "\0" not in named:
             found = await self._id_of(named)
         if found is None or not principal.reaches(found):
-            raise Refusal(
-                COMPANY_NOT_FOUND,
-                f"The company {quoted(named)} does not exist",
-                "List the allowed companies to find their names.",
-            )
+            raise refuse(refusal_rows.UNNAMED_COMPANY, name=named)
         return found
 
     async def _id_of(self, name: str) -> str | None:

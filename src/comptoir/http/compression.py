@@ -28,7 +28,8 @@ from typing import Protocol
 import msgspec
 from isal import isal_zlib
 
-from comptoir.errors import NOT_ACCEPTABLE, Refusal
+from comptoir import refusal_rows as rows
+from comptoir.errors import refuse
 from comptoir.request.headers import Headers, cached, elements, quality
 from comptoir.response.response import Header, Pieces
 
@@ -125,12 +126,7 @@ def _preferred(accepted: bytes) -> Coding:
     if best_quality and best_quality >= qualities.get("identity", 0.0):
         return Coding(best.name, best.compressor, always=excludes_identity)
     if excludes_identity:
-        raise Refusal(
-            NOT_ACCEPTABLE,
-            "Accept-Encoding excludes every coding of the service",
-            "Accept zstd, gzip or identity.",
-            target="Accept-Encoding",
-        )
+        raise refuse(rows.NO_CODING, "Accept-Encoding")
     return IDENTITY
 
 

@@ -6,8 +6,9 @@ from weakref import WeakKeyDictionary
 from starlette.types import Message, Receive
 from typing_extensions import override
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import Account
-from comptoir.errors import UNAVAILABLE, Refusal
+from comptoir.errors import refuse
 from comptoir.http.exchange import ClientDisconnectedError, Lease
 from comptoir.response.response import Header
 
@@ -45,12 +46,7 @@ class ConcurrencyLimiter:
             return client.receive
         if has_left:
             raise ClientDisconnectedError
-        raise Refusal(
-            UNAVAILABLE,
-            f"The client's other requests did not end within {self._seconds:g} seconds",
-            "Send fewer requests at once.",
-            headers={"Retry-After": "1"},
-        )
+        raise refuse(rows.QUEUED_TOO_LONG, seconds=self._seconds)
 
     def leave(self) -> None:
         """Release a slot."""

@@ -8,20 +8,17 @@ from typing import NamedTuple
 
 from starlette.types import Receive, Scope
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import (
-    UNSUPPORTED_MEDIA_TYPE,
-    URI_TOO_LONG,
     Check,
     ExceededLimit,
     OAuthRefusal,
     Refusal,
+    refuse,
 )
 from comptoir.http.compression import IDENTITY
-from comptoir.http.refusals import body_too_large
-from comptoir.messages import quoted
-from comptoir.refusals import limit_exceeded
 from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers
 from comptoir.response.batch import Replies
@@ -187,7 +184,9 @@ class Exchange:
         """Count an error that the exchange, or a request of its batch, gets."""
         wait = refusal.headers.get("Retry-After", "")
         seconds = int(wait) if wait.isdigit() else 0
-        refused = Refused(refusal.error.code, refusal.check, refusal.limit, refusal.group, seconds)
+        refused = Refused(
+            refusal.error.code, refusal.check, refusal.row.limit, refusal.group, seconds
+        )
         self.refused += (refused,)
 
     def end(self) -> None:
@@ -243,23 +242,19 @@ class UrlLimits:
             ("The query of the URL", size, self._query),
         ):
             if length > limit:
-                remedy = "Shorten the filter, or split it over several requests."
-                raise limit_exceeded(what, limit, "bytes", remedy, error=URI_TOO_LONG)
+                raise refuse(rows.LONG_URL, what=what, limit=limit)
 
 
 def check_body_coding(headers: Headers) -> None:
     """Raise `Refusal` (415) for a body with a content coding."""
     coding = headers.get(b"content-encoding", b"identity")
     if coding.strip().lower() not in (b"identity", b""):
-        raise Refusal(
-            UNSUPPORTED_MEDIA_TYPE,
-            f"Content-Encoding {quoted(coding.decode('latin-1'))} is not supported for request "
-            "bodies",
-            "Send the body without Content-Encoding.",
-            target="Content-Encoding",
-            # the supported codings (RFC 9110, 15.5.16)
-            headers={"Accept-Encoding": "identity"},
-        )
+        value = coding.decode("latin-1")
+        raise refuse(rows.CONTENT_CODING, "Content-Encoding", value=value)
+
+
+_CLOSE = {"Connection": "close"}
+"""The header of a response to a body that is not read, whose connection cannot be used again."""
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
@@ -267,7 +262,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     check_body_coding(headers)
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
-        raise body_too_large(limit, is_unread=True)
+        raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
     body = bytearray()
     while True:
         message = await receive()
@@ -275,6 +270,6 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             raise ClientDisconnectedError
         body += message.get("body", b"")
         if len(body) > limit:
-            raise body_too_large(limit, is_unread=True)
+            raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
         if not message.get("more_body", False):
             return bytes(body)

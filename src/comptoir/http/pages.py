@@ -20,18 +20,17 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.authentication import Authenticator
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.errors import METHOD_NOT_ALLOWED, Refusal, refuse
 from comptoir.http.addresses import profile_addresses
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature, Link
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
-from comptoir.http.refusals import failed
 from comptoir.metadata.openapi import openapi_document
-from comptoir.refusals import method_not_allowed
 from comptoir.request.headers import combined, prefers_html
 from comptoir.response.errors import ErrorWriter
 from comptoir.service.descriptions import capabilities
@@ -114,17 +113,18 @@ def pages(
 
 def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Settings) -> Starlette:
     documented = "" if settings.admin_port else ", which is documented at /docs"
-    remedy = f"Use the API at {settings.base_url}{documented}."
 
     def refusal(request: Request, fault: Exception) -> Refusal:
         if isinstance(fault, Refusal):
             return fault
         if not isinstance(fault, HTTPException):
-            return failed()
+            return refuse(rows.FAILED, id="in X-Request-Id")
         if fault.status_code == METHOD_NOT_ALLOWED.status:
             allowed = (fault.headers or {})["Allow"]
-            return method_not_allowed(request.method, request.url.path, allowed)
-        return Refusal(RESOURCE_NOT_FOUND, "The service has no page at this path", remedy)
+            path = request.url.path
+            return refuse(rows.METHOD, method=request.method, resource=path, allowed=allowed)
+        url = settings.base_url
+        return refuse(rows.NO_PAGE, url=url, documented=documented)
 
     async def refused(request: Request, fault: Exception) -> Response:
         exchange: Exchange = request.scope["exchange"]

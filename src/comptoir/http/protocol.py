@@ -25,16 +25,14 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.http import refusals
+from comptoir.errors import Refusal, refuse
 from comptoir.http.cycle import Cycle
 from comptoir.http.descriptors import CONNECTIONS
 from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id
 from comptoir.http.tls import renewing_context
 from comptoir.http.transport import GatheringTransport
-from comptoir.messages import quoted
-from comptoir.refusals import unsupported
 from comptoir.response.errors import ErrorWriter
 
 MAX_PIPELINED = 100
@@ -195,7 +193,7 @@ class Protocol(HttpToolsProtocol):
             return False
         if not self._ignores_input:
             if self._is_incomplete():
-                self._refuse(refusals.incomplete())
+                self._refuse(refuse(rows.INCOMPLETE))
             elif self._latest() is not None:
                 self._close_after_latest()
             else:
@@ -262,20 +260,20 @@ class Protocol(HttpToolsProtocol):
             # the context is the refusal that a callback of this class raised
             cause = error.__context__
             if not isinstance(cause, Refusal):
-                cause = refusals.malformed("its target is not a URL")
+                cause = refuse(rows.NOT_HTTP, reason="its target is not a URL")
             self._refuse(cause, self.parser.get_method().decode())
         except httptools.HttpParserError as error:
-            self._refuse(refusals.malformed(str(error)))
+            self._refuse(_malformed(str(error)))
         limit = self._settings.header_bytes
         if self._overhead_bytes < 0:
             # chunks with less overhead than allowed do not allow more for later data
             self._overhead_bytes = 0
         # the parser reports a header only at its end, so the bytes are counted here
         elif self._overhead_bytes > limit and not self._ignores_input:
-            too_large = refusals.head_too_large
+            row = rows.LARGE_HEAD
             if self._in_body:
-                too_large = refusals.body_overhead_too_large
-            self._refuse(too_large(limit))
+                row = rows.LARGE_TRAILERS
+            self._refuse(refuse(row, limit=limit))
 
     def _feed(self, data: bytes | memoryview) -> None:
         """Parse data as HTTP/1.1, even after a head with `Upgrade` (RFC 9110, 7.8)."""
@@ -308,13 +306,13 @@ class Protocol(HttpToolsProtocol):
             return
         limit = self._settings.header_bytes
         if len(self._waiting) >= MAX_PIPELINED:
-            raise refusals.too_many_pipelined(MAX_PIPELINED)
+            raise refuse(rows.PIPELINED, limit=MAX_PIPELINED)
         if self._overhead_bytes > limit:
             fields = sum(
                 len(name) + len(value) + _HEADER_SEPARATORS for name, value in self.headers
             )
             if len(self.url) + fields > limit:
-                raise refusals.head_too_large(limit)
+                raise refuse(rows.LARGE_HEAD, limit=limit)
         version = self.parser.get_http_version()
         check_head(version, self.headers)
         method = self.parser.get_method()
@@ -423,7 +421,7 @@ class Protocol(HttpToolsProtocol):
         elif is_answered or not self._is_incomplete():
             self.transport.close()
         else:
-            self._refuse(refusals.too_slow(self._settings.request_seconds))
+            self._refuse(refuse(rows.SLOW_REQUEST, seconds=self._settings.request_seconds))
 
     def _latest(self) -> Cycle | None:
         # None before the first head, which uvicorn's annotation omits
@@ -513,7 +511,7 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     Names of headers are in lower case. Raises `Refusal` (505, 501, 400).
     """
     if version not in ("1.1", "1.0"):
-        raise refusals.other_version(f"HTTP/{version}")
+        raise refuse(rows.HTTP_VERSION, version=f"HTTP/{version}")
     values = dict(headers)
     if b"transfer-encoding" in values:
         for name, value in headers:
@@ -523,11 +521,11 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     if host is None:
         # HTTP/1.0 does not require one (RFC 9112, 3.2)
         if version == "1.1":
-            raise _invalid_host("The request has no Host header")
+            raise refuse(rows.HOST, "Host", fault="no Host header")
     elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
-        raise _invalid_host("The request has several Host headers")
+        raise refuse(rows.HOST, "Host", fault="several Host headers")
     elif not _is_host(host):
-        raise _invalid_host(f"Invalid Host header {quoted(host.decode('latin-1'))}")
+        raise refuse(rows.INVALID_HOST, "Host", value=host.decode("latin-1"))
 
 
 @lru_cache(maxsize=64)
@@ -535,23 +533,25 @@ def _is_host(value: bytes) -> bool:
     return _HOST.fullmatch(value) is not None
 
 
-def _invalid_host(problem: str) -> Refusal:
-    remedy = "Send one Host header, with the host and port of the URL (RFC 9112, 3.2)."
-    return Refusal(BAD_REQUEST, problem, remedy, target="Host")
+# the parser's reasons for which a request is of another version
+_OTHER_VERSION = frozenset(
+    {"Invalid HTTP version", "Pause on PRI/Upgrade", "Expected HTTP/2 Connection Preface"}
+)
+
+
+def _malformed(reason: str) -> Refusal:
+    """400 for a request that is not HTTP/1.1, or 505; `reason` is that of the parser."""
+    if reason in _OTHER_VERSION:
+        return refuse(rows.HTTP_VERSION, version="The HTTP version of the request")
+    return refuse(rows.NOT_HTTP, reason=reason)
 
 
 def _check_transfer_coding(version: str, value: bytes) -> None:
     if version == "1.0":
-        raise Refusal(
-            BAD_REQUEST,
-            f"HTTP/1.0 does not have {_TRANSFER_ENCODING}",
-            "Send HTTP/1.1, or the body with its Content-Length.",
-            target=_TRANSFER_ENCODING,
-        )
+        raise refuse(rows.CHUNKED_1_0, _TRANSFER_ENCODING)
     if value.lower() != b"chunked":
-        coding = f"{_TRANSFER_ENCODING} {quoted(value.decode('latin-1'))}"
-        remedy = "Send the body chunked, or with its Content-Length."
-        raise unsupported(coding, _TRANSFER_ENCODING, remedy=remedy)
+        coding = value.decode("latin-1")
+        raise refuse(rows.TRANSFER_CODING, _TRANSFER_ENCODING, value=coding)
 
 
 def origin_form(method: bytes, target: bytes) -> bytes:
@@ -560,16 +560,13 @@ def origin_form(method: bytes, target: bytes) -> bytes:
     Raises `Refusal` (400, 501) for a target that is not a resource of the service.
     """
     if method == b"CONNECT":
-        raise unsupported("CONNECT", remedy="Send requests for the service's own resources.")
+        raise refuse(rows.CONNECT)
     if target == b"*":
         return target
     if b"#" in target:
-        problem = "The request target contains a #"
-        raise Refusal(BAD_REQUEST, problem, "Send a # within a value as %23, and no fragment.")
+        raise refuse(rows.HASH_IN_TARGET)
     absolute = _ABSOLUTE.match(target)
     if absolute is None:
-        problem = f"Invalid request target {quoted(target.decode('latin-1'))}"
-        remedy = "Send a path that begins with a slash, or an absolute URL."
-        raise Refusal(BAD_REQUEST, problem, remedy)
+        raise refuse(rows.REQUEST_TARGET, value=target.decode("latin-1"))
     path = target[absolute.end() :]
     return path if path.startswith(b"/") else b"/" + path

@@ -12,11 +12,12 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import Principal
 from comptoir.auth.origins import own_origins
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import RESOURCE_NOT_FOUND, Refusal, RefusalCondition
+from comptoir.errors import Refusal, refuse
 from comptoir.http.company_names import COMPANY_HEADERS, CompanyNames, RequestTarget
 from comptoir.request.headers import Headers
 from comptoir.response.root import Root
@@ -113,14 +114,9 @@ class ProfileRoutes:
         raise self._unknown(names, origin + raw_path.decode("latin-1"))
 
     def _unknown(self, names: tuple[str, ...], url: str) -> Refusal:
-        refusal = Refusal(
-            RESOURCE_NOT_FOUND,
-            "The API is not at this address",
-            "Use an address of docs/reference/profiles.md, with names that the settings have.",
-        )
         if any(names[: len(each)] == each for each in self._environments):
-            return refusal.with_condition(RefusalCondition.UNKNOWN_ADDRESS, url=url)
-        return refusal.with_condition(RefusalCondition.UNKNOWN_ENVIRONMENT)
+            return refuse(rows.NO_API, url=url)
+        return refuse(rows.NO_ENVIRONMENT)
 
 
 Routes = BaseRoute | ProfileRoutes

@@ -5,9 +5,10 @@ The query options that apply to its result are bound as further transformations.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
-from comptoir.errors import Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
@@ -38,7 +39,6 @@ from comptoir.plan.read import (
 )
 from comptoir.plan.read import Transformation as Step
 from comptoir.plan.search import bind_search
-from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.aliases import Aliases, parse_aliases, resolve
 from comptoir.request.apply import (
     Aggregate,
@@ -127,13 +127,8 @@ class PipelineBinder:
         for node in transformations:
             self._transformations += 1
             if self._transformations > MOST_TRANSFORMATIONS:
-                raise limit_exceeded(
-                    "The pipeline",
-                    MOST_TRANSFORMATIONS,
-                    "transformations",
-                    "Join filters by and, and computed properties by commas.",
-                    target=self.option,
-                    position=node.position,
+                raise refuse(
+                    rows.LONG_PIPELINE, self.option, node.position, limit=MOST_TRANSFORMATIONS
                 )
             self._transform(node)
 
@@ -324,12 +319,13 @@ class PipelineBinder:
             raise self._unsupported(expression, f"{method} of the record {name_of(expression)}")
         if method in _OF_NUMBERS:
             if typed.type not in types.NUMBERS:
-                raise misused(
+                raise refuse(
+                    rows.NOT_A_NUMBER,
                     self.option,
                     expression.position,
-                    f"{method} requires a number, and {name_of(expression)} is "
-                    f"{typed.type.expected}",
-                    "Aggregate a number, or use countdistinct.",
+                    method=method,
+                    node=name_of(expression),
+                    type=typed.type.expected,
                 )
             is_whole = method == "sum" and typed.type is types.WHOLE
             return _FUNCTIONS[method][typed.type], INT64 if is_whole else DECIMAL
@@ -374,14 +370,7 @@ class PipelineBinder:
         resolved = resolve(node, self._aliases, limits)
         self._nodes += sum(1 for _ in walk(resolved))
         if self._nodes > limits.nodes:
-            raise limit_exceeded(
-                "The expression with its aliases replaced",
-                limits.nodes,
-                "parts",
-                "Write less at once.",
-                target=self.option,
-                position=node.position,
-            )
+            raise refuse(rows.LONG_WITH_ALIASES, self.option, node.position, limit=limits.nodes)
         return resolved
 
     def _total_order(self) -> tuple[OrderKey, ...]:
@@ -405,7 +394,7 @@ class PipelineBinder:
         return self._unsupported(node, f"{name} at this position within groupby")
 
     def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
-        return unsupported(construct, self.option, node.position)
+        return refuse(rows.NOT_SUPPORTED, self.option, node.position, construct=construct)
 
 
 def _heads(names: Iterable[str]) -> set[str]:

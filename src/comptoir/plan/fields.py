@@ -5,6 +5,7 @@ from typing import Self
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import (
     Company,
     EntitySet,
@@ -12,20 +13,12 @@ from comptoir.edm.model import (
     Model,
     NavigationProperty,
 )
-from comptoir.errors import Refusal, RefusalCondition
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
 from comptoir.plan.rights import Readable, check_readable, may_read
 from comptoir.profiles.record import FilterRules
-from comptoir.refusals import (
-    given_twice,
-    limit_exceeded,
-    misused,
-    past_value,
-    unknown_name,
-    unsupported,
-)
 from comptoir.request.expand import EXPAND, ExpandItem, ExpandLimits, ExpandResult, within
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.options import QueryOptions
@@ -63,17 +56,22 @@ def bind_select(
             if name not in entity_type.related and name not in contained:
                 raise _no_navigation(entity_type, SELECT, item.position, path, computed)
             shown = "/".join(item.path)[:100]
-            raise unsupported(f"The path {shown} to another record", SELECT, item.position)
+            construct = f"The path {shown} to another record"
+            raise refuse(rows.NOT_SUPPORTED, SELECT, item.position, construct=construct)
         if item.all:
             selects_all = True
         elif name in entity_type.by_name or name in computed:
             names.add(name)
         elif name not in entity_type.related and name not in contained:
             known = [*entity_type.by_name, *entity_type.related, *contained, *computed]
-            raise unknown_name(
-                entity_type.name, "property", name, known, SELECT, item.position
-            ).with_condition(
-                RefusalCondition.UNKNOWN_SELECTED, name=name, type=entity_type.qualified_name
+            raise refuse(
+                rows.UNKNOWN_SELECTED,
+                SELECT,
+                item.position,
+                known=known,
+                owner=entity_type.name,
+                name=name,
+                type=entity_type.qualified_name,
             )
     return None if selects_all else frozenset(names)
 
@@ -94,8 +92,13 @@ def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] |
             names.update(found)
         else:
             name, known = "/".join(item.path), [each.name for each in columns]
-            raise unknown_name(
-                "The aggregated result", "property", name, known, SELECT, item.position
+            raise refuse(
+                rows.NO_PROPERTY,
+                SELECT,
+                item.position,
+                known=known,
+                owner="The aggregated result",
+                name=name,
             )
     return None if selects_all else frozenset(names)
 
@@ -210,7 +213,7 @@ class ExpandBinder:
                 if earlier is None or earlier.path == _STAR:
                     by_name[name] = item
                 elif item.path != _STAR:
-                    raise given_twice(name, target=EXPAND, position=item.position)
+                    raise refuse(rows.GIVEN_TWICE, EXPAND, item.position, name=name)
         return by_name
 
     def _names(
@@ -228,30 +231,25 @@ class ExpandBinder:
         if item.result == "count":
             given.append("/$count")
         for name in given:
-            problem = f"{name} does not apply to {navigation.name}, which is a single record"
-            raise misused(EXPAND, item.position, problem, "Remove it.")
+            raise refuse(
+                rows.OPTION_OF_RECORD, EXPAND, item.position, option=name, name=navigation.name
+            )
 
     def _expansion(
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int, page_size: int
     ) -> Expansion:
         inner = self._inner(name, entity_set, item, depth)
         if depth > self._depth:
-            raise self._too_deep(item, _SEPARATELY)
+            raise refuse(rows.DEEP_EXPANSION, EXPAND, item.position, limit=self._depth)
         self._items += 1
         if self._items > self._most_items:
             # the parser counts a `*` as one item
-            raise limit_exceeded(
-                "The option",
-                self._most_items,
-                "items",
-                "Expand fewer.",
-                target=EXPAND,
-                position=item.position,
-            )
+            raise refuse(rows.LONG_EXPANSION, EXPAND, item.position, limit=self._most_items)
         options, positions = item.options, item.positions.options
         for option in _UNSUPPORTED:
             if option in options.given:
-                raise unsupported(f"{option} within $expand", EXPAND, positions[option])
+                construct = f"{option} within $expand"
+                raise refuse(rows.NOT_SUPPORTED, EXPAND, positions[option], construct=construct)
         try:
             binding = BindingContext(
                 self._model,
@@ -288,15 +286,10 @@ class ExpandBinder:
             return items
         left = self._depth - depth + 1 if levels == "max" else levels
         if left > self._depth:
-            raise self._too_deep(item, "Send a lower number of $levels.")
+            raise refuse(rows.DEEP_LEVELS, EXPAND, item.position, limit=self._depth)
         if left == 1:
             return items
         return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))
-
-    def _too_deep(self, item: ExpandItem, remedy: str) -> Refusal:
-        return limit_exceeded(
-            "The nesting", self._depth, "levels", remedy, target=EXPAND, position=item.position
-        )
 
 
 def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem) -> str:
@@ -305,10 +298,16 @@ def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem
     if len(path) > 1:
         if name not in known:
             raise _no_navigation(entity_type, EXPAND, item.position, path)
-        raise unsupported(f"The path {'/'.join(path)[:100]}", EXPAND, item.position)
+        construct = f"The path {'/'.join(path)[:100]}"
+        raise refuse(rows.NOT_SUPPORTED, EXPAND, item.position, construct=construct)
     if name not in known:
-        raise unknown_name(
-            entity_type.name, "navigation property", name, known, EXPAND, item.position
+        raise refuse(
+            rows.NO_NAVIGATION,
+            EXPAND,
+            item.position,
+            known=known,
+            owner=entity_type.name,
+            name=name,
         )
     return name
 
@@ -328,10 +327,11 @@ def _no_navigation(
     """400: a path of several names that does not begin with a navigation property."""
     first = path[0]
     if first in entity_type.by_name or first in computed:
-        return past_value(option, position, first, "/".join(path))
+        return refuse(rows.PAST_VALUE, option, position, name=first, path="/".join(path))
     if "." in first:
         own = entity_type.qualified_name
-        problem = f"The records are of the type {own}, not {first[:100]}"
-        return misused(option, position, problem, f"Write {own}, or no type.")
+        return refuse(rows.OTHER_TYPE, option, position, own=own, name=first)
     known = [*entity_type.by_name, *entity_type.related, *computed]
-    return unknown_name(entity_type.name, "property", first, known, option, position)
+    return refuse(
+        rows.NO_PROPERTY, option, position, known=known, owner=entity_type.name, name=first
+    )

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Set
 
 from msgspec.structs import replace
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import Right, Rights
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.errors import refuse
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.rights import check_right
 from comptoir.plan.write import CreatePlan, RelatedWrite
-from comptoir.refusals import limit_exceeded, method_not_allowed
 from comptoir.request.payload import without_annotations
 
 MOST_RELATED = 1_000
@@ -32,13 +32,7 @@ def take_related(
     names = [each.name for each in entity_set.type.navigation if each.collection]
     # before the first is planned: a long body may have millions
     if sum(_count(sent.get(each)) for each in names) > MOST_RELATED:
-        raise limit_exceeded(
-            "The body",
-            MOST_RELATED,
-            "related records",
-            "Create the others in their own entity set.",
-            error=BAD_REQUEST,
-        )
+        raise refuse(rows.TOO_MANY_RELATED, limit=MOST_RELATED)
     return tuple(_related(model, entity_set, sent, rights, plan))
 
 
@@ -57,7 +51,7 @@ def _related(
         if rights is not None:
             check_right(target, Right.INSERT, rights)
         if target.read_only:
-            raise method_not_allowed("POST", target.name, "HEAD, GET")
+            raise refuse(rows.METHOD, method="POST", resource=target.name, allowed="HEAD, GET")
         own, other = navigation.on
         given = {other, *navigation.only}
         for each in _objects(name, sent.pop(name)):
@@ -71,10 +65,5 @@ def _objects(name: str, sent: Json) -> Iterator[dict[str, Json]]:
     listed = sent if isinstance(sent, list) else [sent]
     for each in listed:
         if not isinstance(each, dict) or listed is not sent:
-            raise Refusal(
-                BAD_REQUEST,
-                f"{name} must be an array of objects, not {json_type(each)}",
-                "Send an object for each related record.",
-                target=name,
-            )
+            raise refuse(rows.NOT_RELATED_OBJECTS, name, name=name, json=json_type(each))
         yield without_annotations(each)

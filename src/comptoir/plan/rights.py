@@ -7,9 +7,10 @@ asking often enough.
 
 from collections.abc import Mapping
 
+from comptoir import refusal_rows as rows
 from comptoir.auth import Right, Rights
 from comptoir.edm.model import EntitySet
-from comptoir.errors import REQUEST_DENIED, Refusal, RefusalCondition
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.target import Target
 from comptoir.request.headers import Headers, entity_tags
 
@@ -86,13 +87,12 @@ def check_right(entity_set: EntitySet, right: Right, rights: Rights) -> None:
 def _denied(
     entity_set: EntitySet, right: Right, option: str | None = None, position: int | None = None
 ) -> Refusal:
-    return Refusal(
-        REQUEST_DENIED,
-        f"The roles of the client do not allow {_DOING[right]} {entity_set.name}",
-        "Ask the operator for a role that allows it.",
-        target=option,
-        column=None if position is None else position + 1,
-        headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'},
-    ).with_condition(
-        RefusalCondition.RIGHT_MISSING, right=right.name.capitalize(), table=entity_set.type.table
+    return refuse(
+        rows.RIGHT_MISSING,
+        option,
+        position,
+        doing=_DOING[right],
+        name=entity_set.name,
+        right=right.name.capitalize(),
+        table=entity_set.type.table,
     )

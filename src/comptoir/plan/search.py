@@ -5,7 +5,8 @@ Python folds the case (`str.casefold`, Unicode's full case folding), here and in
 because databases fold differently.
 """
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir import refusal_rows as rows
+from comptoir.errors import refuse
 from comptoir.plan.expressions.nodes import (
     BoundSearch,
     CombinedSearch,
@@ -15,7 +16,6 @@ from comptoir.plan.expressions.nodes import (
     Slots,
 )
 from comptoir.plan.read import Where
-from comptoir.refusals import limit_exceeded
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.search import (
     SearchJunction,
@@ -59,15 +59,9 @@ def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
     first = len(slots.values)
     search = _bound(node, slots)
     if len(slots.values) - first > MOST_TERMS:
-        raise limit_exceeded("The search", MOST_TERMS, "terms", "Search for fewer.", target=SEARCH)
+        raise refuse(rows.TOO_MANY_TERMS, SEARCH, limit=MOST_TERMS)
     if _levels(search) > MOST_LEVELS:
-        raise limit_exceeded(
-            "The nesting of AND and OR",
-            MOST_LEVELS,
-            "levels",
-            "Simplify the search.",
-            target=SEARCH,
-        )
+        raise refuse(rows.NESTED_SEARCH, SEARCH, limit=MOST_LEVELS)
     return MatchesSearch(search)
 
 
@@ -78,8 +72,7 @@ def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSea
             return _bound(node.operand, slots, negated=not negated)
         case SearchTerm():
             if "\0" in node.text:
-                problem = "The search contains a NUL character, which no text contains"
-                raise Refusal(INVALID_URL, problem, "Remove it.", target=SEARCH)
+                raise refuse(rows.NUL_IN_TERM, SEARCH)
             folded = fold(node.text)
             return ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
         case SearchJunction():

@@ -9,18 +9,17 @@ from enum import StrEnum
 
 import msgspec
 
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import (
     INVALID_URL,
-    RECORD_NOT_FOUND,
-    RESOURCE_NOT_FOUND,
+    Check,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
-from comptoir.messages import quoted, suggestion
+from comptoir.messages import quoted
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
-from comptoir.refusals import unsupported
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
@@ -89,12 +88,7 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
     parts = segments[0].key
     first = parts[0]
     if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
-        raise Refusal(
-            INVALID_URL,
-            "The key of a company must be its id, a Guid",
-            f"Use {COMPANIES}(<guid>), without quotes.",
-            target=COMPANIES,
-        ).with_condition(RefusalCondition.MALFORMED_KEY)
+        raise refuse(refusal_rows.COMPANY_KEY, COMPANIES)
     return first.text.lower()
 
 
@@ -121,7 +115,7 @@ def resolve(
         if rest[0].name != COMPANIES:
             refusal = _not_found(segments, rest[0], (COMPANIES,))
             if rest[0].name in model.by_name:
-                refusal.with_condition(RefusalCondition.NO_COMPANY)
+                refusal.grouped("NO_COMPANY")
             raise refusal
         return _Resolver(model, segments, companies, None).collection(rest[1:])
     entity_set = model.by_name.get(rest[0].name) if rest else None
@@ -185,7 +179,7 @@ class _Resolver:
             if rest[0].name == "$ref":
                 return self._target(Resource.REFERENCES)
         refusal = _not_found(self._segments, rest[0], ("$count", "$ref"))
-        raise refusal.with_condition(RefusalCondition.KEY_AS_SEGMENT, set=self._segment)
+        raise refusal.grouped("KEY_AS_SEGMENT", set=self._segment)
 
     def record(self, rest: Sequence[Segment]) -> Target:
         """Resolve the segments after a record of the current set."""
@@ -211,7 +205,7 @@ class _Resolver:
         known = (*contained, *entity_type.related, *entity_type.by_name)
         refusal = _not_found(self._segments, rest[0], known)
         if "." in name:
-            refusal.with_condition(RefusalCondition.BOUND_ACTION)
+            refusal.grouped("BOUND_ACTION")
         raise refusal
 
     def _related(
@@ -257,16 +251,12 @@ def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str])
     """404 for the segment `at`, instead of which `known` names are valid; 501 if unsupported."""
     for segment in segments:
         if segment.name in _UNSUPPORTED:
-            return unsupported(f"{segment.name} in a path", remedy="Use a path without it.")
-    remedy = (
-        f"Check the spelling. Names are case-sensitive, and most resources are under "
-        f"{COMPANIES}(<guid>)/."
-    )
-    if at.name not in known:
-        remedy = suggestion(at.name, known) or remedy
+            return refuse(refusal_rows.IN_A_PATH, name=segment.name)
     path = "/".join(segment.name for segment in segments)
-    refusal = Refusal(RESOURCE_NOT_FOUND, f"The resource '{path[:200]}' does not exist", remedy)
-    return refusal.with_condition(RefusalCondition.UNKNOWN_SEGMENT, segment=at.name, url="")
+    suggested = () if at.name in known else known
+    return refuse(
+        refusal_rows.UNKNOWN_SEGMENT, known=suggested, path=path, name=at.name, segment=at.name
+    )
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
@@ -283,29 +273,22 @@ def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None
             )
     sent = ", ".join(part.name or quoted(part.text) for part in parts)
     keys = "; ".join([entity_type.key, *(rule.name for rule in entity_type.unique)])
-    raise Refusal(
-        INVALID_URL,
-        f"({sent[:200]}) is not a key of {entity_set.name}",
-        f"Use one of its keys, with all properties of the key: {keys}.",
-    ).with_condition(RefusalCondition.MALFORMED_KEY)
+    raise refuse(refusal_rows.NOT_A_KEY, sent=sent, set=entity_set.name, keys=keys)
 
 
 def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
     """The value of a key property; raises `Refusal` (400)."""
     name = declared.name
     if part.quoted != declared.type.quoted:
-        rule = "must not be in quotes" if part.quoted else "must be in single quotes"
-        raise Refusal(
-            INVALID_URL,
-            f"In a key of {entity_set.name}, {name} {rule}",
-            f"Write {name}=…, without quotes." if part.quoted else f"Write {name}='…'.",
-            target=name,
-        ).with_condition(RefusalCondition.MALFORMED_KEY)
+        row = refusal_rows.QUOTED_KEY if part.quoted else refusal_rows.UNQUOTED_KEY
+        raise refuse(row, name, set=entity_set.name, name=name)
     try:
         return declared.type.from_key(part.text)
     except ValueFault as error:
-        refusal = error.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name)
-        raise refusal.with_condition(RefusalCondition.MALFORMED_KEY) from None
+        subject = f"In a key of {entity_set.name}, {name}"
+        refusal = error.refusal(subject, name, error=INVALID_URL).grouped("MALFORMED_KEY")
+        refusal.check = Check.RESOURCE
+        raise refusal from None
 
 
 RecordLookup = Generator[PagePlan, list[Row], Row | None]
@@ -340,11 +323,12 @@ class RecordPath(msgspec.Struct, frozen=True):
         row = yield from self.lookup()
         if row is None:
             name = self.target.steps[-1].navigation.name
-            raise Refusal(
-                RECORD_NOT_FOUND,
-                f"{name} leads to no record",
-                f"Write to a record of {self.target.entity_set.name} by its key.",
-            ).with_condition(RefusalCondition.NO_RECORD, set=self.target.segment)
+            raise refuse(
+                refusal_rows.NO_RELATED_RECORD,
+                name=name,
+                related=self.target.entity_set.name,
+                set=self.target.segment,
+            )
         return row
 
     def within(self) -> Generator[PagePlan, list[Row], Within | None]:
@@ -383,8 +367,4 @@ RecordAddress = Stored | RecordPath
 
 def record_not_found(entity_set: EntitySet, key: Stored, segment: str) -> Refusal:
     """404 for a key that no record of the set has; `segment` is its name in the path."""
-    return Refusal(
-        RECORD_NOT_FOUND,
-        f"{entity_set.name} has no record with the key {quoted(str(key))}",
-        f"List {entity_set.name} to find the existing keys.",
-    ).with_condition(RefusalCondition.NO_RECORD, set=segment)
+    return refuse(refusal_rows.UNKNOWN_RECORD, name=entity_set.name, key=str(key), set=segment)

@@ -16,9 +16,10 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company
 from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
-from comptoir.errors import INVALID_URL, LINK_EXPIRED, Refusal, RefusalCondition
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.read import Keyset, OrderKey
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
@@ -140,33 +141,17 @@ def decode_delta(text: str, query: Sequence[str], company: Company, *, oldest: i
 
 def invalid_delta() -> Refusal:
     """400: a delta token that the service did not issue for this query."""
-    return Refusal(
-        INVALID_URL,
-        "The $deltatoken is damaged or belongs to another query",
-        "Follow @odata.deltaLink unchanged, or start over with Prefer: odata.track-changes.",
-        target="$deltatoken",
-    )
+    return refuse(rows.DELTA_TOKEN, "$deltatoken")
 
 
 def expired_delta() -> Refusal:
     """410: a delta token whose changes the company no longer has."""
-    return Refusal(
-        LINK_EXPIRED,
-        "The delta link has expired",
-        "Read the collection again with Prefer: odata.track-changes, replace your copy of it, and "
-        "keep its new @odata.deltaLink.",
-        target="$deltatoken",
-    )
+    return refuse(rows.DELTA_EXPIRED, "$deltatoken")
 
 
 def invalid_skip() -> Refusal:
     """400: a skip token that the service did not issue for this query, or that is outdated."""
-    return Refusal(
-        INVALID_URL,
-        "The $skiptoken is damaged or belongs to another query",
-        "Follow @odata.nextLink unchanged, or start over without $skiptoken.",
-        target="$skiptoken",
-    ).with_condition(RefusalCondition.LINK_GONE)
+    return refuse(rows.SKIP_TOKEN, "$skiptoken")
 
 
 def _encode(query: Sequence[str], *content: object) -> str:

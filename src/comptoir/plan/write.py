@@ -9,13 +9,16 @@ from uuid import uuid4
 import msgspec
 from typing_extensions import override
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
-from comptoir.edm.types import Guid, Stored, ValueFault, empty_fault
-from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal, RefusalCondition
+from comptoir.edm.types import Guid, Stored, ValueFault
+from comptoir.errors import (
+    ErrorDetail,
+    Refusal,
+    refuse,
+)
 from comptoir.jsonvalue import Json
-from comptoir.messages import quoted
 from comptoir.plan.target import RecordAddress, RecordPath
-from comptoir.refusals import unknown_name, unsupported
 from comptoir.request.headers import EntityTags
 
 MOST_FAULTS = 20
@@ -169,11 +172,8 @@ class BodyBinder:
         if key is not None:
             values[entity_type.key] = key
             if key_type.is_blank_key(key):
-                self._fault(
-                    f"{entity_type.key} {quoted(str(key))} does not identify a record",
-                    "Use another key.",
-                    entity_type.key,
-                )
+                name = entity_type.key
+                self._faults.append(refuse(rows.BLANK_KEY, name, name=name, key=str(key)))
         elif entity_type.key in values and key_type.is_blank_key(values[entity_type.key]):
             # an empty key counts as omitted
             del values[entity_type.key]
@@ -216,7 +216,7 @@ class BodyBinder:
                         self._faults.append(refusal)
                     continue
                 if declared.required and stored == edm_type.default:
-                    self._faults.append(self._missing(declared, empty_fault().problem))
+                    self._faults.append(self._missing(declared, "must not be empty"))
                 self._values[name] = stored
 
     def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
@@ -233,38 +233,34 @@ class BodyBinder:
         """The refusal of a value that its type does not accept."""
         name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
         if value is None:
-            remedy = "Send a value for it." if declared.required else error.remedy
-            refusal = Refusal(BAD_REQUEST, f"{name} must not be null", remedy, target=name)
-            return refusal.with_condition(RefusalCondition.NULL_VALUE, **facts)
-        refusal = error.refusal(BAD_REQUEST, name, name)
-        if not error.group:
-            edm_type = declared.type.edm_name.removeprefix("Edm.")
-            return refusal.with_condition(RefusalCondition.WRONG_TYPE, type=edm_type)
-        return refusal.grouped(error.group, **facts, **error.facts)
+            advice = "Send a value for it." if declared.required else error.remedy
+            return refuse(rows.NULL, name, name=name, advice=advice, field=declared.caption)
+        refusal = error.refusal(name, name)
+        if not refusal.group:
+            return refusal.grouped("WRONG_TYPE", type=declared.type.edm_name.removeprefix("Edm."))
+        return refusal.grouped(refusal.group, **facts)
 
     def _missing(self, declared: Property, problem: str) -> Refusal:
-        name = declared.name
-        return Refusal(
-            PARAM_NOT_PROVIDED, f"{name} {problem}", "Send a value for it.", target=name
-        ).with_condition(
-            RefusalCondition.NO_VALUE, field=declared.caption, table=self._type.caption
+        return refuse(
+            rows.MISSING,
+            declared.name,
+            name=declared.name,
+            fault=problem,
+            field=declared.caption,
+            table=self._type.caption,
         )
 
     def _unknown(self, name: str) -> Refusal:
         if name in self._type.related:
-            return unsupported(
-                f"Writing related records in a body, as in {name},",
-                name,
-                remedy=f"Remove {name}, and write the related records in their own entity set.",
-            )
-        return unknown_name(
-            self._type.name, "property", name, self._type.by_name, name[:100], error=BAD_REQUEST
-        ).with_condition(
-            RefusalCondition.UNKNOWN_PROPERTY, name=name, type=self._type.qualified_name
+            return refuse(rows.RELATED_IN_BODY, name, name=name)
+        return refuse(
+            rows.UNKNOWN_PROPERTY,
+            name[:100],
+            known=self._type.by_name,
+            owner=self._type.name,
+            name=name,
+            type=self._type.qualified_name,
         )
-
-    def _fault(self, problem: str, remedy: str, target: str) -> None:
-        self._faults.append(Refusal(BAD_REQUEST, problem, remedy, target=target))
 
     def _bound(self, *, key_is_generated: bool = False) -> Body:
         """The bound body; its refusal is that of the first error, with all of them as details."""
@@ -309,6 +305,4 @@ BINDERS: Mapping[str, type[BodyBinder]] = MappingProxyType(
 
 def _read_only(declared: Property) -> Refusal:
     name = declared.name
-    return Refusal(
-        BAD_REQUEST, f"{name} is read-only", "Remove it from the body.", target=name
-    ).with_condition(RefusalCondition.READ_ONLY, field=name)
+    return refuse(rows.READ_ONLY, name, field=name)

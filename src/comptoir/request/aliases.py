@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal, refuse
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import (
@@ -79,7 +79,7 @@ def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
     if not isinstance(node, Literal) or node.type == "null":
         lacking = "a literal" if part.alias in aliases else "given"
         alias = _shown(part.alias)
-        raise refuse(query_rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
+        raise refuse(rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
     return KeyPart(part.name, node.text, quoted=node.type == "string")
 
 
@@ -117,7 +117,7 @@ class _Measure:
     def _too_large(self, name: str) -> Refusal:
         limits, alias = self._limits, _shown(name)
         return refuse(
-            query_rows.ALIAS_TOO_LARGE,
+            rows.ALIAS_TOO_LARGE,
             alias,
             alias=alias,
             nodes=limits.nodes,
@@ -132,9 +132,9 @@ class _Measure:
         alias = _shown(name)
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
-            raise refuse(query_rows.ALIAS_CYCLE, alias, alias=alias, cycle=around)
+            raise refuse(rows.ALIAS_CYCLE, alias, alias=alias, cycle=around)
         if len(within) >= self._limits.depth:
-            raise refuse(query_rows.ALIAS_TOO_DEEP, alias, alias=alias, limit=self._limits.depth)
+            raise refuse(rows.ALIAS_TOO_DEEP, alias, alias=alias, limit=self._limits.depth)
         node = self._aliases.get(name)
         extent = _NODE if node is None else self.extent(node, (*within, name))
         self._measured[name] = extent

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, ExpressionParser
@@ -187,7 +187,7 @@ class _ApplyReader(ExpressionParser):
         if name == "identity":
             return Identity(start)
         if name not in _KNOWN:
-            raise self.refuse(query_rows.UNKNOWN_TRANSFORMATION, start, known=_KNOWN, name=word[0])
+            raise self.refuse(rows.UNKNOWN_TRANSFORMATION, start, known=_KNOWN, name=word[0])
         self._open_bracket("an argument in parentheses")
         transformation = self._with_argument(name, start, depth)
         self._close_bracket("')'", f"Close the '(' at column {opened + 1}.")
@@ -243,9 +243,7 @@ class _ApplyReader(ExpressionParser):
             if "." in name:
                 raise self.unsupported(f"The custom method {quoted(name)}", at)
             methods = ", ".join(_METHODS)
-            raise self.refuse(
-                query_rows.UNKNOWN_METHOD, at, known=_METHODS, name=name, methods=methods
-            )
+            raise self.refuse(rows.UNKNOWN_METHOD, at, known=_METHODS, name=name, methods=methods)
         self.position = with_method.end()
         self._refuse_from()
         return self._aliased(expression, method, taken)
@@ -278,7 +276,7 @@ class _ApplyReader(ExpressionParser):
     def _group(self, start: int, depth: int) -> GroupBy:
         limit = self._limits.depth
         if depth >= limit:
-            raise self.refuse(query_rows.GROUPS_TOO_DEEP, start, limit=limit)
+            raise self.refuse(rows.GROUPS_TOO_DEEP, start, limit=limit)
         self._open_bracket("the grouping properties in parentheses")
         paths = [self._grouping()]
         while self.comma():
@@ -324,4 +322,4 @@ class _ApplyReader(ExpressionParser):
     def _count_part(self, position: int) -> None:
         self._parts += 1
         if self._parts > self._limits.nodes:
-            raise self.refuse(query_rows.TOO_MANY_NODES, position, limit=self._limits.nodes)
+            raise self.refuse(rows.TOO_MANY_NODES, position, limit=self._limits.nodes)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.request.expression.reader import OptionReader
@@ -128,8 +128,7 @@ def parse_expand(
 
 def within(refusal: Refusal, position: int) -> Refusal:
     """The refusal of a nested option, whose value begins at `position`, as one of `$expand`."""
-    refusal.moved(EXPAND, position + (refusal.column or 1))
-    return refusal
+    return refusal.at(EXPAND, position + (refusal.column or 1))
 
 
 class _ItemOptions(NamedTuple):
@@ -160,14 +159,14 @@ class _ExpandReader(OptionReader):
         """The items from `position` on, at a depth that counts from 1."""
         limit = self._limits.depth
         if depth > limit:
-            raise self.refuse(query_rows.EXPAND_TOO_DEEP, self.position, limit=limit)
+            raise self.refuse(rows.EXPAND_TOO_DEEP, self.position, limit=limit)
         items: dict[tuple[tuple[str, ...], ExpandResult], ExpandItem] = {}
         while True:
             self.skip_blanks()
             item = self._item(depth)
             if (item.path, item.result) in items:
                 name = quoted("/".join(item.path))
-                raise self.refuse(query_rows.GIVEN_TWICE, item.position, name=name)
+                raise self.refuse(rows.GIVEN_TWICE, item.position, name=name)
             items[item.path, item.result] = item
             self.skip_blanks()
             if not self.text.startswith(",", self.position):
@@ -184,7 +183,7 @@ class _ExpandReader(OptionReader):
         self._count += 1
         limit = self._limits.items
         if self._count > limit:
-            raise self.refuse(query_rows.EXPAND_TOO_LONG, start, limit=limit)
+            raise self.refuse(rows.EXPAND_TOO_LONG, start, limit=limit)
         path, result = self._path(found[0], start)
         self.position = found.end()
         self.skip_blanks()
@@ -209,7 +208,7 @@ class _ExpandReader(OptionReader):
         if end is not None:
             path = path[:-1]
         if any(name.startswith("$") for name in path) or (path == ("*",) and end == "count"):
-            raise self.refuse(query_rows.NOT_NAVIGATION, start, path=text)
+            raise self.refuse(rows.NOT_NAVIGATION, start, path=text)
         return path, end or "entities"
 
     def _options(self, allowed: frozenset[str], depth: int) -> _ItemOptions:
@@ -223,7 +222,7 @@ class _ExpandReader(OptionReader):
             start = self.skip_blanks()
             name = self._name(allowed)
             if name in texts:
-                raise self.refuse(query_rows.GIVEN_TWICE, start, name=name)
+                raise self.refuse(rows.GIVEN_TWICE, start, name=name)
             start = self.position
             if name == EXPAND:
                 items = self.items(depth + 1)
@@ -253,7 +252,7 @@ class _ExpandReader(OptionReader):
         if name not in allowed:
             choice = "one of " if len(allowed) > 1 else ""
             advice = f"Use {choice}{', '.join(sorted(allowed))}." if allowed else "Remove it."
-            raise self.refuse(query_rows.NO_EXPAND_OPTION, start, name=written, advice=advice)
+            raise self.refuse(rows.NO_EXPAND_OPTION, start, name=written, advice=advice)
         self.position = found.end()
         return name
 
@@ -263,7 +262,7 @@ class _ExpandReader(OptionReader):
         for found in ends.finditer(self.text, start):
             mark = found[0]
             if mark in ("'", '"'):
-                row = query_rows.TEXT_NOT_CLOSED if mark == "'" else query_rows.PHRASE_NOT_CLOSED
+                row = rows.TEXT_NOT_CLOSED if mark == "'" else rows.PHRASE_NOT_CLOSED
                 raise self.refuse(row, found.start())
             if not opened and mark in (";", ")"):
                 self.position = found.start()
@@ -295,5 +294,5 @@ class _ExpandReader(OptionReader):
             return "max"
         position = given.positions[_LEVELS]
         if text.startswith("0") or not (text.isascii() and text.isdigit()):
-            raise self.refuse(query_rows.NOT_LEVELS, position, value=text)
+            raise self.refuse(rows.NOT_LEVELS, position, value=text)
         return whole_number(_LEVELS, text, EXPAND, position)

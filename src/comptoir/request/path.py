@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal, refuse
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
@@ -115,7 +115,7 @@ def _segment(text: str) -> Segment:
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
-        raise refuse(query_rows.MALFORMED_SEGMENT, segment=decoded, advice=_segment_remedy(decoded))
+        raise refuse(rows.MALFORMED_SEGMENT, segment=decoded, advice=_segment_remedy(decoded))
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
@@ -134,9 +134,9 @@ def _decoded(text: str) -> str:
         # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         text = unquote_to_bytes(text.encode("latin-1")).decode()
     except UnicodeError:
-        raise refuse(query_rows.SEGMENT_NOT_UTF_8, segment=text) from None
+        raise refuse(rows.SEGMENT_NOT_UTF_8, segment=text) from None
     if "\0" in text:
-        raise refuse(query_rows.NUL_IN_SEGMENT, segment=text)
+        raise refuse(rows.NUL_IN_SEGMENT, segment=text)
     return text
 
 
@@ -165,10 +165,10 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     is_last = False
     while not is_last:
         if len(parts) == MOST_PARTS:
-            raise refuse(query_rows.LONG_KEY, segment=segment, most=MOST_PARTS)
+            raise refuse(rows.LONG_KEY, segment=segment, most=MOST_PARTS)
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise refuse(query_rows.MALFORMED_KEY, segment=segment, advice=_key_remedy(segment))
+            raise refuse(rows.MALFORMED_KEY, segment=segment, advice=_key_remedy(segment))
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
@@ -178,5 +178,5 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
         is_last = not comma
     names = [part.name for part in parts]
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
-        raise refuse(query_rows.UNNAMED_PARTS, segment=segment)
+        raise refuse(rows.UNNAMED_PARTS, segment=segment)
     return tuple(parts)

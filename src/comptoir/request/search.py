@@ -10,7 +10,7 @@ import re
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits
 from comptoir.request.expression.reader import OptionReader
@@ -173,19 +173,19 @@ class SearchReader(OptionReader):
     def _count(self, position: int) -> None:
         self._nodes += 1
         if self._nodes > self._limits.nodes:
-            raise self.refuse(query_rows.SEARCH_TOO_LONG, position, limit=self._limits.nodes)
+            raise self.refuse(rows.SEARCH_TOO_LONG, position, limit=self._limits.nodes)
 
     def _check_depth(self, position: int, depth: int) -> None:
         limit = self._limits.depth
         if depth >= limit:
-            raise self.refuse(query_rows.SEARCH_TOO_DEEP, position, limit=limit)
+            raise self.refuse(rows.SEARCH_TOO_DEEP, position, limit=limit)
 
     def _no_term(self, position: int) -> Refusal:
         if not self.text.strip():
             return self.empty(_EXAMPLE)
         nul = self.text.find("\0", position)
         if nul >= 0 and self.text[position] in ('"', "\0"):
-            return self.refuse(query_rows.NUL_IN_SEARCH, nul)
+            return self.refuse(rows.NUL_IN_SEARCH, nul)
         remedy = "Put it in double quotes to search for it, with `\\` before a quote inside."
         if self.text.startswith('"', position):
             is_closed = _TOKEN.match(self.text, position) is not None

@@ -2,7 +2,7 @@
 
 import re
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.messages import quoted
 from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax
@@ -65,5 +65,5 @@ def _item(reader: OptionReader, text: str) -> SelectItem:
             f"{quoted(text)} (an action, a function or a whole namespace)", position
         )
     if "$" in text:
-        raise reader.refuse(query_rows.NOT_SELECTABLE, position, name=text)
+        raise reader.refuse(rows.NOT_SELECTABLE, position, name=text)
     return SelectItem(path, position)

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, aclosing
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows
 from comptoir.errors import Refusal, refuse
 from comptoir.plan.pages import Page, bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
@@ -88,7 +88,7 @@ class Collections:
         page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
             raise refuse(
-                query_rows.NOT_APPLICABLE,
+                refusal_rows.NOT_APPLICABLE,
                 "$deltatoken",
                 option="$deltatoken",
                 resource="the result of $apply",

@@ -7,8 +7,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from comptoir import query_rows
-from comptoir import refusal_rows as rows
+from comptoir import refusal_rows
 from comptoir.auth import Account, Principal
 from comptoir.config import Settings
 from comptoir.edm.derived import Stream
@@ -129,12 +128,12 @@ class Runtime:
             return self.store
         reads = method in READ_METHODS
         if access.intent == "readonly" and not reads:
-            raise refuse(rows.READ_ONLY_INTENT, INTENT, method=method)
+            raise refuse(refusal_rows.READ_ONLY_INTENT, INTENT, method=method)
         if company is None:
             return self.store
         seen = access.seen
         if seen is not None and seen.incarnation != company.incarnation:
-            raise refuse(rows.OTHER_TOKEN, TOKEN)
+            raise refuse(refusal_rows.OTHER_TOKEN, TOKEN)
         if not (reads and access.may_lag):
             return self.store
         return self.store.replicated(company, 0 if seen is None else seen.number)
@@ -282,6 +281,6 @@ def allow_options(options: QueryOptions, allowed: frozenset[str], resource: str)
     """
     for name in options.given:
         if name not in COLLECTION_OPTIONS:
-            raise refuse(query_rows.NOT_SUPPORTED, name, construct=f"The query option {name}")
+            raise refuse(refusal_rows.NOT_SUPPORTED, name, construct=f"The query option {name}")
         if name not in allowed:
-            raise refuse(query_rows.NOT_APPLICABLE, name, option=name, resource=resource)
+            raise refuse(refusal_rows.NOT_APPLICABLE, name, option=name, resource=resource)

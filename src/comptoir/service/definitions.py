@@ -2,7 +2,6 @@
 
 import msgspec
 
-from comptoir import query_rows
 from comptoir import refusal_rows as rows
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import refuse
@@ -62,7 +61,7 @@ class Definitions:
         match parse_expression(text, self._limits):
             case Binary("eq", Path(segments), Literal("string", name)) if segments == _FILTERED:
                 return name
-        raise refuse(query_rows.DEFINITIONS_FILTER, "$filter")
+        raise refuse(rows.DEFINITIONS_FILTER, "$filter")
 
 
 def _definition(entity_set: EntitySet) -> dict[str, object]:

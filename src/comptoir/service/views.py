@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.errors import refuse
@@ -114,7 +114,7 @@ class Views:
             return self.view(context, pipeline.columns)
         options = context.options
         if options.expand is not None:
-            raise refuse(query_rows.EXPAND_AGGREGATED, "$expand")
+            raise refuse(refusal_rows.EXPAND_AGGREGATED, "$expand")
         names = None
         if options.select is not None:
             names = bind_result_select(pipeline.columns, options.select)

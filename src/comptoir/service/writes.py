@@ -7,7 +7,6 @@ from email.utils import format_datetime
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from comptoir import query_rows
 from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import instant
@@ -114,7 +113,7 @@ class RecordWrites:
         if options is not NO_OPTIONS:
             allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
             if options.expand is not None and allowed:
-                raise refuse(query_rows.EXPAND_WRITTEN, "$expand", action=_NAMES[method])
+                raise refuse(rows.EXPAND_WRITTEN, "$expand", action=_NAMES[method])
             allow_options(options, allowed, _NAMES[method])
             context.records, _ = self._views.view(context)
         return await self._planners[method](context)

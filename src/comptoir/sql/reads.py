@@ -25,10 +25,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
+from comptoir import refusal_rows
 from comptoir.edm.model import LAST_CHANGE, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
-from comptoir.errors import NOT_IMPLEMENTED, Refusal
+from comptoir.errors import refuse
 from comptoir.plan.expressions.nodes import Field, Value, padded
 from comptoir.plan.read import (
     Bounds,
@@ -275,12 +276,7 @@ class ReadStatements:
                 case Limit():
                     _limit(scope, step)
             if pipeline.is_applied and scope.cte_count > MOST_CTES:
-                raise Refusal(
-                    NOT_IMPLEMENTED,
-                    f"$apply requires more than {MOST_CTES} nested queries",
-                    "Nest its expressions less deeply, or compute several in one compute.",
-                    target="$apply",
-                )
+                raise refuse(refusal_rows.NESTED_QUERIES, "$apply", most=MOST_CTES)
 
     def _sort(self, scope: SelectScope, pipeline: Pipeline) -> list[tuple[OrderKey, SqlValue]]:
         """The order of a pipeline's rows: each key with its column."""

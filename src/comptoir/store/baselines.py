@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
-from comptoir.errors import BAD_REQUEST
+from comptoir.errors import refuse
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
-from comptoir.refusals import limit_exceeded
 from comptoir.sql.prepared import Steps
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 from comptoir.store.store import Reads, Store
@@ -63,8 +63,7 @@ async def _rows(
     plan = PagePlan(all_records(entity_set), Bounds(company), most + 1)
     rows = [row async for some in store.page(plan) for row in some]
     if len(rows) > most:
-        remedy = "Rehearse with fewer records."
-        raise limit_exceeded("The mark", MOST_RECORDS, "records", remedy, error=BAD_REQUEST)
+        raise refuse(refusal_rows.LARGE_BASELINE, limit=MOST_RECORDS)
     return rows
 
 

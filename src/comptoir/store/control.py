@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import Table, delete, func, insert, select, update
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
 from comptoir.auth.client_check import MOST_SECRETS
 from comptoir.auth.client_keys import MOST_KEYS
@@ -31,7 +32,7 @@ from comptoir.auth.tokens import scope_names
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
-from comptoir.errors import DATABASE_NOT_READY, KEY_EXISTS, OperatorError, Refusal
+from comptoir.errors import KEY_EXISTS, OperatorError, Refusal
 from comptoir.messages import quoted, suggestion
 from comptoir.plan.read import Row
 from comptoir.sql.control import ControlStatements, control_tables
@@ -82,12 +83,7 @@ class ControlStore:
             return await self._load()
         except (ValueError, OperatorError) as error:
             log_database_error(f"the control tables cannot be read: {error}")
-            raise database_failed(
-                DATABASE_NOT_READY,
-                "The clients in the database cannot be read by this release",
-                "Ask the operator to fix this.",
-                5,
-            ) from error
+            raise database_failed(refusal_rows.UNREADABLE_CLIENTS) from error
 
     async def _load(self) -> RegistrySnapshot:
         secrets_of, keys_of = self._tables.client_secrets, self._tables.client_keys

@@ -4,10 +4,11 @@ import asyncio
 import logging
 from time import monotonic
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.audit import Actor
 from comptoir.auth.records import RegistrySnapshot
 from comptoir.edm.times import Clock
-from comptoir.errors import DATABASE_UNREACHABLE, Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.store.control import READ_SECONDS, ControlStore
 from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
@@ -145,9 +146,4 @@ class ControlWatch:
 
 
 def _unanswered() -> Refusal:
-    return Refusal(
-        DATABASE_UNREACHABLE,
-        "The database did not answer in time",
-        "Send the request again.",
-        headers={"Retry-After": "1"},
-    )
+    return refuse(rows.UNANSWERED)

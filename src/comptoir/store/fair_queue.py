@@ -12,7 +12,8 @@ from math import ceil
 from statistics import fmean
 from time import monotonic
 
-from comptoir.errors import DATABASE_BUSY, Refusal
+from comptoir import refusal_rows as rows
+from comptoir.errors import Refusal, refuse
 
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The party of the current request; its tasks inherit it."""
@@ -170,9 +171,4 @@ class FairQueue:
         # no read outlasts its seconds, so there is room after them
         each = fmean(self._recent) if self._recent else self._seconds
         seconds = max(1, ceil(min(ahead * each / permits, self._seconds)))
-        return Refusal(
-            DATABASE_BUSY,
-            f"{reads} are already waiting or running",
-            f"Send the request again after {seconds} seconds.",
-            headers={"Retry-After": f"{seconds}"},
-        )
+        return refuse(rows.READS_WAITING, reads=reads, seconds=seconds)

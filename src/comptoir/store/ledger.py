@@ -12,10 +12,11 @@ from itertools import repeat
 
 import msgspec
 
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, KeyValues
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
-from comptoir.errors import COMPANY_NOT_FOUND, DATABASE_OLDER, Refusal
+from comptoir.errors import refuse
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.service_statements import ServiceStatements
@@ -125,11 +126,7 @@ class Ledger:
     def check_exists(self) -> None:
         """Raise `Refusal` (404) if the company does not exist."""
         if not self._exists:
-            raise Refusal(
-                COMPANY_NOT_FOUND,
-                f"The company {self.company_id} was deleted, or is being copied to this database",
-                "List the companies to find those that exist.",
-            )
+            raise refuse(refusal_rows.COMPANY_GONE, company=self.company_id)
 
     def log(self, entity_set: EntitySet, key: Stored, verb: str, by: str) -> tuple[int, str]:
         """Add an entry to the change log; returns its number and time.
@@ -180,12 +177,7 @@ class Ledger:
                 self._number,
                 acknowledged,
             )
-            raise Refusal(
-                DATABASE_OLDER,
-                f"The database has lost changes of the company {self.company_id}",
-                "Ask the operator to run `comptoir company renew`, then send the request again.",
-                headers={"Retry-After": "60"},
-            )
+            raise refuse(refusal_rows.LOST_CHANGES, company=self.company_id)
 
     def renew(self, incarnation: str) -> None:
         """Continue with another incarnation, which the unit of work stores.

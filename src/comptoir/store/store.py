@@ -15,11 +15,12 @@ from time import monotonic
 from typing import Protocol, TypeVar, cast
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
-from comptoir.errors import KEY_EXISTS, UNAVAILABLE, Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
@@ -29,7 +30,7 @@ from comptoir.store.control import ControlStore
 from comptoir.store.event_loop import Slices, SliceScheduler
 from comptoir.store.fair_queue import Load
 from comptoir.store.ledger import Change, Tally
-from comptoir.store.refusals import LockedRefusal
+from comptoir.store.refusals import of_write
 from comptoir.store.text_index import BackgroundIndexing, index_some
 from comptoir.store.unit import UnitOfWork, Work
 from comptoir.store.watermarks import Watermark, Watermarks
@@ -69,12 +70,7 @@ class Renewed(Refusal):
     """503: a company got another incarnation during the request, so the cached one is outdated."""
 
     def __init__(self, company_id: str) -> None:
-        super().__init__(
-            UNAVAILABLE,
-            f"The company {company_id} was renewed during the request",
-            "Send the request again.",
-            headers={"Retry-After": "1"},
-        )
+        super().__init__(refusal_rows.RENEWED, {"company": company_id})
 
 
 class Reader(Protocol):
@@ -412,8 +408,8 @@ class Store(Reads, ABC):
                 alone=bool(plan.related),
                 plans=(plan,),
             )
-        except LockedRefusal as refusal:
-            raise refusal.on(plan.entity_set) from refusal
+        except Refusal as refusal:
+            raise of_write(refusal, plan.entity_set) from None
 
     async def write_all(
         self, plans: Sequence[WritePlan], refused: Refusal | None = None
@@ -425,8 +421,8 @@ class Store(Reads, ABC):
         work = partial(write_all, plans, refused)
         try:
             return await self._writer.submit(plans[0].company.id, work, alone=True, plans=plans)
-        except LockedRefusal as refusal:
-            raise refusal.on(plans[0].entity_set) from refusal
+        except Refusal as refusal:
+            raise of_write(refusal, plans[0].entity_set) from None
 
     async def transact(self, company_id: str, work: Work[T]) -> T:
         """Run one unit of work of a long operation, in a transaction of its own.
@@ -475,17 +471,6 @@ def _check_free(unit: UnitOfWork) -> Steps[None]:
     """Raise `Refusal` (409) if a company with this id is being copied or deleted."""
     rows = yield unit.statements.company_rows.lock_progress.query(unit.company_id)
     if rows and not rows[0][0]:
-        raise Refusal(
-            KEY_EXISTS,
-            f"The company {unit.company_id} is being deleted, or its deletion was interrupted",
-            "Choose another id, or finish the deletion with `comptoir company delete "
-            f"{unit.company_id}`.",
-            target="id",
-        )
+        raise refuse(refusal_rows.COMPANY_LEAVING, "id", company=unit.company_id)
     if rows:
-        raise Refusal(
-            KEY_EXISTS,
-            f"The company {unit.company_id} is being copied, or its copy was interrupted",
-            "Choose another id, or finish the copy.",
-            target="id",
-        )
+        raise refuse(refusal_rows.COMPANY_COPIED, "id", company=unit.company_id)

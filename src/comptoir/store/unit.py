@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from comptoir import refusal_rows
 from comptoir.edm.model import (
     Calculated,
     EntitySet,
@@ -22,8 +23,10 @@ from comptoir.edm.model import (
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored, ValueFault
-from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal, RefusalCondition
-from comptoir.messages import quoted
+from comptoir.errors import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements
@@ -79,12 +82,7 @@ class UnitOfWork:
             if each.numbered and each.name not in values:
                 (values[each.name],) = yield from self.free_numbers(entity_set, each.name, 1)
         if entity_type.key not in values:
-            raise Refusal(
-                PARAM_NOT_PROVIDED,
-                f"{entity_type.key} is required",
-                "Send a value for it.",
-                target=entity_type.key,
-            )
+            raise refuse(refusal_rows.MISSING_KEY, entity_type.key, name=entity_type.key)
         record = {
             each.name: values.get(each.name, each.type.default) for each in entity_type.properties
         }
@@ -210,12 +208,7 @@ class UnitOfWork:
         rows = yield self.statements.writes.highest[entity_set, name].query(self.company_id)
         first = max(int(rows[0][0] or 0) + 1, 1)
         if first + count - 1 > Int32.maximum:
-            raise Refusal(
-                BAD_REQUEST,
-                f"No number after the highest {name} is free",
-                f"Send a free {name}.",
-                target=name,
-            )
+            raise refuse(refusal_rows.NO_NUMBER, name, name=name)
         return range(first, first + count)
 
     def derive(
@@ -273,15 +266,14 @@ Work = Callable[[UnitOfWork], Steps[T]]
 def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stored]) -> Refusal:
     """409: another record has the record's values of these properties."""
     entity_type, listed = entity_set.type, ", ".join(names)
-    return Refusal(
-        KEY_EXISTS,
-        f"Another record of {entity_set.name} has the same {listed}, which must be unique",
-        "Send other values, or update that record.",
-        target=listed,
-    ).with_condition(
-        RefusalCondition.KEY_TAKEN,
+    values = entity_type.captioned(names, record, "{}='{}'")
+    return refuse(
+        refusal_rows.KEY_TAKEN,
+        listed,
+        set=entity_set.name,
+        names=listed,
         table=entity_type.caption,
-        values=entity_type.captioned(names, record, "{}='{}'"),
+        values=values,
     )
 
 
@@ -297,24 +289,20 @@ def _check_period(
     if record[last] == by_name[last].type.default or str(record[first]) <= str(record[last]):
         return
     field, other = (first, last) if first in changed else (last, first)
-    relation = "before" if field == first else "after"
-    condition = RefusalCondition.BEGINS_LATE if field == first else RefusalCondition.ENDS_EARLY
-    raise Refusal(
-        BAD_REQUEST, f"{field} must be {relation} {other}", "Send other days.", target=field
-    ).with_condition(condition, field=by_name[field].caption, other=by_name[other].caption)
+    row = refusal_rows.BEGINS_LATE if field == first else refusal_rows.ENDS_EARLY
+    captions = by_name[field].caption, by_name[other].caption
+    raise refuse(row, field, name=field, limit=other, field=captions[0], other=captions[1])
 
 
 def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -> Refusal:
     """400: a reference to a record that does not exist."""
     name = reference.property
-    return Refusal(
-        BAD_REQUEST,
-        f"{name} must be the {reference.named_by} of a record of {reference.target}, "
-        f"not {quoted(str(value))}",
-        "Create that record first, or send another value.",
-        target=name,
-    ).with_condition(
-        RefusalCondition.NO_RELATED,
+    return refuse(
+        refusal_rows.NOT_RELATED,
+        name,
+        name=name,
+        key=reference.named_by,
+        set=reference.target,
         field=entity_type.by_name[name].caption,
         table=entity_type.caption,
         value=str(value),
@@ -324,11 +312,13 @@ def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -
 
 def _in_use(entity_set: EntitySet, key: Stored, referrer: Referrer) -> Refusal:
     """400: a record that must not be deleted yet."""
-    return Refusal(
-        BAD_REQUEST,
-        f"Records of {referrer.entity_set} name {quoted(str(key))} of {entity_set.name}",
-        f"Change their {referrer.property} first.",
-    ).with_condition(RefusalCondition.IN_USE)
+    return refuse(
+        refusal_rows.IN_USE,
+        referrer=referrer.entity_set,
+        key=str(key),
+        set=entity_set.name,
+        name=referrer.property,
+    )
 
 
 def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
@@ -358,11 +348,12 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calcula
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value
     except ValueFault as error:
-        raise Refusal(
-            BAD_REQUEST,
-            f"{rule.target}, which follows from {rule.source}, {error.problem}",
-            f"Send another {rule.source}, or send {rule.target} as well.",
-            target=rule.source,
+        raise refuse(
+            refusal_rows.FOLLOWING_VALUE,
+            rule.source,
+            name=rule.target,
+            source=rule.source,
+            fault=error.problem,
         ) from None
 
 

@@ -15,18 +15,15 @@ from threading import Lock
 from time import monotonic, time
 from typing import TypeVar, cast
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.times import instant
 from comptoir.errors import (
     DATABASE_FULL,
     DATABASE_READ_ONLY,
-    SERVICE_READ_ONLY,
-    TOO_MANY_REQUESTS,
-    ExceededLimit,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
 from comptoir.plan.write import WritePlan
-from comptoir.refusals import stopping
 from comptoir.store.ledger import Ledger
 from comptoir.store.unit import Work
 
@@ -115,25 +112,14 @@ class Writer(ABC):
         Cancellation does not end the wait.
         """
         if self._is_stopping:
-            raise stopping()
+            raise refuse(rows.SERVICE_STOPPED)
         is_control = company_id == NO_COMPANY
         if self.refuses_writes and not is_control:
-            raise Refusal(
-                SERVICE_READ_ONLY,
-                "The service only reads, because its setting read_only is on",
-                "Read only, or ask the operator which service accepts writes.",
-            )
+            raise refuse(rows.READ_ONLY_SERVICE)
         if self._waiting[is_control] >= self._most_waiting:
-            raise Refusal(
-                TOO_MANY_REQUESTS,
-                f"{self._waiting[is_control]} writes are already waiting",
-                "Send the request again after a second.",
-                headers={"Retry-After": "1"},
-                limit=ExceededLimit.QUEUE,
-            ).with_condition(
-                RefusalCondition.TOO_MANY_REQUESTS,
-                actual=str(self._waiting[is_control] + 1),
-                limit=str(self._most_waiting),
+            waiting = self._waiting[is_control]
+            raise refuse(
+                rows.WRITES_WAITING, waiting=waiting, actual=waiting + 1, limit=self._most_waiting
             )
         job = Job(company_id, work, self._loop.create_future(), alone=alone, plans=plans)
         self._waiting[is_control] += 1

@@ -67,7 +67,7 @@ ERRORS: Mapping[str, ResponseOverride] = {
     "METHOD_ON_SET": ResponseOverride(
         405,
         "BadRequest_MethodNotAllowed",
-        "'{method:.20}' requests for '{set}' of EdmType 'Collection' are not allowed within "
+        "'{method}' requests for '{set}' of EdmType 'Collection' are not allowed within "
         "Dynamics 365 Business Central OData web services.",
     ),
     "MERGE": ResponseOverride(

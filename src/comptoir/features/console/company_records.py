@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from comptoir import feature_rows
 from comptoir.edm.model import EntitySet
-from comptoir.errors import COMPANY_NOT_FOUND, UNAVAILABLE, Refusal
+from comptoir.errors import refuse
 from comptoir.features.console.backend import body_of
 from comptoir.features.console.values import Values, decoded, encoded
 from comptoir.features.console.visit import Visit
@@ -141,11 +142,7 @@ class CompanyRecords:
             return ""
         company_id = company_of(self._visit)
         if not company_id:
-            raise Refusal(
-                COMPANY_NOT_FOUND,
-                "You may see no company",
-                "Create one with `comptoir company create NAME`, then load this page again.",
-            )
+            raise refuse(feature_rows.NO_COMPANY)
         return f"/companies({company_id})"
 
     async def _sent(
@@ -163,8 +160,7 @@ class CompanyRecords:
         try:
             return await body_of(await self._visit.answer(method, path, query, headers, body))
         except TimeoutError:
-            remedy = "Load the record again, to see whether it was changed."
-            raise Refusal(UNAVAILABLE, "The service did not answer in time", remedy) from None
+            raise refuse(feature_rows.UNANSWERED) from None
 
 
 def company_of(visit: Visit) -> str:

@@ -11,15 +11,14 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.origins import console_origins
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST
+from comptoir.errors import BAD_REQUEST, refuse
 from comptoir.features.console.problem import Problem, problem_page
 from comptoir.http.api import CLIENT_DISCONNECTED
 from comptoir.http.exchange import ClientDisconnectedError, Exchange
 from comptoir.http.log import RequestLog
-from comptoir.http.refusals import failed
-from comptoir.refusals import stopping
 from comptoir.request.headers import Headers, combined
 from comptoir.request.methods import READ_METHODS
 
@@ -65,11 +64,12 @@ class Guards:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
             if not exchange.status:
-                await problem_page(Problem.of(stopping()))(scope, receive, send)
+                await problem_page(Problem.of(refuse(rows.SERVICE_STOPPED)))(scope, receive, send)
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s to the console failed", exchange.id)
             if not exchange.status:
-                await problem_page(Problem.of(failed(exchange.id)))(scope, receive, send)
+                problem = Problem.of(refuse(rows.FAILED, id=exchange.id))
+                await problem_page(problem)(scope, receive, send)
         finally:
             exchange.end()
             if UNLOGGED not in scope or exchange.status >= BAD_REQUEST.status:

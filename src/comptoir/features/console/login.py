@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from comptoir import refusal_rows as rows
 from comptoir.auth.audit import Actor
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.logins import NewSession, former_digest, new_secret
 from comptoir.config import CONSOLE
-from comptoir.errors import TOO_MANY_REQUESTS, Refusal
+from comptoir.errors import refuse
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.problem import Problem
@@ -95,12 +96,7 @@ def check_guesses(guesses: Guesses, name: str, exchange: Exchange) -> None:
     """Raise `Refusal` (429) after too many failed logins from the address of a request."""
     wait = guesses.wait(name, exchange.client)
     if wait:
-        raise Refusal(
-            TOO_MANY_REQUESTS,
-            "Too many logins from this address failed",
-            "Wait for the seconds in Retry-After, and log in again.",
-            headers={"Retry-After": str(wait)},
-        )
+        raise refuse(rows.LOGINS_FAILED, seconds=wait)
 
 
 def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:

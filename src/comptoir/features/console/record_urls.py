@@ -1,12 +1,12 @@
 """The URLs of the pages about records."""
 
+from comptoir import feature_rows
 from comptoir.config import CONSOLE
 from comptoir.edm.model import EntitySet
-from comptoir.errors import RESOURCE_NOT_FOUND
+from comptoir.errors import refuse
 from comptoir.features.console.company_records import company_of
 from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.visit import Visit
-from comptoir.refusals import unknown_name
 
 SET = "{set}"
 """The part of a path that names an entity set."""
@@ -18,10 +18,7 @@ def set_of(visit: Visit) -> EntitySet:
     model = visit.backend.model
     known = {each.name: each for each in model.sets}
     if name not in known:
-        remedy = "Choose one from the list of records."
-        raise unknown_name(
-            "The model", "entity set", name, known, error=RESOURCE_NOT_FOUND, remedy=remedy
-        )
+        raise refuse(feature_rows.NO_SET, known=known, name=name)
     return known[name]
 
 

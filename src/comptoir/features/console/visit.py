@@ -7,10 +7,11 @@ from urllib.parse import parse_qsl, urlencode
 from msgspec import Struct
 from starlette.requests import Request
 
+from comptoir import feature_rows
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.logins import ConsoleRole, Login, Session
 from comptoir.auth.principal import Principal
-from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Refusal
+from comptoir.errors import BODY_TOO_LARGE, Refusal, refuse
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.problem import Problem
 from comptoir.features.console.templates import LARGEST_FORM
@@ -55,11 +56,7 @@ def form_data(text: str) -> FormData:
     try:
         return FormData(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
     except ValueError:
-        raise Refusal(
-            BAD_REQUEST,
-            f"The form has more than {MOST_FIELDS} fields",
-            "Send less at a time.",
-        ) from None
+        raise refuse(feature_rows.LONG_FORM, limit=MOST_FIELDS) from None
 
 
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
@@ -67,7 +64,7 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     headers = combined(request.scope["headers"])
     sent = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     if sent != _FORM.encode():
-        raise Refusal(UNSUPPORTED_MEDIA_TYPE, "The request does not send a form", f"Send {_FORM}.")
+        raise refuse(feature_rows.NO_FORM, media=_FORM)
     try:
         body = await read_body(request.receive, headers, limit)
     except Refusal as refusal:

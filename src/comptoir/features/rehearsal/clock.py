@@ -1,8 +1,8 @@
 """A clock that a test can advance: of tokens, of windows of rates, of notifications."""
 
+from comptoir import feature_rows
 from comptoir.edm.times import Clock
-from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.refusals import limit_exceeded
+from comptoir.errors import refuse
 
 MOST_DAYS = 366
 """The most days by which a clock can be ahead."""
@@ -24,11 +24,7 @@ class ShiftedClock:
     def advance(self, seconds: float) -> None:
         """Move the clock on; raises `Refusal` (400) if it would not move, or move back."""
         if not seconds > 0:
-            problem = f"The clock cannot move by {seconds:g} seconds, only forward"
-            raise Refusal(BAD_REQUEST, problem, "Send a positive duration.", target="advance")
+            raise refuse(feature_rows.CLOCK_BACK, "advance", seconds=seconds)
         if self.shift + seconds > MOST_DAYS * _DAY:
-            remedy = "Reset the clock, or advance it by less."
-            raise limit_exceeded(
-                "The clock", MOST_DAYS, "days ahead", remedy, error=BAD_REQUEST, target="advance"
-            )
+            raise refuse(feature_rows.CLOCK_FAR, "advance", limit=MOST_DAYS)
         self.shift += seconds

@@ -13,15 +13,14 @@ from typing import TypeVar
 import msgspec
 from msgspec.json import Decoder
 
+from comptoir import feature_rows
 from comptoir import operator_rows as problems
 from comptoir.edm.times import DURATION, INSTANT, SECOND
 from comptoir.edm.types import ValueFault, is_guid
-from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.features.rehearsal.faults import Stage, parse_fault, parse_parts
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.rehearsal.rules import Match, Rule
-from comptoir.messages import quoted, suggestion
-from comptoir.refusals import given_twice, invalid_value, limit_exceeded, unknown_name
 from comptoir.request.payload import MEMBERS, json_fault, repeated
 
 HEADER = "Comptoir-Fault"
@@ -42,7 +41,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 _DOCUMENT = "The document"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
-_ID_REMEDY = "Send up to 40 letters, digits, dots, hyphens and underscores."
+_ID_FORM = "up to 40 letters, digits, dots, hyphens and underscores"
 
 _TEXT = Decoder(str)
 _INTEGER = Decoder(int)
@@ -61,19 +60,18 @@ def parse_header(value: str) -> Rule:
     fault, rest = parse_parts(value, HEADER, ("key", "times"))
     if fault.type.stage is Stage.DELIVERY or fault.type.remembers or fault.window:
         part = "window" if fault.window else fault.name
-        problem = f"{part} in {HEADER} does not act on a single request"
-        raise Refusal(BAD_REQUEST, problem, "Use a rule.", target=HEADER)
+        raise refuse(feature_rows.NOT_ONE_REQUEST, HEADER, part=part)
     key, times = rest.get("key"), rest.get("times")
     if (key is None) != (times is None):
-        problem = f"{HEADER} has only one of times and key"
-        raise Refusal(BAD_REQUEST, problem, "Send both, or neither.", target=HEADER)
+        raise refuse(feature_rows.KEY_OR_TIMES, HEADER)
     if key is None or times is None:
         return Rule("header", fault)
     if not _ID.fullmatch(key):
-        raise invalid_value(f"key in {HEADER}", key, _ID_REMEDY, target=HEADER)
+        place = f"key in {HEADER}"
+        raise refuse(feature_rows.INVALID, HEADER, value=key, place=place, wanted=_ID_FORM)
     if not (times.isascii() and times.isdigit() and len(times) < 10 and int(times)):
-        remedy = f"Send an integer from 1 to {MOST_TIMES - 1}."
-        raise invalid_value(f"times in {HEADER}", times, remedy, target=HEADER)
+        place, wanted = f"times in {HEADER}", f"an integer from 1 to {MOST_TIMES - 1}"
+        raise refuse(feature_rows.INVALID, HEADER, value=times, place=place, wanted=wanted)
     return Rule(f"header:{key}", fault, times=int(times))
 
 
@@ -82,14 +80,13 @@ def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
     document = _Object(_bounded(body), "", ("rules", "preset", "seed"))
     seed = document.integer("seed", 0, 0, HIGHEST_SEED)
     if document.has("rules") == document.has("preset"):
-        problem = f"{_DOCUMENT} does not have exactly one of rules and preset"
-        raise Refusal(BAD_REQUEST, problem, 'Send {"rules": []} or {"preset": "bad-day"}.')
+        raise refuse(feature_rows.RULES_OR_PRESET)
     if document.has("preset"):
         name = document.text("preset")
         if name not in PRESETS:
-            remedy = f"Send one of {', '.join(PRESETS)}."
-            raise unknown_name(
-                _DOCUMENT, "preset", name, PRESETS, "preset", remedy=remedy, error=BAD_REQUEST
+            presets = ", ".join(PRESETS)
+            raise refuse(
+                feature_rows.UNKNOWN_PRESET, "preset", known=PRESETS, name=name, presets=presets
             )
         return tuple(msgspec.structs.replace(each, seed=seed) for each in PRESETS[name])
     return _distinct(
@@ -118,8 +115,7 @@ def parse_advance(body: bytes) -> float:
     try:
         return int(DURATION.from_text(text)) / SECOND
     except ValueFault:
-        remedy = "Send a duration such as PT8M or P1DT12H."
-        raise invalid_value("advance", text, remedy) from None
+        raise _invalid("advance", text, "a duration such as PT8M or P1DT12H") from None
 
 
 class _Object:
@@ -130,21 +126,22 @@ class _Object:
         named = _decoded(MEMBERS, raw, place, "an object")
         name = repeated(named)
         if name is not None:
-            where = f"{quoted(name)} in {place or 'the document'}"
-            raise given_twice(where, error=BAD_REQUEST, target=self.place_of(name[:40]))
+            raise refuse(
+                feature_rows.TWICE,
+                self.place_of(name[:40]),
+                what=name,
+                place=place or "the document",
+            )
         self._members = {each.text: value for each, value in named.items()}
         for each in self._members:
             if each not in known:
-                remedy = f"Send only {', '.join(known)}."
-                target = self.place_of(each[:40])
-                raise unknown_name(
-                    place or _DOCUMENT,
-                    "member",
-                    each,
-                    known,
-                    target,
-                    remedy=remedy,
-                    error=BAD_REQUEST,
+                raise refuse(
+                    feature_rows.UNKNOWN_MEMBER,
+                    self.place_of(each[:40]),
+                    known=known,
+                    owner=place or "The document",
+                    name=each,
+                    members=", ".join(known),
                 )
 
     def place_of(self, name: str) -> str:
@@ -156,9 +153,7 @@ class _Object:
     def array(self, name: str, most: int) -> list[msgspec.Raw]:
         listed = _decoded(_ARRAY, self._members[name], self.place_of(name), "an array of objects")
         if len(listed) > most:
-            raise limit_exceeded(
-                name, most, "elements", "Send fewer.", error=BAD_REQUEST, target=name
-            )
+            raise refuse(feature_rows.LONG_ARRAY, name, array=name, limit=most)
         return listed
 
     def object(self, name: str, known: Sequence[str]) -> "_Object":
@@ -169,11 +164,10 @@ class _Object:
         """A text; raises `Refusal` (400) if it is missing, empty or too long."""
         place = self.place_of(name)
         if name not in self._members:
-            raise Refusal(BAD_REQUEST, f"{place} is missing", "Add it.", target=place)
+            raise refuse(feature_rows.MISSING, place, place=place)
         text = _decoded(_TEXT, self._members[name], place, "text")
         if not text or len(text) > LONGEST_TEXT:
-            remedy = f"Send 1 to {LONGEST_TEXT} characters."
-            raise invalid_value(place, text, remedy)
+            raise _invalid(place, text, f"1 to {LONGEST_TEXT} characters")
         return text
 
     def integer(self, name: str, default: int, low: int, high: int) -> int:
@@ -183,7 +177,7 @@ class _Object:
         place, wanted = self.place_of(name), f"an integer from {low} to {high}"
         value = _decoded(_INTEGER, self._members[name], place, wanted)
         if not low <= value <= high:
-            raise invalid_value(place, str(value), f"Send {wanted}.")
+            raise _invalid(place, str(value), wanted)
         return value
 
     def instant(self, name: str) -> float | None:
@@ -194,8 +188,8 @@ class _Object:
         try:
             return datetime.fromisoformat(str(INSTANT.from_text(text))).timestamp()
         except ValueFault:
-            remedy = "Send an instant such as 2026-11-23T14:00:00Z."
-            raise invalid_value(self.place_of(name), text, remedy) from None
+            wanted = "an instant such as 2026-11-23T14:00:00Z"
+            raise _invalid(self.place_of(name), text, wanted) from None
 
     def probability(self, name: str) -> float:
         """A probability above 0, by default 1."""
@@ -204,7 +198,7 @@ class _Object:
         place, wanted = self.place_of(name), "a number above 0, at most 1"
         value = _decoded(_NUMBER, self._members[name], place, wanted)
         if not 0 < value <= 1:
-            raise invalid_value(place, f"{value:g}", f"Send {wanted}.")
+            raise _invalid(place, f"{value:g}", wanted)
         return value
 
 
@@ -215,19 +209,22 @@ def _rule(
     if members.has("id"):
         name = members.text("id")
         if not _ID.fullmatch(name):
-            raise invalid_value(members.place_of("id"), name, _ID_REMEDY)
+            raise _invalid(members.place_of("id"), name, _ID_FORM)
     fault_place = members.place_of("fault")
     fault = parse_fault(members.text("fault"), fault_place)
     match = _match(members, sets)
     methods = fault.type.methods
     if match.method and methods and match.method not in methods:
-        problem = f"{fault.name} in {fault_place} does not act on {match.method}"
-        remedy = f"Match one of {', '.join(sorted(methods))}."
-        raise Refusal(BAD_REQUEST, problem, remedy, target=fault_place)
+        raise refuse(
+            feature_rows.OTHER_METHOD,
+            fault_place,
+            fault=fault.name,
+            place=fault_place,
+            method=match.method,
+            methods=", ".join(sorted(methods)),
+        )
     if match.company and fault.window:
-        problem = f"A window in {fault_place} concerns all companies"
-        remedy = "Remove the window, or the company."
-        raise Refusal(BAD_REQUEST, problem, remedy, target=fault_place)
+        raise refuse(feature_rows.WINDOW_OF_COMPANY, fault_place, place=fault_place)
     times = members.integer("times", 0, 1, MOST_TIMES)
     return Rule(
         name,
@@ -247,21 +244,18 @@ def _match(members: _Object, sets: Collection[str]) -> Match:
     method, path, entity_set = texts["method"], texts["path"], texts["set"]
     company = texts["company"].lower()
     if method and method not in METHODS:
-        raise invalid_value(given.place_of("method"), method, f"Send one of {', '.join(METHODS)}.")
+        raise _invalid(given.place_of("method"), method, f"one of {', '.join(METHODS)}")
     if path.count("*") > MOST_STARS:
         place = given.place_of("path")
-        raise limit_exceeded(
-            place, MOST_STARS, "*", "Send a shorter pattern.", error=BAD_REQUEST, target=place
-        )
+        raise refuse(feature_rows.MANY_STARS, place, place=place, limit=MOST_STARS)
     if path and path[0] not in "/*":
-        remedy = "Send a path from the root of the host, such as */contactsExt(*)."
-        raise invalid_value(given.place_of("path"), path, remedy)
+        wanted = "a path from the root of the host, such as */contactsExt(*)"
+        raise _invalid(given.place_of("path"), path, wanted)
     if entity_set and entity_set not in sets:
         place = given.place_of("set")
-        remedy = suggestion(entity_set, sets) or "Use a name from $metadata."
-        raise invalid_value(place, entity_set, remedy)
+        raise refuse(feature_rows.UNKNOWN_SET, place, known=sets, name=entity_set, place=place)
     if company and not is_guid(company):
-        raise invalid_value(given.place_of("company"), company, "Send the id of a company, a Guid.")
+        raise _invalid(given.place_of("company"), company, "the id of a company, a Guid")
     nth = given.integer("nth", 1, 1, MOST_TIMES)
     return Match(method, path, entity_set, texts["client"], nth, company)
 
@@ -272,30 +266,31 @@ def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     for number, rule in enumerate(rules):
         if rule.id in by_id:
             place = f"rules[{number}].id"
-            problem = f"The id {quoted(rule.id)} in {place} is given twice"
-            raise Refusal(BAD_REQUEST, problem, "Choose another one.", target=place)
+            raise refuse(feature_rows.SAME_ID, place, id=rule.id, place=place)
         by_id[rule.id] = rule
     return tuple(by_id.values())
 
 
 def _bounded(body: bytes) -> bytes:
     if len(body) > LONGEST_DOCUMENT:
-        raise limit_exceeded(
-            _DOCUMENT, LONGEST_DOCUMENT, "bytes", "Send fewer rules.", error=BAD_REQUEST
-        )
+        raise refuse(feature_rows.LONG_DOCUMENT, limit=LONGEST_DOCUMENT)
     return body
 
 
+def _invalid(place: str, value: str, wanted: str) -> Refusal:
+    return refuse(feature_rows.INVALID, place, value=value, place=place, wanted=wanted)
+
+
 def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: str) -> T:
-    where = place or "the document"
+    target, where = place or None, place or "the document"
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        problem, remedy = f"Invalid JSON value for {where}", f"Send {wanted}."
+        raise refuse(feature_rows.INVALID_JSON, target, place=where, wanted=wanted) from None
     except UnicodeDecodeError:
-        problem, remedy = f"The JSON of {where} is not UTF-8", "Encode it as UTF-8."
+        raise refuse(feature_rows.NOT_UTF_8, target, place=where) from None
     except msgspec.DecodeError as error:
-        problem, remedy = f"{json_fault(error)} in {where}", "Correct it."
+        reason = json_fault(error)
+        raise refuse(feature_rows.MALFORMED, target, place=where, reason=reason) from None
     except RecursionError:
-        problem, remedy = f"The JSON of {where} nests too deeply", "Nest it less."
-    raise Refusal(BAD_REQUEST, problem, remedy, target=place or None)
+        raise refuse(feature_rows.NESTED, target, place=where) from None

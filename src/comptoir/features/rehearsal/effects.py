@@ -9,22 +9,15 @@ from types import MappingProxyType
 
 import msgspec
 
+from comptoir import feature_rows
 from comptoir.auth import Principal, Scope
 from comptoir.auth.verification import invalid_token
 from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Text
 from comptoir.errors import (
-    DATABASE_BUSY,
-    LINK_EXPIRED,
-    REQUEST_DENIED,
-    REQUEST_TIMEOUT,
-    RESOURCE_NOT_FOUND,
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
     Check,
-    ExceededLimit,
     Refusal,
-    RefusalCondition,
+    refuse,
 )
 from comptoir.features.rehearsal.faults import Fault
 from comptoir.features.rehearsal.rules import Rule
@@ -150,55 +143,35 @@ def _retry_after(fault: Fault) -> Mapping[str, str]:
 
 
 def _throttled(met: Met) -> Refusal:
-    problem, remedy = "The client has sent too many requests", TOO_MANY_REQUESTS.remedy
-    refusal = Refusal(
-        TOO_MANY_REQUESTS,
-        problem,
-        remedy,
-        headers=_retry_after(met.fault),
-        limit=ExceededLimit.RATE,
-    )
-    return refusal.with_condition(RefusalCondition.TOO_MANY_REQUESTS, actual="101", limit="100")
+    headers = _retry_after(met.fault)
+    return refuse(feature_rows.THROTTLED, headers=headers, actual=101, limit=100)
 
 
 def _locked(met: Met) -> Refusal:
-    problem = f"Another session is updating records of {met.entity_set}"
-    refusal = Refusal(DATABASE_BUSY, problem, "Send the request again.", headers=_ONE_SECOND)
     table = "" if met.target is None else met.target.entity_set.type.caption
-    return refusal.with_condition(RefusalCondition.LOCKED, table=table)
+    return refuse(feature_rows.LOCKED, set=met.entity_set, table=table)
 
 
 def _link_expired(_: Met) -> Refusal:
-    problem = "The link to this page is not valid any longer"
-    return Refusal(LINK_EXPIRED, problem, LINK_EXPIRED.remedy).with_condition(
-        RefusalCondition.LINK_GONE
-    )
+    return refuse(feature_rows.LINK_GONE)
 
 
 def _token_expired(met: Met) -> Refusal:
     if met.fault.parameters["by"] == "gateway":
-        refusal = invalid_token("The gateway has refused the bearer token", "Get a new one.")
-        return refusal.with_condition(RefusalCondition.REFUSED_BY_GATEWAY)
-    return invalid_token("The bearer token expired (exp)", "Get a new one.")
+        return invalid_token(feature_rows.GATEWAY)
+    return invalid_token(feature_rows.TOKEN_EXPIRED)
 
 
 def _rights_lost(met: Met) -> Refusal:
-    return Refusal(
-        REQUEST_DENIED,
-        f"The client has lost a right on {met.entity_set}",
-        "Ask the operator for a role that allows it.",
-    ).with_condition(
-        RefusalCondition.RIGHT_MISSING,
-        right=right_for(met.request.method, met.request.headers, upserts=False).name.capitalize(),
-        table="" if met.target is None else met.target.entity_set.type.table,
-    )
+    right = right_for(met.request.method, met.request.headers, upserts=False).name.capitalize()
+    table = "" if met.target is None else met.target.entity_set.type.table
+    return refuse(feature_rows.RIGHT_LOST, set=met.entity_set, right=right, table=table)
 
 
 def _vanished(met: Met) -> Refusal:
-    problem = f"The service does not have {met.entity_set} now"
-    refusal = Refusal(RESOURCE_NOT_FOUND, problem, "Send the request again later.")
-    url = met.request.root.address(met.request.path)
-    return refusal.grouped(met.request.root.unknown, segment=met.entity_set, url=url)
+    root, path = met.request.root, met.request.path
+    refusal = refuse(feature_rows.VANISHED, set=met.entity_set)
+    return refusal.grouped(root.unknown, segment=met.entity_set, url=root.address(path))
 
 
 REFUSED: Mapping[str, Callable[[Met], Refusal]] = MappingProxyType(
@@ -216,8 +189,7 @@ REFUSED: Mapping[str, Callable[[Met], Refusal]] = MappingProxyType(
 
 def away(met: Met) -> Refusal:
     """503 of the service itself."""
-    problem, remedy = "The service is unavailable", "Send the request again later."
-    return Refusal(UNAVAILABLE, problem, remedy, headers=_retry_after(met.fault))
+    return refuse(feature_rows.AWAY, headers=_retry_after(met.fault))
 
 
 async def _away(met: Met, _: Perform) -> Response:
@@ -246,9 +218,7 @@ async def _timeout(met: Met, perform: Perform) -> Response:
     await asyncio.sleep(float(parameters["seconds"]))
     if parameters["status"] == "504":
         return _gateway_page(504, {})
-    problem, remedy = "The service has not finished the request in time", "Send a smaller one."
-    refusal = Refusal(REQUEST_TIMEOUT, problem, remedy)
-    raise refusal.with_condition(RefusalCondition.LONG_WORK)
+    raise refuse(feature_rows.UNFINISHED)
 
 
 async def _reset(met: Met, perform: Perform) -> Response:
@@ -412,14 +382,14 @@ def refused(met: Met) -> Refusal:
 
 def rolled_back(rule: Rule) -> Refusal:
     """The refusal of a request of a batch, which undoes the requests before it."""
-    problem, remedy = "The batch was undone after a request of it failed", "Send the batch again."
-    return marked(Refusal(DATABASE_BUSY, problem, remedy, headers=_ONE_SECOND), rule)
+    return marked(refuse(feature_rows.UNDONE), rule)
 
 
 def marked(refusal: Refusal, rule: Rule) -> Refusal:
     """A refusal with the header that names the rule."""
     refusal.headers = {**refusal.headers, APPLIED: rule.id}
-    return refusal.by(Check.FAULT)
+    refusal.check = Check.FAULT
+    return refusal
 
 
 def _gateway_page(status: int, headers: Mapping[str, str]) -> Response:

@@ -11,9 +11,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.messages import quoted, suggestion
-from comptoir.refusals import given_twice, invalid_value, limit_exceeded, unknown_name
+from comptoir import feature_rows
+from comptoir.errors import Refusal, refuse
 from comptoir.request.methods import READ_METHODS, WRITE_METHODS
 
 LONGEST_FAULT = 400
@@ -61,7 +60,8 @@ class FaultParameter(msgspec.Struct, frozen=True):
                 return int(number) if number.is_integer() else number
         elif not self.words and _NAME.fullmatch(text):
             return text
-        raise invalid_value(f"{name} in {place}", text, f"Send {self.values}.", target=place)
+        named = f"{name} in {place}"
+        raise refuse(feature_rows.INVALID, place, value=text, place=named, wanted=self.values)
 
     @property
     def values(self) -> str:
@@ -321,14 +321,14 @@ def parse_parts(text: str, place: str, others: Iterable[str] = ()) -> tuple[Faul
     Raises `Refusal` (400) that names `place`, where the text is.
     """
     if len(text) > LONGEST_FAULT:
-        raise limit_exceeded(
-            place, LONGEST_FAULT, "characters", "Shorten it.", error=BAD_REQUEST, target=place
-        )
+        raise refuse(feature_rows.LONG_FAULT, place, place=place, limit=LONGEST_FAULT)
     name, *parts = [each.strip() for each in text.split(";")]
     fault_type = FAULTS.get(name)
     if fault_type is None:
-        remedy = suggestion(name, FAULTS) or f"Send one of {', '.join(FAULTS)}."
-        raise invalid_value(place, name, remedy)
+        faults = ", ".join(FAULTS)
+        raise refuse(
+            feature_rows.UNKNOWN_FAULT, place, known=FAULTS, name=name, place=place, faults=faults
+        )
     known = set(others)
     texts = _texts(parts, place)
     values = {
@@ -350,10 +350,15 @@ def _texts(parts: Iterable[str], place: str) -> dict[str, str]:
         name, equals, value = part.partition("=")
         name, value = name.strip(), value.strip()
         if not (name and equals and value):
-            remedy = "Send a name, = and a value after each semicolon, such as retry-after=2."
-            raise invalid_value(f"a parameter in {place}", part, remedy, target=place)
+            raise refuse(
+                feature_rows.INVALID,
+                place,
+                value=part,
+                place=f"a parameter in {place}",
+                wanted="a name, = and a value after each semicolon, such as retry-after=2",
+            )
         if name in texts:
-            raise given_twice(f"{quoted(name)} in {place}", error=BAD_REQUEST, target=place)
+            raise refuse(feature_rows.TWICE, place, what=name, place=place)
         texts[name] = value
     return texts
 
@@ -366,14 +371,16 @@ def _completed(
     for name, parameter in fault_type.parameters.items():
         is_excluded = parameter.never_with in values
         if is_excluded and name in values:
-            problem = f"{name} and {parameter.never_with} in {place} exclude each other"
-            raise Refusal(BAD_REQUEST, problem, "Send one of them.", target=place)
+            other = parameter.never_with
+            raise refuse(feature_rows.EXCLUDED, place, one=name, other=other, place=place)
         if parameter.only_with is not None:
             other, needed = parameter.only_with
             is_excluded = completed.get(other) != needed
             if is_excluded and name in values:
-                problem = f"{name} in {place} has no effect without {other}={needed}"
-                raise Refusal(BAD_REQUEST, problem, f"Add {other}={needed}.", target=place)
+                wanted = f"{other}={needed}"
+                raise refuse(
+                    feature_rows.WITHOUT_EFFECT, place, name=name, place=place, needed=wanted
+                )
         value = values.get(name, None if is_excluded else parameter.default)
         if value is not None:
             completed[name] = value
@@ -382,8 +389,10 @@ def _completed(
 
 def _unknown_parameter(fault: Fault, name: str, place: str) -> Refusal:
     known = fault.type.parameters
-    remedy = f"It has {', '.join(known)}." if known else "Remove it."
+    advice = f"It has {', '.join(known)}." if known else "Remove it."
     if name == "times":
-        remedy = "Write it as a member of the rule."
+        advice = "Write it as a member of the rule."
     owner = f"{fault.name} in {place}"
-    return unknown_name(owner, "parameter", name, known, place, remedy=remedy, error=BAD_REQUEST)
+    return refuse(
+        feature_rows.UNKNOWN_PARAMETER, place, known=known, owner=owner, name=name, advice=advice
+    )

@@ -11,13 +11,14 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from comptoir import feature_rows
 from comptoir import operator_rows as problems
 from comptoir.auth import Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.times import instant
-from comptoir.errors import REQUEST_DENIED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.features.rehearsal.choice import ChosenRule
 from comptoir.features.rehearsal.clock import ShiftedClock
 from comptoir.features.rehearsal.documents import HEADER, parse_file, parse_header, parse_rule
@@ -41,10 +42,8 @@ from comptoir.features.rehearsal.traffic import Traffic
 from comptoir.files import read_whole
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel
-from comptoir.messages import quoted
 from comptoir.outgoing.faults import DeliveryFault, DeliveryMode
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.refusals import invalid_value
 from comptoir.request.methods import READ_METHODS
 from comptoir.request.path import parse_path
 from comptoir.response.response import Response
@@ -103,8 +102,7 @@ class Rehearsal:
         if field is None or any(_has_changes(each) and field in touchable(each) for each in sets):
             return
         owner = name or "an entity set"
-        remedy = f"Send the name of a text of {owner} that does not identify records."
-        raise invalid_value(f"field in {place}", str(field), remedy, target=place)
+        raise refuse(feature_rows.TOUCHED_FIELD, place, value=str(field), place=place, owner=owner)
 
     def _of_header(self, request: Request) -> Rule | None:
         rule = _of_header(request)
@@ -147,12 +145,7 @@ class Rehearsal:
             rule = parse_rule(body, name, [each.name for each in self.model.sets])
             self.check([rule], "fault")
             if not reaches(rule.match.company):
-                raise Refusal(
-                    REQUEST_DENIED,
-                    "The rule is not about a company that the token can access",
-                    "Send the id of one of its companies as match.company.",
-                    target="match.company",
-                )
+                raise refuse(feature_rows.OTHER_COMPANY, "match.company")
             check_new(rule, rules)
             await self._record((*rules, rule), actor)
             self._memory.add_rule(rule)
@@ -168,8 +161,7 @@ class Rehearsal:
                 each for each in rules if each.id != rule_id or not reaches(each.match.company)
             ]
             if len(others) == len(rules):
-                problem = f"No rule in force has the id {quoted(rule_id)}"
-                raise Refusal(RESOURCE_NOT_FOUND, problem, "List the rules.")
+                raise refuse(feature_rows.UNKNOWN_RULE, id=rule_id)
             await self._record(others, actor)
             self._memory.remove_rule(rule_id)
 
@@ -400,12 +392,7 @@ def _of_header(request: Request) -> Rule | None:
     if rule.fault.name == "touch" and (
         not principal.may(Scope.RECORDS_WRITE) or principal.rights is not None
     ):
-        raise Refusal(
-            REQUEST_DENIED,
-            f"touch in {HEADER} needs the scope {Scope.RECORDS_WRITE}, and a client without roles",
-            "Use a rule.",
-            target=HEADER,
-        )
+        raise refuse(feature_rows.TOUCH_DENIED, HEADER, scope=Scope.RECORDS_WRITE)
     return rule
 
 

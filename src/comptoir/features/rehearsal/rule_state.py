@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from comptoir import feature_rows
 from comptoir.edm.times import Clock
-from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
+from comptoir.errors import refuse
 from comptoir.features.rehearsal.choice import Chooser, ChosenRule, RuleCounts
 from comptoir.features.rehearsal.documents import MOST_RULES
 from comptoir.features.rehearsal.effects import APPLICABLE, Firing
 from comptoir.features.rehearsal.rules import Candidate, Rule
-from comptoir.messages import quoted
-from comptoir.refusals import limit_exceeded
 
 MOST_FIRINGS = 1_000
 """The most entries of the log of faults; the oldest is forgotten."""
@@ -142,9 +141,6 @@ class RuleState:
 def check_new(rule: Rule, rules: Sequence[Rule]) -> None:
     """Raise `Refusal` (400, 409) unless a rule can be added to others."""
     if len(rules) >= MOST_RULES:
-        raise limit_exceeded(
-            "The list of rules", MOST_RULES, "rules", "Remove some.", error=BAD_REQUEST
-        )
+        raise refuse(feature_rows.MANY_RULES, limit=MOST_RULES)
     if any(each.id == rule.id for each in rules):
-        problem = f"A rule already has the id {quoted(rule.id)}"
-        raise Refusal(KEY_EXISTS, problem, "Choose another one.", target="id")
+        raise refuse(feature_rows.RULE_EXISTS, "id", id=rule.id)

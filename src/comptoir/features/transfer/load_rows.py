@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from comptoir import refusal_rows
 from comptoir.edm.model import (
     Company,
     Derivation,
@@ -22,7 +23,7 @@ from comptoir.edm.model import (
     UniqueRule,
 )
 from comptoir.edm.record_json import record_encoder
-from comptoir.edm.types import Guid, Stored, Text, ValueFault, empty_fault, length_fault
+from comptoir.edm.types import Guid, Stored, Text, ValueFault
 from comptoir.features.transfer.files import Chunk
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
@@ -246,14 +247,11 @@ def _column(
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise empty_fault()
+        raise ValueFault(refusal_rows.EMPTY_VALUE)
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
-            raise ValueFault(
-                length_fault(longest, longest_text).problem,
-                "Shorten it, or raise the setting body_bytes.",
-            )
+            raise ValueFault(refusal_rows.LONG_CELL, limit=longest_text)
     return stored
 
 

@@ -6,6 +6,7 @@ request. If the size of the operands shows that the result fits, the database co
 
 from collections.abc import Callable, Mapping
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, UNIT
 from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
@@ -25,7 +26,6 @@ ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "
 
 _LARGEST_SCALED = MOST_DECIMAL // UNIT
 
-_REMEDY = "Use numbers, durations, or a date or date-time with a duration."
 
 _NATIVE: Mapping[str, FunctionName] = {
     "add": "add_native",
@@ -95,11 +95,14 @@ def bind_arithmetic(option: BoundOption, node: Binary, left: Operand, right: Ope
             return scaled
     found = _TEMPORAL.get((node.operator, first.type, second.type))
     if found is None:
-        raise option.misused(
+        raise option.refuse(
+            rows.ARITHMETIC_OF_TWO,
             node,
-            f"The operator {node.operator} does not apply to {first.type.expected} "
-            f"({name_of(left.node)}) and {second.type.expected} ({name_of(right.node)})",
-            _REMEDY,
+            operator=node.operator,
+            one=first.type.expected,
+            left=name_of(left.node),
+            other=second.type.expected,
+            right=name_of(right.node),
         )
     name, result = found
     return TypedValue(
@@ -113,11 +116,8 @@ def bind_negation(option: BoundOption, node: Unary, operand: Operand) -> TypedVa
     if typed.type is types.NULL:
         return typed
     if typed.type not in types.NUMBERS and typed.type is not types.DURATION:
-        raise option.misused(
-            node,
-            f"{described(operand.node)} is {typed.type.expected}, which has no negative",
-            "Negate a number or a duration.",
-        )
+        shown = described(operand.node)
+        raise option.refuse(rows.NO_NEGATIVE, node, node=shown, type=typed.type.expected)
     name: FunctionName = "negate_wide" if typed.type is types.WIDE_DECIMAL else "negate"
     return TypedValue(Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
 
@@ -229,15 +229,10 @@ def _of_null(
             types.DATE,
             types.DATE_TIME,
         ):
-            raise option.misused(
-                node,
-                f"The operator {node.operator} does not apply to {typed.type.expected}",
-                _REMEDY,
-            )
+            operator, actual = node.operator, typed.type.expected
+            raise option.refuse(rows.ARITHMETIC_OF_TYPE, node, operator=operator, type=actual)
     return TypedValue(Null(), types.NULL, nullable=True)
 
 
 def _by_zero(option: BoundOption, node: Binary, divisor: Operand) -> Refusal:
-    return option.misused(
-        divisor.node, f"The divisor of {node.operator} is zero", "Divide by another number."
-    )
+    return option.refuse(rows.BY_ZERO, divisor.node, operator=node.operator)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from comptoir import refusal_rows as rows
+from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
 from comptoir.plan.expressions.binding_context import BindingContext
@@ -76,11 +78,8 @@ class Binder:
             return typed
         if typed.type is types.NULL:
             return TypedValue(Null(), types.BOOLEAN, nullable=True)
-        raise self._option.misused(
-            node,
-            f"{described(node)} is {typed.type.expected}, not a condition",
-            "Compare it with a value.",
-        )
+        actual = typed.type.expected
+        raise self._option.refuse(rows.NOT_A_CONDITION, node, node=described(node), type=actual)
 
     def value(self, node: Node) -> TypedValue:
         """Bind a node; raises `Refusal` (400; 501 for what is not supported)."""
@@ -143,37 +142,28 @@ class Binder:
         if isinstance(node.collection, Path):
             records, _ = self._paths.follow(node.collection)
             if not records.many:
-                typed = self.value(node.collection)
-                raise self._option.misused(
-                    node.collection,
-                    f"{described(node.collection)} is {typed.type.expected}, not a collection",
-                    "Write a list in parentheses.",
-                )
+                other = f"{self.value(node.collection).type.expected}, "
+                raise self._not_a_collection(node.collection, other)
             raise self._option.unsupported(
                 node.collection,
                 f"The operator in with the related values {name_of(node.collection)}",
             )
-        raise self._option.misused(
-            node.collection,
-            f"{described(node.collection)} is not a collection",
-            "Write a list in parentheses.",
-        )
+        raise self._not_a_collection(node.collection)
+
+    def _not_a_collection(self, node: Node, other: str = "") -> Refusal:
+        return self._option.refuse(rows.NOT_A_COLLECTION, node, node=described(node), other=other)
 
     def _of_type(self, node: Call) -> TypedValue:
         if len(node.arguments) not in (1, 2):
-            raise self._option.misused(
-                node,
-                f"The function {node.name} has {len(node.arguments)} arguments instead of 1 or 2",
-                f"Write for example {node.name}(number,Edm.String).",
-            )
+            count = len(node.arguments)
+            raise self._option.refuse(rows.ARGUMENTS_OF_TYPE, node, function=node.name, count=count)
         wanted = node.arguments[-1]
         if isinstance(wanted, Path) and wanted.segments[0].startswith(f"{self._option.namespace}."):
             return self._of_entity_type(node, wanted)
         if len(node.arguments) == 1:
-            raise self._option.misused(
-                node,
-                f"The function {node.name} with one argument requires an entity type",
-                f"Write {self._option.namespace}. and its name, or a value before the type.",
+            namespace = self._option.namespace
+            raise self._option.refuse(
+                rows.NOT_AN_ENTITY_TYPE, node, function=node.name, namespace=namespace
             )
         operand = self._operand(node.arguments[0])
         if node.name == "isof":

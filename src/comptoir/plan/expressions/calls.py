@@ -10,11 +10,12 @@ from types import MappingProxyType
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.derived import CodeText
 from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
 from comptoir.edm.types import BOOLEAN, GUID, TEXT, PrimitiveType
-from comptoir.errors import Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal
 from comptoir.plan.expressions.nodes import NOW, Constant, Function, IsNull, Not, Null, Value
@@ -27,7 +28,6 @@ from comptoir.plan.expressions.operands import (
     name_of,
 )
 from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
-from comptoir.refusals import misused, unknown_name, unsupported
 from comptoir.request.expression.tree import Call, Literal, Node, Path
 from comptoir.request.pattern import PatternError, common_pattern
 
@@ -38,7 +38,6 @@ MAXIMUM = "9999-12-31T23:59:59.999Z"
 """The latest instant."""
 
 _INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
-_TYPE_REMEDY = "Write a type such as Edm.String, without quotes."
 _ROUNDING: Mapping[str, FunctionName] = {"round": "round", "floor": "floor", "ceiling": "ceiling"}
 _SEARCHES: frozenset[FunctionName] = frozenset({"contains", "startswith", "endswith"})
 _WITH_TYPES = frozenset({"cast", "isof", "case"})
@@ -97,9 +96,7 @@ def check_name(option: BoundOption, node: Call) -> None:
         return
     if node.name in CANONICAL:
         raise option.unsupported(node, f"The function {node.name}")
-    raise unknown_name(
-        "OData", "function", node.name, sorted(CANONICAL), option.name, node.position
-    )
+    raise option.refuse(rows.NO_FUNCTION, node, known=sorted(CANONICAL), name=node.name)
 
 
 def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
@@ -162,11 +159,13 @@ def _overload(
 
 def _wrong_count(option: BoundOption, node: Call, counts: Sequence[int]) -> Refusal:
     count = len(node.arguments)
-    return option.misused(
+    is_short = count < counts[0]
+    return option.refuse(
+        rows.TOO_FEW_ARGUMENTS if is_short else rows.TOO_MANY_ARGUMENTS,
         node,
-        f"The function {node.name} has {count} {'argument' if count == 1 else 'arguments'} "
-        f"instead of {' or '.join(map(str, counts))}",
-        "Add an argument." if count < counts[0] else "Remove an argument.",
+        function=node.name,
+        arguments=f"{count} {'argument' if count == 1 else 'arguments'}",
+        counts=" or ".join(map(str, counts)),
     )
 
 
@@ -181,10 +180,13 @@ def _wrong_type(
     if value.type in types.NUMBERS and types.WHOLE in wanted:
         actual = "a number with a fraction"
     expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
-    return option.misused(
+    return option.refuse(
+        rows.ARGUMENT_TYPE,
         argument,
-        f"{described(argument)} is {actual}, but {node.name} requires {expected}",
-        "Use another value, or convert it with cast.",
+        node=described(argument),
+        type=actual,
+        function=node.name,
+        wanted=expected,
     )
 
 
@@ -207,11 +209,7 @@ def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:
     if not isinstance(literal, Literal) or literal.type != "datetimeoffset":
         return
     if not literal.text.endswith("Z"):
-        raise option.misused(
-            literal,
-            f"The function {node.name} is computed in UTC, but {name_of(literal)} has an offset",
-            "Write the literal in UTC, with Z.",
-        )
+        raise option.refuse(rows.OFFSET, literal, function=node.name, node=name_of(literal))
 
 
 def _variant(
@@ -233,9 +231,7 @@ def _variant(
         case "substring":
             bounds = [each.literal for each in values[1:]]
             if len(bounds) == 2 and bounds[1] is not None and bounds[1] < 0:
-                raise option.misused(
-                    arguments[2].node, "The length of substring is negative", "Write 0 or more."
-                )
+                raise option.refuse(rows.NEGATIVE_LENGTH, arguments[2].node)
             if all(each is not None and each >= 0 for each in bounds):
                 return "substring_literal"
     return function
@@ -258,11 +254,11 @@ def _common_pattern(option: BoundOption, operand: Operand, value: TypedValue) ->
         # after the opening quote; a quote within the literal is doubled
         quotes = 1 + pattern.text.count("'", 0, error.position)
         position = pattern.position + quotes + error.position
+        row, construct = rows.PATTERN, error.construct
         if error.unsupported:
+            row = rows.NOT_SUPPORTED
             construct = f"In the pattern of matchesPattern, {error.construct}"
-            raise unsupported(construct, option.name, position) from None
-        problem = f"The pattern has {error.construct}"
-        raise misused(option.name, position, problem, "Correct the pattern.") from None
+        raise refuse(row, option.name, position, construct=construct) from None
     return msgspec.structs.replace(value, value=option.slots.add(text))
 
 
@@ -311,10 +307,8 @@ def _primitive_type(option: BoundOption, node: Node) -> PrimitiveType:
         if _UNSUPPORTED_TYPES.fullmatch(name):
             raise option.unsupported(node, f"The type {name}")
         if name.startswith(f"{option.namespace}."):
-            raise option.misused(
-                node, f"{name[:100]} is an entity type, not a primitive type", _TYPE_REMEDY
-            )
-    raise option.misused(node, f"{described(node)} is not a type", _TYPE_REMEDY)
+            raise option.refuse(rows.NOT_PRIMITIVE, node, name=name)
+    raise option.refuse(rows.NOT_A_TYPE, node, node=described(node))
 
 
 def _cast_number(value: TypedValue, wanted: PrimitiveType) -> TypedValue:

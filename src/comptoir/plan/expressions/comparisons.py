@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.derived import CodeText, EnumText
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions import types
@@ -49,11 +50,7 @@ def bind_comparison(option: BoundOption, node: Binary, left: Operand, right: Ope
     right = Operand(right.node, option.value(right))
     first, second = common_type(option, node, left, right, computes=False)
     if first.type is types.RECORD and operator not in ("eq", "ne"):
-        raise option.misused(
-            node,
-            f"The operator {node.operator} does not apply to records",
-            "Compare a property of the record.",
-        )
+        raise option.refuse(rows.RECORDS_COMPARED, node, operator=node.operator)
     return _compared(option, operator, first, second)
 
 
@@ -160,12 +157,8 @@ def common_type(
     both = (first.type, second.type)
     if both == (types.RECORD, types.RECORD):
         if first.edm_type.edm_name != second.edm_type.edm_name:
-            raise option.misused(
-                node,
-                f"{described(left.node)} and {name_of(right.node)} are records whose keys differ "
-                "in type",
-                "Compare properties of one type.",
-            )
+            left_text, right_text = described(left.node), name_of(right.node)
+            raise option.refuse(rows.RECORDS_OF_TYPES, node, left=left_text, right=right_text)
         return first, second
     if first.type is second.type or types.NULL in both:
         return first, second
@@ -174,11 +167,13 @@ def common_type(
         if not computes:
             first, second = within_decimals(first), within_decimals(second)
         return as_type(first, wanted), as_type(second, wanted)
-    raise option.misused(
+    raise option.refuse(
+        rows.TYPES_COMPARED,
         node,
-        f"{described(left.node)} is {first.type.expected}, but {name_of(right.node)} is "
-        f"{second.type.expected}",
-        "Use values of one type.",
+        left=described(left.node),
+        one=first.type.expected,
+        right=name_of(right.node),
+        other=second.type.expected,
     )
 
 

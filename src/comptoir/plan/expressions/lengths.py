@@ -6,9 +6,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeGuard
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import Model
 from comptoir.edm.types import Stored, Text
-from comptoir.errors import Refusal
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions.nodes import (
     Choice,
     Exists,
@@ -22,7 +23,6 @@ from comptoir.plan.expressions.nodes import (
 )
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.read import Computed
-from comptoir.refusals import unsupported
 
 MOST_CHARACTERS = 64_000
 """The most characters of a computed text, and of all texts of a sort order together.
@@ -106,7 +106,7 @@ class Lengths:
             self._compared += text * part
             if self._compared > MOST_COMPARED:
                 construct = "A search for long texts within long texts"
-                raise unsupported(construct, self._option, position)
+                raise refuse(rows.NOT_SUPPORTED, self._option, position, construct=construct)
         if node.name == "substring_literal":
             counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
             length = min([below[0], *map(float, counts)])
@@ -122,7 +122,7 @@ def _is_slot(node: Value) -> TypeGuard[Slot]:
 def too_long(option: str, position: int) -> Refusal:
     """501: a computed text that may be too long."""
     construct = f"A computed text of more than {MOST_CHARACTERS} characters"
-    return unsupported(construct, option, position)
+    return refuse(rows.NOT_SUPPORTED, option, position, construct=construct)
 
 
 @cache

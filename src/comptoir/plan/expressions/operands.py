@@ -1,10 +1,12 @@
 """Operands: the values of literals and other nodes, and what all parts of a binding share."""
 
 import re
+from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.derived import EnumText
 from comptoir.edm.numbers import (
     MOST_DECIMAL,
@@ -14,14 +16,13 @@ from comptoir.edm.numbers import (
     WHOLE_DIGITS,
     Int32,
 )
-from comptoir.edm.types import PrimitiveType, Stored, ValueFault, nul_fault
-from comptoir.errors import Refusal
+from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.errors import INVALID_URL, Fact, Refusal, RefusalRow, refuse
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
-from comptoir.refusals import misused, unsupported
 from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
 from comptoir.request.expression.tree import (
     Binary,
@@ -115,13 +116,15 @@ class BoundOption:
         self.dialect = binding.dialect
         self.namespace = binding.model.namespace
 
-    def misused(self, node: Node, problem: str, remedy: str) -> Refusal:
-        """400: a node that does not fit the entity type or its operands."""
-        return misused(self.name, node.position, problem, remedy)
+    def refuse(
+        self, row: RefusalRow, node: Node, /, *, known: Iterable[str] = (), **facts: Fact
+    ) -> Refusal:
+        """The refusal of a node, by what it means."""
+        return refuse(row, self.name, node.position, known=known, more=facts)
 
     def unsupported(self, node: Node, construct: str) -> Refusal:
         """501: valid OData that the service does not support."""
-        return unsupported(construct, self.name, node.position)
+        return self.refuse(rows.NOT_SUPPORTED, node, construct=construct)
 
     def literal(
         self,
@@ -138,16 +141,17 @@ class BoundOption:
             if value is not None and isinstance(own_type, EnumText):
                 value = LiteralValue(own_type.from_text(node.text))
         except ValueFault as error:
-            problem = f"{described(node)} {error.problem}"
-            refusal = self.misused(node, problem, error.remedy)
-            refusal.group, refusal.facts = error.group, error.facts
-            raise refusal from None
+            raise error.refusal(
+                described(node), self.name, node.position, error=INVALID_URL
+            ) from None
         if value is None:
-            raise self.misused(
+            raise self.refuse(
+                rows.LITERAL_COMPARED,
                 node,
-                f"{described(node)} is {self._type_of(node).expected}, "
-                f"but is compared with {wanted.expected}",
-                f"Write {wanted.form}.",
+                node=described(node),
+                type=self._type_of(node).expected,
+                wanted=wanted.expected,
+                form=wanted.form,
             )
         return value
 
@@ -171,9 +175,7 @@ class BoundOption:
         if wanted in types.NUMBERS:
             return self._number(node, wanted, literal)
         if not literal.exact:
-            raise self.misused(
-                node, f"{described(node)} is too precise to compute with", "Write fewer digits."
-            )
+            raise self.refuse(rows.TOO_PRECISE, node, node=described(node))
         return TypedValue(self.slots.add(literal.stored), wanted)
 
     def _type_of(self, node: Literal) -> types.ExpressionType:
@@ -192,11 +194,8 @@ class BoundOption:
         elif literal.exact and abs(int(stored or 0)) <= _LARGEST_LITERAL[wanted]:
             number = int(stored or 0)
             return TypedValue(self.slots.add(number), wanted, most=abs(number), literal=number)
-        raise self.misused(
-            node,
-            f"{described(node)} is outside the range of numbers",
-            f"Write an integer of up to 64 bits, or up to {WHOLE_DIGITS} digits before the decimal "
-            f"point and up to {WIDE_SCALE} after it.",
+        raise self.refuse(
+            rows.TOO_LARGE, node, node=described(node), whole=WHOLE_DIGITS, scale=WIDE_SCALE
         )
 
 
@@ -254,10 +253,7 @@ def as_date(literal: Literal) -> Literal:
         return literal
     day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
     if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
-        raise ValueFault(
-            "is compared with a date, but is not midnight in UTC",
-            f"Write the date alone: {literal.text.partition('T')[0]}.",
-        )
+        raise ValueFault(rows.NOT_MIDNIGHT, date=literal.text.partition("T")[0])
     return Literal("date", day, literal.position)
 
 
@@ -277,7 +273,7 @@ def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralVal
     if wanted is types.TEXT:
         # A text that is longer than the property equals none of its values, and is not an error.
         if "\0" in literal.text:
-            raise nul_fault()
+            raise ValueFault(rows.NUL_IN_VALUE)
         return LiteralValue(literal.text)
     is_exact = wanted not in _TOO_FINE or _TOO_FINE[wanted].search(literal.text) is None
     stored = wanted.edm_type.from_text(literal.text)
@@ -290,7 +286,7 @@ def _number_value(text: str, wanted: types.ExpressionType) -> LiteralValue:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise ValueFault("has an exponent with too many digits", "Write a smaller one.") from None
+        raise ValueFault(rows.LONG_EXPONENT) from None
     if number.is_nan():
         return LiteralValue(None)
     if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:

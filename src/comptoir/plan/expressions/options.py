@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import PairFilter
 from comptoir.edm.types import Stored, Text
-from comptoir.errors import Refusal, RefusalCondition
-from comptoir.messages import quoted
+from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_narrow
 from comptoir.plan.expressions.binder import Binder
@@ -28,7 +28,6 @@ from comptoir.plan.read import (
 )
 from comptoir.profiles.record import FilterRules, Treatment
 from comptoir.profiles.standard import ODATA
-from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.expression.parser import (
     COMPUTE,
     parse_compute,
@@ -111,26 +110,14 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         binder = Binder(binding, ORDERBY, names)
         typed = binder.value(node)
         if typed.type is types.RECORD:
-            raise misused(
-                ORDERBY,
-                node.position,
-                f"{described(node)} is a record, and records have no order",
-                "Sort by a property of the record.",
-            )
+            raise refuse(rows.RECORDS_SORTED, ORDERBY, node.position, node=described(node))
         if typed.type is types.NULL:
             continue
         value, values = typed.value, tuple(binder.slots.values)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
-            raise limit_exceeded(
-                "The order",
-                MOST_KEYS,
-                "keys",
-                "Sort by fewer.",
-                target=ORDERBY,
-                position=item.position,
-            )
+            raise refuse(rows.TOO_MANY_KEYS, ORDERBY, item.position, limit=MOST_KEYS)
         # no property has such a name
         name = value.name if isinstance(value, Field) else f"#{len(keys)}"
         if not isinstance(value, Field):
@@ -145,7 +132,7 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             # the link to the next page contains the texts
             shown = name_of(node)
             construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
-            raise unsupported(construct, ORDERBY, item.position)
+            raise refuse(rows.NOT_SUPPORTED, ORDERBY, item.position, construct=construct)
     order = tuple(keys.values())
     if all(key.name != entity_set.type.key for key in order):
         order += default_order(entity_set).keys
@@ -185,7 +172,8 @@ def computed_value(binder: Binder, node: Node, option: str) -> TypedValue:
     """Bind the expression of a computed property; raises `Refusal` (400, 501)."""
     typed = as_narrow(binder.value(node))
     if typed.type is types.RECORD:
-        raise unsupported("A record as a computed value", option, node.position)
+        construct = "A record as a computed value"
+        raise refuse(rows.NOT_SUPPORTED, option, node.position, construct=construct)
     return typed
 
 
@@ -198,8 +186,7 @@ def own_names(binding: BindingContext) -> set[str]:
 
 def alias_taken(owner: str, alias: str, option: str, position: int) -> Refusal:
     """400: the alias of a computed property that `owner` already has."""
-    problem = f"{owner} already has a property {quoted(alias)}"
-    return misused(option, position, problem, "Choose another alias.")
+    return refuse(rows.NAME_TAKEN, option, position, owner=owner, alias=alias)
 
 
 def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
@@ -286,11 +273,8 @@ class _PairBinder:
             number = name.removeprefix(pairs.value)
             partner = f"{pairs.name}{number}"
             if number.isdigit() and partner not in self._literals:
-                raise misused(
-                    self._option,
-                    literal.position,
-                    f"The filter has {name} without {partner}",
-                    f"Add {partner} eq '…'.",
+                raise refuse(
+                    rows.PAIR_INCOMPLETE, self._option, literal.position, name=name, partner=partner
                 )
         return conditions
 
@@ -306,12 +290,7 @@ class _PairBinder:
         if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
         if name in self._literals:
-            raise misused(
-                self._option,
-                path.position,
-                f"The filter has {name} twice",
-                "Use another number.",
-            )
+            raise refuse(rows.PAIR_TWICE, self._option, path.position, name=name)
         self._literals[name] = literal
         return True
 
@@ -321,22 +300,13 @@ class _PairBinder:
             return False
         digits = match[2]
         if digits.startswith("0") or len(digits) > 3 or int(digits) > self._pairs.count:
-            raise misused(
-                self._option,
-                path.position,
-                f"The number of {path.segments[0][:60]} is out of range",
-                f"Use a number from 1 to {self._pairs.count}.",
-            )
+            name, count = path.segments[0], self._pairs.count
+            raise refuse(rows.PAIR_NUMBER, self._option, path.position, name=name, count=count)
         return True
 
     def _only_eq(self, path: Path) -> Refusal:
         name = path.segments[0]
-        return misused(
-            self._option,
-            path.position,
-            f"{name} can only be compared with a text by eq, in conditions joined by and",
-            f"Write {name} eq '…'.",
-        )
+        return refuse(rows.PAIR_OPERATOR, self._option, path.position, name=name)
 
 
 def _is_evaluated(node: Node, dialect: FilterRules, option: str) -> bool:
@@ -385,11 +355,8 @@ def _properties(root: Node) -> set[tuple[str, ...]]:
 
 def _refusal(node: Node, option: str) -> Refusal:
     if isinstance(node, Logical):
-        refusal = unsupported("The operator or with several properties", option, node.position)
-        return refusal.with_condition(RefusalCondition.ALTERNATIVES)
+        return refuse(rows.ALTERNATIVES, option, node.position)
     construct = described(node)
     if isinstance(node, Call):
         construct = f"{construct} as an argument of a function"
-    return unsupported(construct, option, node.position).with_condition(
-        RefusalCondition.UNSUPPORTED_FILTER
-    )
+    return refuse(rows.FILTER_PART, option, node.position, construct=construct)

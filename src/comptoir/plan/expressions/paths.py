@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 import msgspec
 
+from comptoir import refusal_rows as rows
 from comptoir.edm.model import EntitySet
-from comptoir.errors import Refusal, RefusalCondition
+from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
 from comptoir.plan.rights import check_readable
-from comptoir.refusals import past_value, unknown_name
 from comptoir.request.expression.tree import Path
 
 MOST_STEPS = 8
@@ -78,11 +78,11 @@ class PathBinder:
             raise self._several_records(path)
         if not found.is_queried:
             what = "a stream" if found.is_stream else "secret"
-            raise self._option.misused(path, f"{name} is {what}", "Use another property.")
+            raise self._option.refuse(rows.NOT_QUERIED, path, name=name, what=what)
         if beyond == ["$count"]:
             raise self._unknown(path, records, "$count")
         if beyond:
-            raise past_value(self._option.name, path.position, name, _shown(path))
+            raise self._option.refuse(rows.PAST_VALUE, path, name=name, path=_shown(path))
         value = _value(records, name)
         return typed_property(value, found.type, nullable=bool(records.steps))
 
@@ -144,15 +144,13 @@ class PathBinder:
         own = records.entity_set.type.qualified_name
         if name != own:
             self.check_entity_type(path, name)
-            raise self._option.misused(
-                path, f"The records are of the type {own}, not {name}", f"Write {own}, or no type."
-            )
+            raise self._option.refuse(rows.OTHER_TYPE, path, own=own, name=name)
 
     def check_entity_type(self, path: Path, name: str) -> None:
         """Raise `Refusal` (400) unless an entity type has this name."""
         known = [each.type.qualified_name for each in self._model.sets]
         if name not in known:
-            raise unknown_name("The model", "type", name, known, self._option.name, path.position)
+            raise self._option.refuse(rows.NO_TYPE, path, known=known, name=name)
 
     def _record(self, path: Path, records: PathRecords) -> TypedValue:
         if records.many:
@@ -164,19 +162,15 @@ class PathBinder:
     def _aggregated(self, path: Path) -> Refusal:
         entity_type, name = self.root.entity_set.type, path.segments[0]
         if name == "$it" or name not in (*entity_type.by_name, *entity_type.related):
-            return unknown_name(
-                "The aggregated result",
-                "property",
-                name,
-                self._computed,
-                self._option.name,
-                path.position,
+            return self._option.refuse(
+                rows.NO_PROPERTY,
+                path,
+                known=self._computed,
+                owner="The aggregated result",
+                name=name,
             )
-        return self._option.misused(
-            path,
-            f"{_shown(path)} is not in the aggregated result: {', '.join(self._computed)[:200]}",
-            "Group by it, or aggregate it under an alias.",
-        )
+        known = ", ".join(self._computed)
+        return self._option.refuse(rows.NOT_AGGREGATED, path, path=_shown(path), names=known)
 
     def _unknown(self, path: Path, records: PathRecords, name: str) -> Refusal:
         entity_type = records.entity_set.type
@@ -186,21 +180,20 @@ class PathBinder:
         if name.startswith("$"):
             return self._not_a_collection(path)
         known = [*entity_type.queried, *entity_type.related, *self._computed]
-        return unknown_name(
-            entity_type.name, "property", name, known, self._option.name, path.position
-        ).with_condition(RefusalCondition.UNKNOWN_FIELD, name=name, type=entity_type.qualified_name)
+        return self._option.refuse(
+            rows.UNKNOWN_FIELD,
+            path,
+            known=known,
+            owner=entity_type.name,
+            name=name,
+            type=entity_type.qualified_name,
+        )
 
     def _not_a_collection(self, path: Path) -> Refusal:
-        return self._option.misused(
-            path,
-            f"{_shown(path)} is not a collection of records",
-            "Use a navigation property to many records.",
-        )
+        return self._option.refuse(rows.NOT_RECORDS, path, path=_shown(path))
 
     def _several_records(self, path: Path) -> Refusal:
-        return self._option.misused(
-            path, f"{_shown(path)} leads to several records", "Use any, all or $count."
-        )
+        return self._option.refuse(rows.SEVERAL_RECORDS, path, path=_shown(path))
 
 
 def _value(records: PathRecords, name: str) -> Value:

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast, get_args
 
 import msgspec
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.request.expression.lexer import (
@@ -202,7 +202,7 @@ class ExpressionParser(OptionReader):
             for descendant, level in walk(node):
                 if level > self._limits.height:
                     limit = self._limits.height
-                    raise self.refuse(query_rows.TOO_HIGH, descendant.position, limit=limit)
+                    raise self.refuse(rows.TOO_HIGH, descendant.position, limit=limit)
         return node
 
     def order_items(self, *, lower_case: bool = False) -> tuple[OrderItem, ...]:
@@ -247,9 +247,9 @@ class ExpressionParser(OptionReader):
             raise self.unexpected(start, "a name", example)
         alias = found[0]
         if alias in taken:
-            raise self.refuse(query_rows.NAME_TWICE, start, name=alias)
+            raise self.refuse(rows.NAME_TWICE, start, name=alias)
         if len(alias) > _LONGEST_NAME:
-            raise self.refuse(query_rows.LONG_NAME, start, name=alias, limit=_LONGEST_NAME)
+            raise self.refuse(rows.LONG_NAME, start, name=alias, limit=_LONGEST_NAME)
         self.position = found.end()
         return alias
 
@@ -303,7 +303,7 @@ class ExpressionParser(OptionReader):
         """Count a node, whose text is at `position`."""
         self._nodes += 1
         if self._nodes > self._limits.nodes:
-            raise self.refuse(query_rows.TOO_MANY_NODES, position, limit=self._limits.nodes)
+            raise self.refuse(rows.TOO_MANY_NODES, position, limit=self._limits.nodes)
 
     def _operand(self, found: re.Match[str]) -> Node:
         """The operand whose first token is `found`."""
@@ -341,7 +341,7 @@ class ExpressionParser(OptionReader):
     def _open(self, position: int) -> None:
         """Step into the bracket at `position`."""
         if len(self._opened) >= self._limits.depth:
-            raise self.refuse(query_rows.TOO_DEEP, position, limit=self._limits.depth)
+            raise self.refuse(rows.TOO_DEEP, position, limit=self._limits.depth)
         self._opened.append(position)
         self.position = after_blanks(self.text, position + 1)
 
@@ -375,7 +375,7 @@ class ExpressionParser(OptionReader):
             while True:
                 if len(members) == self._limits.in_list:
                     limit = self._limits.in_list
-                    raise self.refuse(query_rows.LONG_LIST, start, limit=limit)
+                    raise self.refuse(rows.LONG_LIST, start, limit=limit)
                 members.append(self._member(closing))
                 if self._delimiter("," + closing) == closing:
                     break
@@ -412,7 +412,7 @@ class ExpressionParser(OptionReader):
             elif found[0][0] in "}]":
                 open_brackets -= 1
             if open_brackets > self._limits.depth:
-                return self.refuse(query_rows.TOO_DEEP, found.start(), limit=self._limits.depth)
+                return self.refuse(rows.TOO_DEEP, found.start(), limit=self._limits.depth)
             if open_brackets == 0:
                 try:
                     msgspec.json.decode(self.text[start : found.end()], type=dict)
@@ -450,7 +450,7 @@ class ExpressionParser(OptionReader):
                 raise self.unsupported("A path after a call", start)
             return node
         if follow in AFTER_NAME:
-            raise self.refuse(query_rows.NOT_A_PATH, start, path=path + follow)
+            raise self.refuse(rows.NOT_A_PATH, start, path=path + follow)
         return Path(segments, start)
 
     def _check_reserved(self, segments: tuple[str, ...], start: int) -> None:
@@ -463,7 +463,7 @@ class ExpressionParser(OptionReader):
         if "$filter" in tail:
             raise self.unsupported("$filter inside a path", start)
         if ("$" in head and head not in _PATH_HEADS) or any("$" in name for name in tail):
-            raise self.refuse(query_rows.NOT_A_PATH, start, path="/".join(segments))
+            raise self.refuse(rows.NOT_A_PATH, start, path="/".join(segments))
 
     def _called(self, segments: tuple[str, ...], start: int) -> Node:
         """The call, lambda or case whose opening parenthesis is at `position`."""
@@ -509,7 +509,7 @@ class ExpressionParser(OptionReader):
             return Lambda(Path(path, start), operator, None, None, start)
         variable = LAMBDA_VARIABLE.match(self.text, self.position)
         if not path or variable is None:
-            raise self.refuse(query_rows.INCOMPLETE_LAMBDA, start, operator=operator)
+            raise self.refuse(rows.INCOMPLETE_LAMBDA, start, operator=operator)
         self.position = variable.end()
         predicate = self._expression()
         self._delimiter(")")

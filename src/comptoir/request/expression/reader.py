@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from comptoir import query_rows
+from comptoir import refusal_rows as rows
 from comptoir.errors import Fact, Refusal, RefusalRow, refuse
 from comptoir.messages import SHOWN, quoted
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
@@ -25,7 +25,7 @@ _VALUE_REMEDIES = tuple(
             "Write a date-time with valid parts and `Z` or an offset: 2024-12-31T23:59:59Z.",
         ),
         (r"-?[0-9]{4}-", "A date has a year of four digits, month and day: 2024-12-31."),
-        (r"[0-9a-f]{8,}-", query_rows.NOT_A_GUID.remedy),
+        (r"[0-9a-f]{8,}-", rows.NOT_A_GUID.remedy),
         (r"[0-9]+:", "A time of day has hours, minutes and seconds: 23:59:59."),
         (r"[+-]?[.0-9]", "Write numbers as 12, -12.5 or 1.2e3, and subtract with ` sub `."),
         (r"[)\],:]", "Add a value before it, or remove it."),
@@ -111,7 +111,7 @@ class OptionReader:
 
     def empty(self, advice: str) -> Refusal:
         """400: a text without content."""
-        return refuse(query_rows.EMPTY_TEXT, self.option, option=self.option, advice=advice)
+        return refuse(rows.EMPTY_TEXT, self.option, option=self.option, advice=advice)
 
     def refuse(
         self, row: RefusalRow, at: int, /, *, known: Iterable[str] = (), **facts: Fact
@@ -123,12 +123,12 @@ class OptionReader:
 
     def unsupported(self, construct: str, at: int) -> Refusal:
         """501: valid OData at `at` that the service does not support."""
-        return refuse(query_rows.NOT_SUPPORTED, self.option, at, construct=construct)
+        return refuse(rows.NOT_SUPPORTED, self.option, at, construct=construct)
 
     def unexpected(self, position: int, expected: str, remedy: str) -> Refusal:
         """400: something other than what `expected` describes follows `position`."""
         start = after_blanks(self.text, position)
-        return self._unexpected(query_rows.UNEXPECTED, start, expected, self._found(start), remedy)
+        return self._unexpected(rows.UNEXPECTED, start, expected, self._found(start), remedy)
 
     def no_value(self, position: int) -> Refusal:
         """400: a value is expected at `position`."""
@@ -145,7 +145,7 @@ class OptionReader:
                 if pattern.match(text, start):
                     remedy = each
                     break
-        return self._unexpected(query_rows.NO_VALUE, start, "a value", shown, remedy)
+        return self._unexpected(rows.NO_VALUE, start, "a value", shown, remedy)
 
     def no_operator(self, position: int, delimiters: str, opened: int) -> Refusal:
         """400: what follows a value at `position` neither joins it to another nor ends it.
@@ -155,12 +155,12 @@ class OptionReader:
         text, start = self.text, after_blanks(self.text, position)
         if start == len(text):
             closing = "]" if text[opened] == "[" else ")"
-            return self.refuse(query_rows.NOT_CLOSED, opened, opening=text[opened], closing=closing)
+            return self.refuse(rows.NOT_CLOSED, opened, opening=text[opened], closing=closing)
         if text[start] in ")]" and (opened < 0 or text[opened] + text[start] not in ("()", "[]")):
-            return self.refuse(query_rows.NOT_OPEN, start, closing=text[start])
+            return self.refuse(rows.NOT_OPEN, start, closing=text[start])
         guid = _broken_guid(text, start)
         if guid is not None:
-            return self.refuse(query_rows.NOT_A_GUID, guid.start(), guid=guid[0])
+            return self.refuse(rows.NOT_A_GUID, guid.start(), guid=guid[0])
         word = OPERATOR_WORD.match(text, start)
         if word and word.end() == len(text):
             return self.no_value(len(text))
@@ -174,7 +174,7 @@ class OptionReader:
             remedy = "Double a quote inside a text: 'O''Neil'."
         else:
             remedy = _operator_remedy(found, delimiters)
-        return self._unexpected(query_rows.UNEXPECTED, start, wanted, found, remedy)
+        return self._unexpected(rows.UNEXPECTED, start, wanted, found, remedy)
 
     def no_order(self, position: int, *, directed: bool = False) -> Refusal:
         """400: what follows an item of `$orderby` at `position` does not belong to an item.
@@ -191,16 +191,16 @@ class OptionReader:
             return self.unsupported(f"A {word} literal", position)
         if word in _OLD_LITERALS:
             literal = _OLD_LITERALS[word]
-            return self.refuse(query_rows.OLD_PREFIX, position, prefix=prefix, literal=literal)
+            return self.refuse(rows.OLD_PREFIX, position, prefix=prefix, literal=literal)
         if OPERATOR_WORD.fullmatch(prefix):
             return self._no_blank(position, "after", prefix)
-        return self.refuse(query_rows.UNKNOWN_PREFIX, position, prefix=prefix)
+        return self.refuse(rows.UNKNOWN_PREFIX, position, prefix=prefix)
 
     def bad_quoted(self, prefix: str, position: int) -> Refusal:
         """400: the quoted text of a literal does not have the form of its type."""
         examples = {"duration": "duration'P1DT12H'", "binary": "binary'T0RhdGE='"}
         example = examples.get(prefix.lower(), "Ns.Color'Red,Blue'")
-        return self.refuse(query_rows.MALFORMED_LITERAL, position, prefix=prefix, example=example)
+        return self.refuse(rows.MALFORMED_LITERAL, position, prefix=prefix, example=example)
 
     def _unexpected(
         self, row: RefusalRow, start: int, expected: str, found: str, advice: str
@@ -211,7 +211,7 @@ class OptionReader:
         return self.refuse(row, start, expected=expected, after=after, found=shown, advice=advice)
 
     def _no_blank(self, position: int, side: str, word: str) -> Refusal:
-        return self.refuse(query_rows.NO_BLANK, position, side=side, word=word)
+        return self.refuse(rows.NO_BLANK, position, side=side, word=word)
 
     def _found(self, start: int) -> str:
         """The word, text or sign at `start`; empty at the end."""

@@ -20,8 +20,9 @@ from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, 
 import asyncpg
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows
 from comptoir.config import Settings
-from comptoir.errors import DATABASE_BUSY, Refusal
+from comptoir.errors import refuse
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
@@ -289,12 +290,7 @@ class Pool:
         except TimeoutError:
             # the timeout has released a permit that arrived in the same iteration of the loop
             if not self._turns.is_free:
-                raise Refusal(
-                    DATABASE_BUSY,
-                    f"No connection to the database became free within {self._seconds:g} s",
-                    "Send the request again after a second.",
-                    headers={"Retry-After": "1"},
-                ) from None
+                raise refuse(refusal_rows.NO_CONNECTION, seconds=self._seconds) from None
             return await self._turns.acquire()
 
 

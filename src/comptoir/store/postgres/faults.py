@@ -9,19 +9,13 @@ from types import MappingProxyType
 import asyncpg
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows as rows
 from comptoir.errors import (
-    DATABASE_BUSY,
-    DATABASE_FULL,
-    DATABASE_NOT_READY,
-    DATABASE_READ_ONLY,
-    DATABASE_UNREACHABLE,
-    INVALID_URL,
-    UNAVAILABLE,
-    ErrorType,
     OperatorError,
     Refusal,
-    RefusalCondition,
+    RefusalRow,
     UnreachableError,
+    refuse,
 )
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
@@ -39,77 +33,48 @@ FAULTS = (
 )
 """The classes of `Fault`, for `except`."""
 
-_RETRY = "Send the request again later."
-_ASK = "Ask the operator to fix this."
-
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """The error, problem and remedy for a client, and the advice for the operator.
+    """The refusal of a client's request, and the advice for the operator.
 
-    `seconds` is the value of `Retry-After`. A `temporary` fault may end by itself.
+    A `temporary` fault may end by itself.
     """
 
-    error: ErrorType
-    problem: str
-    remedy: str
+    row: RefusalRow
     advice: str
-    seconds: int = 5
     temporary: bool = False
 
 
 _LOCK_TIMEOUT = "55P03"
-_CANCELED = "57014"
 
 _UNREACHABLE = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The database cannot be reached",
-    _RETRY,
+    rows.UNREACHABLE,
     "Check host and port, and that the server runs and listens there.",
     temporary=True,
 )
 _LOST = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The connection to the database was lost",
-    _RETRY,
+    rows.CONNECTION_LOST,
     "Check that the server runs; its log has the cause.",
-    seconds=1,
     temporary=True,
 )
 _NO_TLS = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The database cannot be reached over TLS",
-    _ASK,
+    rows.NO_TLS,
     "Check sslmode and the certificates that the URL names against those of the server.",
 )
 _NO_HOST = _Meaning(
-    DATABASE_UNREACHABLE,
-    "No host of the database has the required role",
-    _RETRY,
+    rows.NO_HOST,
     "Wait until a host has that role, as after a failover, or correct target_session_attrs.",
     temporary=True,
 )
-_MISCONFIGURED = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The service is not configured correctly for its database",
-    _ASK,
-    "Correct the URL, or libpq's environment variables.",
-)
-_FAILED = _Meaning(
-    UNAVAILABLE,
-    "The database failed",
-    "Send the request again; if it fails again, ask the operator for the error in the log.",
-    "The server's log has more.",
-    seconds=1,
-)
+_MISCONFIGURED = _Meaning(rows.MISCONFIGURED, "Correct the URL, or libpq's environment variables.")
+_FAILED = _Meaning(rows.DATABASE_FAILED, "The server's log has more.")
 
 _TABLE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "08 57P01 57P02 57P05": _LOST,
         "28000 28P01": _Meaning(
-            DATABASE_UNREACHABLE,
-            "The database rejects the user of the service",
-            _ASK,
+            rows.REJECTED_USER,
             "Check user and password in the URL, PGPASSWORD or the passfile, and the server's "
             "pg_hba.conf.",
         ),
@@ -119,85 +84,38 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             "otherwise correct the URL.",
         ),
         "3D000": _Meaning(
-            DATABASE_UNREACHABLE,
-            "The server does not have the database of the service",
-            _ASK,
+            rows.NO_DATABASE,
             "Correct the name in the URL, or create the database with CREATE DATABASE.",
         ),
         "42704": replace(
             _MISCONFIGURED, advice="Remove the parameter from the URL, or correct it."
         ),
-        "57P03": _Meaning(
-            DATABASE_UNREACHABLE,
-            "The database is starting or stopping",
-            _RETRY,
-            "Wait until the server is up.",
-            temporary=True,
-        ),
+        "57P03": _Meaning(rows.STARTING, "Wait until the server is up.", temporary=True),
         "42501": _Meaning(
-            DATABASE_NOT_READY,
-            "The service lacks privileges in the database",
-            "Ask the operator to grant them.",
-            "Grant this user the privileges, or name another user.",
+            rows.NO_PRIVILEGES, "Grant this user the privileges, or name another user."
         ),
-        "42P01 42703 42883": _Meaning(
-            DATABASE_NOT_READY,
-            "The database lacks tables, columns or functions of the service",
-            "Ask the operator to run `comptoir migrate`.",
-            "Run `comptoir migrate`.",
-        ),
+        "42P01 42703 42883": _Meaning(rows.NO_TABLES, "Run `comptoir migrate`."),
         "3F000": _Meaning(
-            DATABASE_NOT_READY,
-            "The database has no schema for the tables of the service",
-            _ASK,
+            rows.NO_SCHEMA,
             "Create a schema, and put it first in the search_path of this user.",
         ),
         "53300": _Meaning(
-            DATABASE_BUSY,
-            "The database accepts no more connections now",
-            _RETRY,
+            rows.TOO_MANY_CONNECTIONS,
             "Raise the server's max_connections, or lower database_connections.",
             temporary=True,
         ),
-        "53 53200": _Meaning(
-            DATABASE_BUSY,
-            "The database is short of memory",
-            "Ask for less, or send the request again later.",
-            "Check the server's memory and its log.",
-        ),
-        "53100": _Meaning(
-            DATABASE_FULL,
-            "The disk of the database is full",
-            "Ask the operator to free some space.",
-            "Free some space on the server.",
-            seconds=30,
-        ),
+        "53 53200": _Meaning(rows.SHORT_OF_MEMORY, "Check the server's memory and its log."),
+        "53100": _Meaning(rows.DISK_FULL_OF_SERVER, "Free some space on the server."),
         "25006": _Meaning(
-            DATABASE_READ_ONLY,
-            "The database is read-only now, as a standby is",
-            _RETRY,
+            rows.STANDBY,
             "Name the primary, or all hosts with target_session_attrs=primary.",
         ),
         _LOCK_TIMEOUT: _Meaning(
-            DATABASE_BUSY,
-            "Another transaction has held a lock for too long",
-            _RETRY,
+            rows.LOCK_TIMEOUT,
             "Find the transaction in pg_stat_activity and end it, or wait for it.",
-            seconds=1,
         ),
-        "40001 40P01": _Meaning(
-            DATABASE_BUSY,
-            "Concurrent transactions conflicted, and nothing was changed",
-            "Send the request again.",
-            "Try again.",
-            seconds=1,
-        ),
-        _CANCELED: _Meaning(
-            UNAVAILABLE,
-            "The query took too long",
-            "Narrow the filter, or sort by the key.",
-            "Try again when the load of the database is lower.",
-        ),
+        "40001 40P01": _Meaning(rows.CONFLICT, "Try again."),
+        "57014": _Meaning(rows.QUERY_STOPPED, "Try again when the load of the database is lower."),
     }
 )
 _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
@@ -223,13 +141,7 @@ def refusal_of(fault: Fault) -> Refusal:
     text = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
     state = _state(fault)
     refusals.log_database_error(f"{text} ({state})" if state else text)
-    meaning = _meaning(fault)
-    if state == _LOCK_TIMEOUT:
-        return refusals.locked(meaning.problem, meaning.remedy)
-    refusal = refusals.database_failed(
-        meaning.error, meaning.problem, meaning.remedy, meaning.seconds
-    )
-    return refusal.with_condition(RefusalCondition.LONG_WORK) if state == _CANCELED else refusal
+    return refusals.database_failed(_meaning(fault).row)
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:
@@ -283,17 +195,13 @@ def driver_message(fault: Fault) -> str:
 def _request_refusal(fault: Fault) -> Refusal | None:
     state = _state(fault)
     if state == NOT_COMPUTED:
-        return refusals.not_computable(str(fault.args[0]))
+        return refuse(rows.NOT_COMPUTABLE, cause=str(fault.args[0]).removesuffix("."))
     if state in _CAUSES:
-        return refusals.not_computable(_CAUSES[state])
+        return refuse(rows.NOT_COMPUTABLE, cause=_CAUSES[state])
     if state in _TOO_COMPLEX:
-        return refusals.too_complex()
+        return refuse(rows.TOO_COMPLEX)
     if state in _INVALID_TEXT:
-        return Refusal(
-            INVALID_URL,
-            "A text has a character that the database does not support",
-            "Remove the NUL or invalid character.",
-        )
+        return refuse(rows.INVALID_TEXT)
     return None
 
 

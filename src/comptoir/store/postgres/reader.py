@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import asyncpg
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir import refusal_rows
+from comptoir.errors import INVALID_URL, Refusal, refuse
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement
 from comptoir.sql.reads import ReadStatements
@@ -23,7 +24,6 @@ from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
 from comptoir.store.postgres.session import DatabaseSession, run_portion, run_query
-from comptoir.store.refusals import too_slow
 from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
 PART_SLICES = 8
@@ -275,5 +275,5 @@ class PoolReader:
 
     def _refusal(self, fault: Fault) -> Exception:
         if isinstance(fault, TimeoutError | asyncpg.QueryCanceledError):
-            return too_slow(self.seconds)
+            return refuse(refusal_rows.QUERY_TOO_LONG, seconds=self.seconds)
         return refusal_of(fault)

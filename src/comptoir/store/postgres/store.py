@@ -11,10 +11,11 @@ from time import time
 import asyncpg
 from typing_extensions import override
 
+from comptoir import refusal_rows as rows
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
-from comptoir.errors import DATABASE_NOT_READY, OperatorError, Refusal
+from comptoir.errors import OperatorError, Refusal
 from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
@@ -291,12 +292,7 @@ class Statistics:
 def _not_ready(fault: OperatorError) -> Refusal:
     """503 for a fault that the operator must fix; logs it."""
     _log.error("%s", fault)
-    return database_failed(
-        DATABASE_NOT_READY,
-        "The database does not meet the requirements of the service",
-        "Ask the operator to fix this.",
-        5,
-    )
+    return database_failed(rows.UNFIT_DATABASE)
 
 
 def _text(value: Stored | None) -> str | None:

@@ -13,7 +13,8 @@ from contextlib import suppress
 import asyncpg
 from typing_extensions import override
 
-from comptoir.errors import DATABASE_UNREACHABLE, UNAVAILABLE, Refusal
+from comptoir import refusal_rows
+from comptoir.errors import Refusal, refuse
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection, Pool
@@ -105,12 +106,7 @@ class PostgresWriter(Writer):
                 jobs += queue
                 queue.clear()
                 for job in jobs:
-                    job.fault = Refusal(
-                        UNAVAILABLE,
-                        "The service is stopping, and the outcome of the write is unknown",
-                        "Read the record before you send the write again.",
-                        headers={"Retry-After": "5"},
-                    )
+                    job.fault = refuse(refusal_rows.STOPPING_IN_DOUBT)
             self._finish(jobs)
         del self._queues[company_id]
 
@@ -248,19 +244,8 @@ class Transactions:
                     return
                 is_rolled_back = True
         if is_rolled_back:
-            raise Refusal(
-                DATABASE_UNREACHABLE,
-                "The connection to the database was lost, and nothing was changed",
-                "Send the request again.",
-                headers={"Retry-After": "1"},
-            ) from doubt
-        raise Refusal(
-            DATABASE_UNREACHABLE,
-            "The connection to the database was lost during the commit, and the outcome of the "
-            "write is unknown",
-            "Read the record before you send the write again.",
-            headers={"Retry-After": "5"},
-        ) from doubt
+            raise refuse(refusal_rows.ROLLED_BACK) from doubt
+        raise refuse(refusal_rows.LOST_IN_DOUBT) from doubt
 
     async def _is_logged(self, company_id: str, last: Change) -> bool:
         async with self._pool.acquired() as connection:

@@ -10,13 +10,12 @@ from time import monotonic, sleep, thread_time
 from typing import TypeVar, cast
 
 from comptoir import operator_rows as problems
+from comptoir import refusal_rows
 from comptoir.edm.types import Stored
 from comptoir.errors import (
-    DATABASE_FULL,
-    DATABASE_READ_ONLY,
-    UNAVAILABLE,
     OperatorError,
     Refusal,
+    refuse,
 )
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
@@ -24,10 +23,7 @@ from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, Wid
 from comptoir.sql.prepared import ManyQueries, Statement, Steps
 from comptoir.store.refusals import (
     database_failed,
-    locked,
     log_database_error,
-    not_computable,
-    too_complex,
 )
 from comptoir.store.store import characters
 from comptoir.store.urls import SQLITE, is_postgres, redacted
@@ -220,7 +216,7 @@ class Connection(sqlite3.Connection):
                 raise StatementStopped from None
             cause = self.faults.take()
             if cause is not None:
-                raise not_computable(cause) from None
+                raise refuse(refusal_rows.NOT_COMPUTABLE, cause=cause.removesuffix(".")) from None
             if self.limit.is_over():
                 raise StatementStopped from None
             raise
@@ -329,25 +325,14 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
     log_database_error(str(fault))
     code = _code(fault)
     if code == sqlite3.SQLITE_TOOBIG:
-        return too_complex()
+        return refuse(refusal_rows.TOO_COMPLEX)
     if is_busy(fault):
-        problem = "Another process holds the database's lock"
-        return locked(problem, "Send the request again after a second.")
+        return database_failed(refusal_rows.LOCK_HELD)
     if code in _NO_ROOM:
-        error = DATABASE_FULL
-        problem = "The disk of the database is full"
-        remedy = "Ask the operator to free some space."
-    elif code == sqlite3.SQLITE_READONLY:
-        error = DATABASE_READ_ONLY
-        problem = "The database is read-only"
-        remedy = "Ask the operator to make its folder writable."
-    else:
-        error = UNAVAILABLE
-        problem = "The database failed"
-        remedy = (
-            "Send the request again; if it fails again, ask the operator for the error in the log."
-        )
-    return database_failed(error, problem, remedy, 1)
+        return database_failed(refusal_rows.DISK_FULL)
+    if code == sqlite3.SQLITE_READONLY:
+        return database_failed(refusal_rows.READ_ONLY_FOLDER)
+    return database_failed(refusal_rows.DATABASE_FAILED)
 
 
 def is_statement_fault(fault: sqlite3.Error) -> bool:

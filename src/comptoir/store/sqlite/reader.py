@@ -12,7 +12,8 @@ from contextlib import aclosing
 from functools import partial
 from typing import TypeVar
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir import refusal_rows
+from comptoir.errors import INVALID_URL, Refusal, refuse
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Steps
@@ -24,7 +25,6 @@ from comptoir.store.event_loop import (
     SliceScheduler,
 )
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
-from comptoir.store.refusals import too_slow
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
 from comptoir.store.store import WhileConnected
 
@@ -96,7 +96,7 @@ class Scans:
             raise refusal_of(fault) from fault
         if not isinstance(fault, StatementStopped):
             raise fault
-        raise too_slow(self._seconds) from fault
+        raise refuse(refusal_rows.QUERY_TOO_LONG, seconds=self._seconds) from fault
 
     def _release(
         self, connection: Connection, permit: Permit, work: asyncio.Future[list[Row]]

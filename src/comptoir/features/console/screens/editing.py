@@ -10,10 +10,11 @@ from typing import cast
 
 import msgspec
 
+from comptoir import feature_rows
 from comptoir.auth.logins import ConsoleRole
 from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Guid
-from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND, Refusal
+from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND, Refusal, refuse
 from comptoir.features.console.company_records import (
     Author,
     CompanyRecords,
@@ -331,8 +332,7 @@ def _writable(visit: Visit) -> EntitySet:
     """The set of the address; raises `Refusal` (400) for one that only commands write."""
     entity_set = set_of(visit)
     if entity_set.read_only:
-        problem = f"{entity_set.name} is read-only"
-        raise Refusal(BAD_REQUEST, problem, "Load its records with `comptoir load`.")
+        raise refuse(feature_rows.READ_ONLY_SET, set=entity_set.name)
     return entity_set
 
 
@@ -341,8 +341,7 @@ def _posted(visit: Visit, name: str) -> Values:
     try:
         return decoded(visit.form.text(name))
     except ValueError:
-        problem = f"The form lacks {name}, or it was changed on the way"
-        raise Refusal(BAD_REQUEST, problem, "Open the record again.") from None
+        raise refuse(feature_rows.FORM_FIELD, name=name) from None
 
 
 def _changeable(entity_set: EntitySet, values: Values) -> Values:
