@@ -17,7 +17,6 @@ from comptoir.console.form import Form, needed
 from comptoir.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.console.restrictions import SOME, chosen, company_options
 from comptoir.console.visit import FormData, Visit
-from comptoir.errors import OperatorError
 
 CLAIM = "claim"
 """The option of an issuer whose tokens name the companies that they can access."""
@@ -54,17 +53,11 @@ async def add(visit: Visit) -> Answer:
     terms = _policy(form)
     if name is not None and url is not None and terms is not None and not form.faults:
         issuer = Issuer(name, url, terms)
-        try:
-            await check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
-        except OperatorError as error:
-            form.refuse("url", error)
-            return await _page(visit, form)
-        try:
-            await visit.backend.control.add_issuer(issuer, visit.actor)
-        except OperatorError as error:
-            form.refuse("name", error)
-            return await _page(visit, form)
-        return Redirect(visit.url(SCREEN.address, done="added"))
+        checked = check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
+        if await form.accepts("url", checked) and await form.accepts(
+            "name", visit.backend.control.add_issuer(issuer, visit.actor)
+        ):
+            return Redirect(visit.url(SCREEN.address, done="added"))
     return await _page(visit, form)
 
 
