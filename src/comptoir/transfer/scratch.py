@@ -13,7 +13,6 @@ import msgspec
 
 from comptoir.edm.model import KeyValues, UniqueRule
 from comptoir.edm.types import Stored
-from comptoir.messages import message
 from comptoir.transfer import errors as problems
 from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK
 from comptoir.transfer.load_rows import Columns, LoadFault, LoadRows
@@ -81,8 +80,7 @@ class Register(_TemporaryDatabase):
             if values is not None:
                 first = self._database.execute(seen.find, values).fetchone()[0]
                 if first != line:
-                    reason = message(f"repeats line {first}", "Remove one of the lines.")
-                    faults.append(LoadFault(line, rule.name, reason))
+                    faults.append(LoadFault(line, rule.name, str(problems.REPEATED(first=first))))
         return faults
 
     def _seen(self, rule: UniqueRule) -> "_Seen":
