@@ -25,7 +25,10 @@ class Field(Generic[T_co]):
     @property
     def hint(self) -> str:
         """The help in a form, which shows it as it is."""
-        several = {"\n": f" Write {self.metavar} on each line.", " ": " Separated by spaces."}
+        several = {
+            "\n": f" Write {self.metavar} on each line.",
+            " ": " Separate several by spaces.",
+        }
         return self.help.replace("`", "") + several.get(self.separator, "")
 
     @property

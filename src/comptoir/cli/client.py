@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,13 +26,7 @@ from comptoir.auth.limits import DAY, parse_rate
 from comptoir.auth.records import Client
 from comptoir.auth.tokens import Scope
 from comptoir.cli.options import PATH, checked, settings_options
-from comptoir.cli.runner import (
-    need_database,
-    operator,
-    store_command,
-    use_store,
-    warn_of_missing,
-)
+from comptoir.cli.runner import administer, operator, store_command, warn_of_missing
 from comptoir.cli.token import parse_scopes
 from comptoir.config import Settings
 from comptoir.store.store import Store
@@ -104,8 +99,7 @@ def add(
         raise problems.DAYS_WITHOUT_SECRET()
     added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
     client = new_client(name, [secret for secret, _ in added], **terms)
-    need_database(settings)
-    use_store(settings, lambda store: store.control.add_client(client, operator()))
+    administer(settings, lambda control: control.add_client(client, operator()))
     click.echo("\n".join([client.id, *[text for _, text in added]]))
     if client.companies:
         warn_of_missing(settings, client.companies)
@@ -150,12 +144,8 @@ def change(settings: Settings, name: str, without: Sequence[str], **parts: objec
         changes[each] = None
     if not changes:
         raise problems.NO_CHANGES()
-    need_database(settings)
     act = Act(operator(), ActName.CLIENT_CHANGE, name, changes_listed(changes))
-    use_store(
-        settings,
-        lambda store: store.control.change_client(lambda client: replace(client, **changes), act),
-    )
+    administer(settings, lambda control: control.change_client(partial(replace, **changes), act))
     click.echo(f"{name}: changed")
 
 
@@ -247,8 +237,7 @@ def add_key(settings: Settings, name: str, file: Path, days: int) -> None:
     """
     now = int(time.time())
     added = read_client_key(file, now, now + days * DAY)
-    need_database(settings)
-    use_store(settings, lambda store: store.control.add_key(name, added, operator()))
+    administer(settings, lambda control: control.add_key(name, added, operator()))
     click.echo(added.kid)
 
 

@@ -11,7 +11,7 @@ from comptoir.auth.audit import Act, ActName
 from comptoir.auth.key_folder import PUBLIC_KEY_SUFFIX, KeyFolder
 from comptoir.auth.keys import SigningKey, end_of
 from comptoir.cli.options import settings_options
-from comptoir.cli.runner import need_database, operator, use_store, warn
+from comptoir.cli.runner import administer, operator, warn
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
 from comptoir.messages import quoted, time_text
@@ -85,8 +85,7 @@ def _audit(settings: Settings, added: SigningKey) -> None:
     """Add the new key to the audit log; the service needs no database for its keys."""
     act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
     try:
-        need_database(settings)
-        use_store(settings, lambda store: store.control.record([act]))
+        administer(settings, lambda control: control.record([act]))
     except (OperatorError, Refusal) as error:
         warn(f"the audit log does not have the new key: {error}")
 

@@ -8,7 +8,7 @@ from comptoir import operator_rows as problems
 from comptoir.auth import parse_roles
 from comptoir.catalog import MODEL
 from comptoir.cli.options import PATH, settings_options
-from comptoir.cli.runner import need_database, operator, store_command, use_store
+from comptoir.cli.runner import administer, operator, store_command
 from comptoir.config import Settings
 from comptoir.files import read_whole
 from comptoir.store.store import Store
@@ -29,8 +29,7 @@ def apply(settings: Settings, file: Path) -> None:
     to delete. "*" is every other entity set. Within two seconds, every service obeys the roles.
     """
     roles = parse_roles(_text(file), [each.name for each in MODEL.per_company])
-    need_database(settings)
-    use_store(settings, lambda store: store.control.put_roles(roles, operator()))
+    administer(settings, lambda control: control.put_roles(roles, operator()))
     for each in roles:
         click.echo(f"{each.name}: applied")
 

@@ -22,6 +22,7 @@ from comptoir.cli.options import settings_options
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
+from comptoir.store.control import ControlStore
 from comptoir.store.migration import make_ready
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
@@ -53,6 +54,12 @@ def use_store(
             return await work(store)
 
     return run(opening, resumes=resumes)
+
+
+def administer(settings: Settings, work: Callable[[ControlStore], Awaitable[T]]) -> T:
+    """Run a coroutine with the clients, roles and issuers of an existing database."""
+    need_database(settings)
+    return use_store(settings, lambda store: work(store.control))
 
 
 def need_database(settings: Settings) -> None:

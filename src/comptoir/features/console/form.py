@@ -1,6 +1,6 @@
 """Forms as pages show them: the values of their fields, each with what is wrong with it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from comptoir.auth.fields import Field
@@ -51,6 +51,14 @@ class Form:
             except OperatorError as error:
                 self.refuse(each.name, error)
         return entries
+
+    async def accepts(self, name: str, change: Awaitable[None]) -> bool:
+        """Whether a change was made; false with a fault of a field."""
+        try:
+            await change
+        except OperatorError as error:
+            self.refuse(name, error)
+        return name not in self.faults
 
     def refuse(self, name: str, fault: OperatorError | Refusal | str) -> None:
         """Show a fault beside a field."""

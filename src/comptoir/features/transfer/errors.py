@@ -46,3 +46,34 @@ COMPANY_DIFFERS = OperatorRow("the company {company} differs between the target 
 COPY_DIFFERS = OperatorRow("the company {company} differs between the target and the source: "
     "{where}",
     "It is not visible in the target. Drop it and start again with --restart.")
+
+# What is wrong with a file or one of its lines
+UNREADABLE = OperatorRow("the file cannot be read: {reason}", "Check its path and its permissions.")
+FILE_CHANGED = OperatorRow("the file was changed while it was being loaded", "Load it again.")
+LINE_NOT_UTF8 = OperatorRow("the file is not UTF-8 ({found})", "Save it as UTF-8.")
+NOT_UTF8 = OperatorRow("the file is not UTF-8", "Save it as UTF-8.")
+NOT_CSV = OperatorRow("the line is not CSV: {reason}", "Correct it.")
+NO_COLUMNS = OperatorRow("the file is empty", "Name the columns in its first line.")
+BLANK_COLUMNS = OperatorRow("the first line is blank", "Name the columns in it.")
+OTHER_SEPARATOR = OperatorRow("the columns are separated by {separator}",
+    "Separate them by commas.")
+OTHER_WIDTH = OperatorRow("the line has {count} cells, but the first line names {columns} columns",
+    "Give one cell for each column.")
+NO_PARQUET = OperatorRow("reading Parquet needs an optional package",
+    "Run pip install 'comptoir[parquet]'.")
+NOT_PARQUET = OperatorRow("the file is not Parquet: {reason}", "Write it again.")
+LONG_LINE = OperatorRow("the line is longer than {most} bytes", "Write one record in each line.")
+NOT_AN_OBJECT = OperatorRow("the line is not a JSON object: {reason}", "Correct it.")
+OTHER_TYPE = OperatorRow("the record must be a JSON object, not {type}", "Correct it.")
+NOT_JSON = OperatorRow("the record is not JSON: {reason}", "Correct it.")
+NO_RECORDS = OperatorRow("the file is empty", "Write at least one record.")
+NO_ARRAY = OperatorRow("the file is empty", "Write an array of records.")
+TEXT_AFTER_ARRAY = OperatorRow("text follows the end of the array", "Remove it.")
+UNEXPECTED = OperatorRow("{wanted} is expected, but {found} was found", "Correct the file.")
+IN_HEADER = OperatorRow("{column}{error.problem}", "{error.remedy}")
+LACKING_COLUMN = OperatorRow("is not in the file, but a new record needs it", "Add the column.")
+GIVEN_HERE = OperatorRow("is given, unlike in line {first}", "Give it in every line, or in none.")
+NOT_GIVEN_HERE = OperatorRow("is not given, unlike in line {first}",
+    "Give it in every line, or in none.")
+VALUE_TAKEN = OperatorRow("has the value of the record {key}", "Choose another value.")
+REPEATED = OperatorRow("repeats line {first}", "Remove one of the lines.")

@@ -14,8 +14,10 @@ from typing import BinaryIO, Protocol, TextIO, cast
 
 import msgspec
 
+from comptoir.errors import OperatorError
+from comptoir.features.transfer import errors as problems
 from comptoir.jsonvalue import Json, json_type
-from comptoir.messages import message, quoted
+from comptoir.messages import quoted
 
 ROWS_PER_CHUNK = 2_000
 """The most rows that are read, checked and written at a time."""
@@ -68,10 +70,10 @@ class Chunk(msgspec.Struct, frozen=True):
 class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
     """A file that cannot be read; `line` is 0 if the fault is not in one line."""
 
-    def __init__(self, line: int, problem: str, remedy: str) -> None:
+    def __init__(self, line: int, error: OperatorError) -> None:
+        super().__init__(str(error))
         self.line = line
-        self.reason = message(problem, remedy)
-        super().__init__(self.reason)
+        self.reason = str(error)
 
 
 def read_csv(path: Path) -> Iterator[Chunk]:
@@ -93,7 +95,8 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                     lines.append(first)
                     rows.append(row)
                 elif row:
-                    broken.append(_of_other_width(first, row, columns))
+                    width = problems.OTHER_WIDTH(count=len(row), columns=len(columns))
+                    broken.append(BrokenLine(first, str(width)))
                 count = len(rows) + len(broken)
                 if count % _ROWS_PER_MEASUREMENT:
                     continue
@@ -104,7 +107,7 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                     begin += length
             yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
         except csv.Error as error:
-            raise FileFault(line + 1, f"the line is not CSV: {error}", "Correct it.") from None
+            raise FileFault(line + 1, problems.NOT_CSV(reason=error)) from None
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
 
@@ -112,20 +115,13 @@ def read_csv(path: Path) -> Iterator[Chunk]:
 def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
     header = next(reader, None)
     if header is None:
-        raise FileFault(0, "the file is empty", "Name the columns in its first line.")
+        raise FileFault(0, problems.NO_COLUMNS())
     if not header:
-        raise FileFault(1, "the first line is blank", "Name the columns in it.")
+        raise FileFault(1, problems.BLANK_COLUMNS())
     other = next((each for each in _OTHER_SEPARATORS if each in header[0]), None)
     if len(header) == 1 and other is not None:
-        raise FileFault(
-            1, f"the columns are separated by {quoted(other)}", "Separate them by commas."
-        )
+        raise FileFault(1, problems.OTHER_SEPARATOR(separator=quoted(other)))
     return tuple(header)
-
-
-def _of_other_width(line: int, row: list[str], columns: tuple[str, ...]) -> BrokenLine:
-    problem = f"the line has {len(row)} cells, but the first line names {len(columns)} columns"
-    return BrokenLine(line, message(problem, "Give one cell for each column."))
 
 
 def read_parquet(path: Path) -> Iterator[Chunk]:
@@ -136,9 +132,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
     try:
         from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an optional package
     except ImportError:
-        raise FileFault(
-            0, "reading Parquet needs an optional package", "Run pip install 'comptoir[parquet]'."
-        ) from None
+        raise FileFault(0, problems.NO_PARQUET()) from None
     read = 0
     try:
         with parquet.ParquetFile(path) as file:
@@ -158,7 +152,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
                 yield Chunk(names, lines, rows, text=True, head=0)
     except ArrowException as error:
         reason = " ".join(str(error).split())
-        raise FileFault(0, f"the file is not Parquet: {reason[:200]}", "Write it again.") from None
+        raise FileFault(0, problems.NOT_PARQUET(reason=reason[:200])) from None
 
 
 def _text(cell: object) -> str:
@@ -218,19 +212,15 @@ def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
     while line := file.readline(_LONGEST_RECORD + 1):
         number += 1
         if len(line) > _LONGEST_RECORD:
-            raise FileFault(
-                number,
-                f"the line is longer than {_LONGEST_RECORD} bytes",
-                "Write one record in each line.",
-            )
+            raise FileFault(number, problems.LONG_LINE(most=_LONGEST_RECORD))
         content = (line.removeprefix(_BOM) if number == 1 else line).decode().strip(_WHITESPACE)
         if not content:
             continue
         try:
             yield number, len(line), cast("Json", _DECODER.decode(content))
         except (RecursionError, InvalidOperation, ValueError) as error:
-            reason = message(f"the line is not a JSON object: {error}", "Correct it.")
-            yield number, len(line), BrokenLine(number, reason)
+            reason = problems.NOT_AN_OBJECT(reason=error)
+            yield number, len(line), BrokenLine(number, str(reason))
 
 
 def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
@@ -257,11 +247,10 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
         elif isinstance(record, BrokenLine):
             broken.append(record)
         else:
-            problem = f"the record must be a JSON object, not {json_type(record)}"
-            reason = message(problem, "Correct it.")
-            broken.append(BrokenLine(line, reason))
+            reason = problems.OTHER_TYPE(type=json_type(record))
+            broken.append(BrokenLine(line, str(reason)))
     if not found:
-        raise FileFault(0, "the file is empty", "Write at least one record.")
+        raise FileFault(0, problems.NO_RECORDS())
     yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
 
 
@@ -290,12 +279,12 @@ class _ArrayReader:
                 self._member()
             self._expect("}", 0)
         if self._peek():
-            raise FileFault(0, "text follows the end of the array", "Remove it.")
+            raise FileFault(0, problems.TEXT_AFTER_ARRAY())
 
     def _open(self) -> bool:
         """Go to the first record; returns whether the array is the member `value` of an object."""
         if not self._peek():
-            raise FileFault(0, "the file is empty", "Write an array of records.")
+            raise FileFault(0, problems.NO_ARRAY())
         wrapped = self._peek() == "{"
         if wrapped:
             # a response of the API: control information, then the array as "value"
@@ -334,8 +323,8 @@ class _ArrayReader:
     def _expect(self, wanted: str, number: int) -> None:
         found = self._peek()
         if found != wanted:
-            problem = f"{quoted(wanted)} is expected, but {quoted(found) if found else 'the end'}"
-            raise FileFault(number, f"{problem} was found", "Correct the file.")
+            text = quoted(found) if found else "the end"
+            raise FileFault(number, problems.UNEXPECTED(wanted=quoted(wanted), found=text))
         self._position += 1
 
     def _value(self, number: int) -> tuple[Json, int]:
@@ -346,9 +335,7 @@ class _ArrayReader:
             except (ValueError, RecursionError, InvalidOperation) as error:
                 too_long = len(self._text) - self._position > _LONGEST_RECORD
                 if too_long or not self._more():
-                    raise FileFault(
-                        number, f"the record is not JSON: {error}", "Correct it."
-                    ) from None
+                    raise FileFault(number, problems.NOT_JSON(reason=error)) from None
                 continue
             # a number at the end of the text may continue in the next block
             if end < len(self._text) or not self._more():
@@ -366,8 +353,8 @@ def _not_utf8(path: Path) -> FileFault:
                 line.decode()
             except UnicodeDecodeError as error:
                 found = other or f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}"
-                return FileFault(number, f"the file is not UTF-8 ({found})", "Save it as UTF-8.")
-    return FileFault(0, "the file is not UTF-8", "Save it as UTF-8.")
+                return FileFault(number, problems.LINE_NOT_UTF8(found=found))
+    return FileFault(0, problems.NOT_UTF8())
 
 
 _READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = MappingProxyType(
@@ -413,7 +400,7 @@ class FileSource:
         status = self._path.stat()
         now = (status.st_ino, status.st_size, status.st_mtime_ns)
         if self._seen is not None and now != self._seen:
-            raise FileFault(0, "the file was changed while it was being loaded", "Load it again.")
+            raise FileFault(0, problems.FILE_CHANGED())
         self._seen = now
 
     @staticmethod
@@ -422,5 +409,4 @@ class FileSource:
         try:
             yield
         except OSError as error:
-            problem = f"the file cannot be read: {error.strerror or error}"
-            raise FileFault(0, problem, "Check its path and its permissions.") from None
+            raise FileFault(0, problems.UNREADABLE(reason=error.strerror or error)) from None

@@ -9,6 +9,7 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
+from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import Chunk, FileFault, Source
 from comptoir.features.transfer.load_rows import (
     Columns,
@@ -211,8 +212,7 @@ class _Load:
                 continue
             if match != tuple([record[column_of[name]] for name in names]):
                 key = record[column_of[self._set.type.key]]
-                reason = message(f"has the value of the record {key}", "Choose another value.")
-                faults.append(LoadFault(line, rule.name, reason))
+                faults.append(LoadFault(line, rule.name, str(problems.VALUE_TAKEN(key=key))))
         return faults
 
     async def write(self, spool: Spool, digest: str) -> None:
@@ -250,7 +250,7 @@ def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
     """The faults of a header: of the whole file, unless each record names its columns."""
     if chunk.head is not None:
         column = f"{fault.column}: " if fault.column else ""
-        raise FileFault(chunk.head, column + fault.problem, fault.remedy) from None
+        raise FileFault(chunk.head, problems.IN_HEADER(column=column, error=fault)) from None
     reason = message(fault.problem, fault.remedy)
     return [LoadFault(line, fault.column, reason) for line in chunk.lines]
 
@@ -260,7 +260,7 @@ def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFa
     if not rows.columns.lacking:
         return []
     name = rows.columns.lacking[0]
-    reason = message("is not in the file, but a new record needs it", "Add the column.")
+    reason = str(problems.LACKING_COLUMN())
     return [
         LoadFault(line, name, reason)
         for line, match in zip(rows.lines, rows.matches(), strict=True)
@@ -285,8 +285,6 @@ class _Numbering:
             given = name in rows.columns.position
             first, expected = self._first.setdefault(name, (rows.lines[0], given))
             if given != expected:
-                here = "is given" if given else "is not given"
-                problem = f"{here}, unlike in line {first}"
-                reason = message(problem, "Give it in every line, or in none.")
-                faults += [LoadFault(line, name, reason) for line in rows.lines]
+                row = problems.GIVEN_HERE if given else problems.NOT_GIVEN_HERE
+                faults += [LoadFault(line, name, str(row(first=first))) for line in rows.lines]
         return faults

@@ -16,7 +16,6 @@ from comptoir.edm.types import Stored
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK
 from comptoir.features.transfer.load_rows import Columns, LoadFault, LoadRows
-from comptoir.messages import message
 
 _REGISTER_KIB = 32_768
 _SPOOL_KIB = 8_192
@@ -81,8 +80,7 @@ class Register(_TemporaryDatabase):
             if values is not None:
                 first = self._database.execute(seen.find, values).fetchone()[0]
                 if first != line:
-                    reason = message(f"repeats line {first}", "Remove one of the lines.")
-                    faults.append(LoadFault(line, rule.name, reason))
+                    faults.append(LoadFault(line, rule.name, str(problems.REPEATED(first=first))))
         return faults
 
     def _seen(self, rule: UniqueRule) -> "_Seen":

@@ -103,11 +103,7 @@ async def add(visit: Visit) -> Answer:
         added = () if days is None else (secret_for(days),)
     if name is not None and not form.faults:
         client = new_client(name, [secret for secret, _ in added], **terms)
-        try:
-            await visit.backend.control.add_client(client, visit.actor)
-        except OperatorError as error:
-            form.refuse("name", error)
-        else:
+        if await form.accepts("name", visit.backend.control.add_client(client, visit.actor)):
             return _secret_page(visit, client, added[0][1] if added else "")
     return await _new_page(visit, form)
 
@@ -147,11 +143,8 @@ async def add_secret(visit: Visit) -> Answer:
     days = form.read("secret-days", _days)
     if days is not None:
         secret, text = secret_for(days)
-        try:
-            await visit.backend.control.add_secret(client.name, secret, visit.actor)
-        except OperatorError as error:
-            form.refuse("secret-days", error)
-        else:
+        change = visit.backend.control.add_secret(client.name, secret, visit.actor)
+        if await form.accepts("secret-days", change):
             return _secret_page(visit, client, text)
     return await _page_of(visit, client, secrets=form)
 
@@ -174,11 +167,8 @@ async def add_key(visit: Visit) -> Answer:
 
     key = form.read("pem", parsed)
     if key is not None and not form.faults:
-        try:
-            await visit.backend.control.add_key(client.name, key, visit.actor)
-        except OperatorError as error:
-            form.refuse("pem", error)
-        else:
+        change = visit.backend.control.add_key(client.name, key, visit.actor)
+        if await form.accepts("pem", change):
             return _back(visit, client.name, "key")
     return await _page_of(visit, client, keys=form)
 

@@ -13,7 +13,6 @@ from comptoir.auth.issuer_terms import (
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import Issuer, IssuerPolicy
-from comptoir.errors import OperatorError
 from comptoir.features.console.form import Form, needed
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.restrictions import SOME, chosen, company_options
@@ -54,17 +53,11 @@ async def add(visit: Visit) -> Answer:
     terms = _policy(form)
     if name is not None and url is not None and terms is not None and not form.faults:
         issuer = Issuer(name, url, terms)
-        try:
-            await check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
-        except OperatorError as error:
-            form.refuse("url", error)
-            return await _page(visit, form)
-        try:
-            await visit.backend.control.add_issuer(issuer, visit.actor)
-        except OperatorError as error:
-            form.refuse("name", error)
-            return await _page(visit, form)
-        return Redirect(visit.url(SCREEN.address, done="added"))
+        checked = check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
+        if await form.accepts("url", checked) and await form.accepts(
+            "name", visit.backend.control.add_issuer(issuer, visit.actor)
+        ):
+            return Redirect(visit.url(SCREEN.address, done="added"))
     return await _page(visit, form)
 
 
