@@ -69,7 +69,7 @@ SUITES = (
     "tests/cli/test_sample.py::test_a_sample_fills_every_entity_set_of_the_interface",
     "tests/contract/test_openapi.py",
     "tests/docs/test_reference.py::test_the_reference_is_complete_and_up_to_date",
-    "tests/house/test_house.py",
+    "tests/house/test_house.py::test_the_modules_together",
     "tests/store/test_schema.py",
     "tests/metadata",
 )

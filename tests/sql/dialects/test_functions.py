@@ -233,7 +233,7 @@ TESTED_APART: set[FunctionName] = {
 }
 """Functions that have their own tests, since the dialects may differ."""
 
-drawn = settings(max_examples=examples(40))
+drawn = settings(max_examples=examples(24))
 
 
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:

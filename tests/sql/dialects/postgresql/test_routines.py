@@ -58,7 +58,7 @@ def test_the_case_of_texts_is_pythons(name: str, postgres: OnPostgres) -> None:
     check()
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example([f"a{SEPARATOR}b", "c"])
 @example(["İ", "ß"])
@@ -69,7 +69,7 @@ def test_the_separator_is_in_no_folded_text(postgres: OnPostgres, texts: list[st
     assert folded.split(SEPARATOR) == [fold(text) for text in texts]
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(TEXT, TEXT)
 @example("a%b", "%")
 @example("ab", "_")
