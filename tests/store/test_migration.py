@@ -369,9 +369,7 @@ def test_a_migration_reports_that_it_waits_for_another(postgres_url: str) -> Non
     ]
 
 
-def test_a_migration_releases_locks_while_it_waits_and_reports_it(
-    postgres_url: str,
-) -> None:
+def test_a_migration_releases_locks_while_it_waits_and_reports_it(postgres_url: str) -> None:
     with_schema(postgres_url, "0003")
     statement = "BEGIN; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
     with lock(postgres_url, statement) as release:

@@ -86,10 +86,7 @@ def test_the_later_of_two_simultaneous_copies_continues(
 
 @pytest.mark.parametrize(
     ("pair", "number"),
-    [
-        (("postgres", "sqlite"), signal.SIGTERM),
-        (("sqlite", "postgres"), signal.SIGKILL),
-    ],
+    [(("postgres", "sqlite"), signal.SIGTERM), (("sqlite", "postgres"), signal.SIGKILL)],
     indirect=["pair"],
 )
 def test_a_killed_command_resumes(pair: TwoDatabases, company: Company, number: int) -> None:

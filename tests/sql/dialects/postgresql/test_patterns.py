@@ -37,8 +37,7 @@ def _larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 ONE = st.one_of(
-    st.sampled_from(ONES),
-    st.builds(str.__add__, st.sampled_from(ONES), st.sampled_from(COUNTS)),
+    st.sampled_from(ONES), st.builds(str.__add__, st.sampled_from(ONES), st.sampled_from(COUNTS))
 )
 PATTERN = st.lists(st.recursive(ONE, _larger, max_leaves=8), max_size=4).map("".join)
 TEXT = st.text("ab1-]é😀\n\r\u2028 .*\\A_", max_size=8)

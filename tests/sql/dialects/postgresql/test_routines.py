@@ -33,8 +33,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "change"),
-    [("tolower", str.lower), ("toupper", str.upper), ("casefold", str.casefold)],
+    ("name", "change"), [("tolower", str.lower), ("toupper", str.upper), ("casefold", str.casefold)]
 )
 def test_the_case_of_every_character_is_pythons(
     name: str, change: Callable[[str], str], postgres: OnPostgres
