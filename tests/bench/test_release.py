@@ -29,8 +29,7 @@ def test_a_ratio_that_is_worse_in_two_of_three_rounds_is_named(ratios: Sequence[
 
 
 @pytest.mark.parametrize(
-    "ratios",
-    [(9, 2.19, 2.19), (2.19, 2.19, 2.19), (1, 1, 1), (2.21, 2.21, 2, 2)],
+    "ratios", [(9, 2.19, 2.19), (2.19, 2.19, 2.19), (1, 1, 1), (2.21, 2.21, 2, 2)]
 )
 def test_a_ratio_that_is_worse_in_fewer_rounds_or_by_less_is_not(ratios: Sequence[float]) -> None:
     figure = measured(*ratios)
@@ -57,10 +56,7 @@ def test_a_release_is_kept_with_the_figures_of_the_parts_that_were_not_measured(
         "another",
         {
             "load": [Kept("a load", 1, "s")],
-            "pages": [
-                Kept("a page", 400, "µs", "bare", 100, 4),
-                Kept("memory", 141, "MiB"),
-            ],
+            "pages": [Kept("a page", 400, "µs", "bare", 100, 4), Kept("memory", 141, "MiB")],
         },
     )
     assert now.ratios == {("a page", "bare"): 4}

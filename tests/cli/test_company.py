@@ -67,10 +67,7 @@ def test_names_that_companies_share_are_listed(migrated: Command) -> None:
 
 
 INVALID = [
-    (
-        ["Acme", "--id", COMPANY],
-        f"the company {COMPANY} already exists. Choose",
-    ),
+    (["Acme", "--id", COMPANY], f"the company {COMPANY} already exists. Choose"),
     (["Acme", "--id", "17"], "'17' is not a company's id"),
     ([""], "is blank"),
     (["  "], "is blank"),

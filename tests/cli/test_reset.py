@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from comptoir.catalog import MODEL
 from support.client import Client, Record, record, tag_of, values
 from support.command import Command, Result
-from support.databases import ON_SQLITE, run_sql
+from support.databases import ON_SQLITE, FreshDatabase, run_sql
 from support.service import Service
 
 NAME = "Comptoir Sample"
@@ -20,9 +21,14 @@ TRACKED = {"Prefer": "odata.track-changes"}
 
 
 @pytest.fixture
-def sampled(migrated: Command) -> tuple[Command, str]:
+def sampled(fresh_database: FreshDatabase, tmp_path: Path) -> tuple[Command, str]:
     """A database with the sample company, and its id."""
-    return migrated, migrated.done("sample").last_word
+
+    def fill(url: str) -> None:
+        Command(tmp_path, url).done("sample")
+
+    command = Command(tmp_path, fresh_database(tmp_path, MODEL, fill))
+    return command, command.done("company", "list").last_word
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """`comptoir role`: the roles that clients of the token endpoint may have."""
 
-import pytest
-
 from support.command import Command
 
 READS = ("--scope", "records.read")
@@ -37,6 +35,7 @@ def test_a_role_is_replaced_as_a_whole_and_others_stay(ready: Command) -> None:
 def test_a_role_is_removed_once_no_client_has_it(ready: Command) -> None:
     applied(ready, SHOP)
     ready.done("client", "add", "webshop", *READS, "--role", "shop", "--role", "archive")
+    assert " active records.read role=archive role=shop " in ready.done("client", "list").out
 
     assert ready.fault("role", "remove", "shop") == (
         "comptoir: the client webshop has the role shop. "
@@ -49,23 +48,20 @@ def test_a_role_is_removed_once_no_client_has_it(ready: Command) -> None:
     assert "the role 'shop' does not exist" in ready.fault("role", "remove", "shop")
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (
-            '[a]\nitemsExt = "R"\n[b]\nitemExt = "R"',
-            "the role b names the entity set 'itemExt', which does not exist",
-        ),
-        ('[a]\nitemsExt = "W"', "the rights of the role a to itemsExt are not valid"),
-    ],
-    ids=["unknown set", "unknown letter"],
-)
-def test_a_file_with_a_fault_changes_nothing(text: str, fault: str, ready: Command) -> None:
-    file = ready.folder / "roles.toml"
-    file.write_text(text, encoding="utf-8")
+FAULTS = {
+    '[a]\nitemsExt = "R"\n[b]\nitemExt = "R"': (
+        "the role b names the entity set 'itemExt', which does not exist"
+    ),
+    '[a]\nitemsExt = "W"': "the rights of the role a to itemsExt are not valid",
+}
 
-    assert ready.fault("role", "apply", file).startswith(f"comptoir: {fault}. ")
-    assert ready.done("role", "list").out == ""
+
+def test_a_file_with_a_fault_changes_nothing(ready: Command) -> None:
+    file = ready.folder / "roles.toml"
+    for text, fault in FAULTS.items():
+        file.write_text(text, encoding="utf-8")
+        assert ready.fault("role", "apply", file).startswith(f"comptoir: {fault}. ")
+        assert ready.done("role", "list").out == ""
 
 
 def test_a_missing_or_unreadable_file_is_refused(ready: Command) -> None:
@@ -73,13 +69,6 @@ def test_a_missing_or_unreadable_file_is_refused(ready: Command) -> None:
     binary = ready.folder / "binary.toml"
     binary.write_bytes(b"\xff")
     assert "binary.toml cannot be read" in ready.fault("role", "apply", binary)
-
-
-def test_a_client_may_have_roles(ready: Command) -> None:
-    applied(ready, SHOP)
-    ready.done("client", "add", "webshop", *READS, "--role", "shop", "--role", "archive")
-
-    assert " active records.read role=archive role=shop " in ready.done("client", "list").out
 
 
 def test_an_unknown_role_of_a_client_is_refused(ready: Command) -> None:

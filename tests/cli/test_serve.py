@@ -34,11 +34,11 @@ def test_an_admin_port_in_use_is_an_error_before_anything_starts(command: Comman
     assert not command.database.exists()
 
 
-@pytest.mark.parametrize("port", [8080, 65_536, -1])
-def test_an_invalid_admin_port_is_an_error(command: Command, port: int) -> None:
+def test_an_invalid_admin_port_is_an_error(command: Command) -> None:
     config = command.folder / "comptoir.toml"
-    config.write_text(f"admin_port = {port}\n", encoding="utf-8")
-    assert "invalid setting admin_port" in command.fault("serve", "--config", config)
+    for port in (8080, 65_536, -1):
+        config.write_text(f"admin_port = {port}\n", encoding="utf-8")
+        assert "invalid setting admin_port" in command.fault("serve", "--config", config)
 
 
 @pytest.mark.parametrize(
@@ -109,25 +109,22 @@ def test_an_interrupted_quickstart_is_completed(migrated: Command) -> None:
         assert any("-X PATCH" in line for line in ready_lines(process))
 
 
-def test_a_quickstart_is_short_and_names_the_documentation(migrated: Command) -> None:
-    with migrated.started(*QUICKSTART) as process:
+def test_a_quickstart_is_short_names_the_documentation_and_keeps_requests(
+    migrated: Command,
+) -> None:
+    with migrated.started(*QUICKSTART) as process, http_client() as client:
         lines = ready_lines(process)
         assert lines[0] == "Creating the company Comptoir Sample, on first use."
         assert len(lines) <= 12
         # the folder of a test and its program have long paths
         assert [line for line in lines if len(line) > 100 and "comptoir token)" not in line] == []
         (docs,) = [line.split()[-1] for line in lines if line.endswith("/docs")]
-        with http_client() as client:
-            assert client.get(docs).status_code == 200
-
-
-def test_a_quickstart_keeps_whole_requests(migrated: Command) -> None:
-    with migrated.started(*QUICKSTART) as process, http_client() as browser:
-        (link,) = [word for line in ready_lines(process) for word in line.split() if "#" in word]
+        assert client.get(docs).status_code == 200
+        (link,) = [word for line in lines for word in line.split() if "#" in word]
         address, _, code = link.partition("#")
         own = {"Sec-Fetch-Site": "same-origin"}
-        assert browser.post(address, data={"code": code}, headers=own).status_code == 303
-        page = browser.get(address.replace("/login", "/requests"))
+        assert client.post(address, data={"code": code}, headers=own).status_code == 303
+        page = client.get(address.replace("/login", "/requests"))
         assert "Recording: bodies" in page.text
 
 

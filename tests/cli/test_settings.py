@@ -82,6 +82,7 @@ def test_the_addresses_of_a_profile_differ(given: dict[str, str], message: str) 
         ("turn_seconds = 5", "has an unknown setting turn_seconds. Use queue_seconds."),
         ("page_size = true", "has an invalid value of page_size. Use text or a number."),
         ("page_size = 'many'", "invalid setting page_size in"),
+        ("port = '8080\xa0'", "invalid setting port in"),
         ("workers = 65", "Use an integer from 1 to "),
         ('token_issuer = "\\u0007"', "invalid setting token_issuer"),
         (

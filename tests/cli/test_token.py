@@ -49,10 +49,7 @@ def test_a_lifetime_has_a_number_and_a_unit(text: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (
-            ["--scope", "records.read records.delete"],
-            "'records.delete'. Use one or more",
-        ),
+        (["--scope", "records.read records.delete"], "'records.delete'. Use one or more"),
         (["--scope", " "], "a token needs a scope"),
         (["--scope", "records.read\xa0admin"], "invalid --scope 'records.read"),
         (["--company", "17"], "'17' is not a company's id"),
@@ -81,13 +78,6 @@ def test_keys_that_cannot_be_created_are_an_error_in_one_line(
     (tmp_path / "file").touch()
     fault = command.fault("token", "--keys", tmp_path / "file" / "keys")
     assert "key directory" in fault
-
-
-@pytest.mark.parametrize("number", ["8_080", "٨٠٨٠", "8080\xa0"])
-def test_a_setting_is_a_number_in_ascii(number: str, command: Command) -> None:
-    config = command.folder / "config.toml"
-    config.write_text(f"port = '{number}'", encoding="utf-8")
-    assert "invalid setting port in" in command.fault("token", "--config", config)
 
 
 def test_an_unknown_company_causes_a_warning(ready: Command) -> None:

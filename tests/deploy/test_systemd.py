@@ -101,7 +101,9 @@ def calls(trace: str) -> Iterator[tuple[str, str]]:
             yield match["name"], match["arguments"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("fresh_database", "workers"), [("sqlite", 1), ("postgres", 2)], indirect=["fresh_database"]
+)
 def test_the_service_does_nothing_that_the_unit_forbids(
     workers: int, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:

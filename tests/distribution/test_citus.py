@@ -105,12 +105,8 @@ def test_all_tables_are_distributed_by_company_and_colocated(
     assert run.index(SEQUENTIAL) < created[0]
     assert not [text for text in run if looks_a_type_up(text)]
 
-
-def test_a_later_migration_distributes_only_new_tables(
-    command: Command, postgres_server: Databases, stand_in: str
-) -> None:
-    command.done(*DISTRIBUTE, stand_in)
-    before = calls(postgres_server, stand_in)
+    # a later migration distributes only new tables
+    before = [first, *others]
     forget = "DELETE FROM pg_dist_partition WHERE logicalrelid = 'repeats'::regclass"
 
     assert "distributed" not in command.done(*DISTRIBUTE, stand_in).err
@@ -122,17 +118,11 @@ def test_a_later_migration_distributes_only_new_tables(
         assert calls(postgres_server, stand_in) == before
 
 
-def test_a_plain_migration_distributes_nothing(
-    command: Command, postgres_server: Databases, stand_in: str
-) -> None:
-    command.done("migrate", "--database", stand_in)
-    assert calls(postgres_server, stand_in) == []
-
-
 def test_a_unique_index_without_the_company_is_refused(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     command.done("migrate", "--database", stand_in)
+    assert calls(postgres_server, stand_in) == [], "a plain migration distributes nothing"
     index = 'CREATE UNIQUE INDEX by_hand ON "itemsExt" (number)'
     postgres_server.administer(index, database=name_of(stand_in))
 

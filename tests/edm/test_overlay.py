@@ -215,11 +215,7 @@ def test_another_text_is_not_a_member(sent: str) -> None:
 def test_members_are_written_by_name_and_other_texts_as_they_are() -> None:
     kind = EnumText(MEMBERS, named=True, stored_length=100)
     assert kind.to_wire is not None
-    for stored, wire in (
-        ("Project", "Job"),
-        ("(All)", "_x0020_"),
-        ("Vendor", "Vendor"),
-    ):
+    for stored, wire in (("Project", "Job"), ("(All)", "_x0020_"), ("Vendor", "Vendor")):
         assert kind.to_wire(stored) == wire
         assert kind.from_wire(wire) == stored
     assert (kind.to_wire(""), kind.restores) == ("_x0020_", False)

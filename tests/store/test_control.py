@@ -16,7 +16,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import UNAVAILABLE, ExceededLimit, Refusal
 from comptoir.sql.prepared import Steps
-from comptoir.store import note_saver
+from comptoir.store import control_watch, note_saver
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
 from comptoir.store.note_saver import NoteSaver
 from comptoir.store.store import Store
@@ -102,8 +102,10 @@ def test_a_refresh_sees_every_change_that_was_made_before_it(url: str) -> None:
     ],
 )
 def test_what_is_known_becomes_stale(
-    url: str, broken: Sequence[str], repaired: Sequence[str]
+    url: str, broken: Sequence[str], repaired: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(control_watch, "PERIOD_SECONDS", 0.05)
+
     async def execute(statements: Sequence[str]) -> None:
         for each in statements:
             await asyncio.to_thread(run_sql, url, each)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -35,6 +35,14 @@ STATES = {
     "XX000": "Internal_Unavailable",
 }
 Work = Callable[[Connection], Awaitable[object]]
+
+
+@pytest.fixture(scope="module")
+def postgres_url(postgres_server: Databases) -> Iterator[str]:
+    """The URL of an empty database, which the tests do not change."""
+    url = postgres_server.new_database()
+    yield url
+    postgres_server.drop(url)
 
 
 def refused(url: str, work: Work) -> Refusal:

@@ -31,6 +31,8 @@ def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company
     company.admin.begin_load(company.stored, "itemsExt", [{"number": "I9"}])
     company.catch_up("contactsExt")
     subscribe(pair.urls[0], company)
+    other = stock(pair.target.new_company())
+    kept = rows_of(pair.urls[1], other)
 
     out = pair.copied(company)
 
@@ -42,6 +44,7 @@ def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company
     empty = [table for table, rows in rows_of(pair.urls[0], company).items() if not rows]
     assert empty == ["copies"], "this test needs a row in every table"
     assert rows_of(pair.urls[1], company)["copies"] == []
+    assert rows_of(pair.urls[1], other) == kept, "another company of the target"
 
 
 def test_all_that_is_read_is_the_same(pair: TwoDatabases, company: Company, tmp_path: Path) -> None:
@@ -116,16 +119,6 @@ def test_memory_does_not_grow_with_what_is_copied(pair: TwoDatabases, company: C
 
     assert report.records == len(SAMPLES) + 100
     assert peak < 30_000_000
-
-
-def test_other_companies_of_the_target_are_left_alone(pair: TwoDatabases, company: Company) -> None:
-    other = stock(pair.target.new_company())
-    before = other.changes()
-
-    pair.copied(company)
-
-    assert other.changes() == before
-    assert record(other.get(AGENT))["name"] == SAMPLES["shippingAgentsExt"]["name"]
 
 
 def test_a_company_may_return(pair: TwoDatabases, company: Company) -> None:

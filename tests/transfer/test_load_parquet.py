@@ -1,10 +1,14 @@
-"""Parquet files load as the text formats do."""
+"""Parquet files load as the text formats do.
+
+The database does not see the format, so one database is enough for faults of a file.
+"""
 
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
 
 pyarrow = pytest.importorskip("pyarrow", reason="install the package pyarrow")
@@ -44,12 +48,14 @@ def test_parquet_gives_the_same_records(load_target: LoadTarget) -> None:
     assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
 
 
+@ON_SQLITE
 def test_a_file_that_is_not_parquet_is_refused(load_target: LoadTarget) -> None:
     report = load_target.load("customersExt.parquet", "number\nC1\n")
     assert "the file is not Parquet" in reasons(report)[0]
     assert not report.written
 
 
+@ON_SQLITE
 def test_a_fault_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path) -> None:
     path = tmp_path / "customersExt.parquet"
     parquet.write_table(pyarrow.table({"number": ["C1", "C2"], "creditLimit": [1.5, 1e-7]}), path)
@@ -71,6 +77,7 @@ def test_memory_does_not_grow_with_long_texts(load_target: LoadTarget) -> None:
     assert peak < length
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("numbers", [[[]], [["C1"], [], ["C2"]]], ids=["alone", "between others"])
 def test_a_row_group_may_be_empty(load_target: LoadTarget, numbers: list[list[str]]) -> None:
     path = load_target.folder / "customersExt.parquet"

@@ -54,21 +54,24 @@ def test_sqlite_finds_every_row_once(size: int, names: tuple[str, ...]) -> None:
     assert sorted(found) == sorted(STORED[:size])
 
 
-@CASES
-def test_postgresql_finds_every_row_once(
-    size: int, names: tuple[str, ...], postgres: OnPostgres
-) -> None:
-    postgres.fetch("DROP TABLE IF EXISTS looked_up")
+@pytest.fixture(scope="module")
+def filled(postgres: OnPostgres) -> OnPostgres:
     postgres.fetch(str(CreateTable(ROWS).compile(dialect=POSTGRESQL.compiler)))
     columns = list(zip(*STORED, strict=True))
     postgres.fetch(
         "INSERT INTO looked_up SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])", *columns
     )
+    return postgres
 
+
+@CASES
+def test_postgresql_finds_every_row_once(
+    size: int, names: tuple[str, ...], filled: OnPostgres
+) -> None:
     found = [
         row
         for query in _queries(POSTGRESQL, size, names)
-        for row in postgres.fetch(query.text, *query.values)
+        for row in filled.fetch(query.text, *query.values)
     ]
 
     assert sorted(found) == sorted(STORED[:size])

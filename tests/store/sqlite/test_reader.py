@@ -174,9 +174,4 @@ def test_statements_of_one_client_are_stopped_in_different_iterations(tmp_path: 
 
     asyncio.run(run())
 
-    assert [SHORT.text == text for text in begun if "SELECT" in text] == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    assert [SHORT.text == text for text in begun if "SELECT" in text] == [False, True, False, False]

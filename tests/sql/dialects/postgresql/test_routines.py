@@ -33,8 +33,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "change"),
-    [("tolower", str.lower), ("toupper", str.upper), ("casefold", str.casefold)],
+    ("name", "change"), [("tolower", str.lower), ("toupper", str.upper), ("casefold", str.casefold)]
 )
 def test_the_case_of_every_character_is_pythons(
     name: str, change: Callable[[str], str], postgres: OnPostgres
@@ -58,7 +57,7 @@ def test_the_case_of_texts_is_pythons(name: str, postgres: OnPostgres) -> None:
     check()
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example([f"a{SEPARATOR}b", "c"])
 @example(["İ", "ß"])
@@ -69,7 +68,7 @@ def test_the_separator_is_in_no_folded_text(postgres: OnPostgres, texts: list[st
     assert folded.split(SEPARATOR) == [fold(text) for text in texts]
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(TEXT, TEXT)
 @example("a%b", "%")
 @example("ab", "_")
