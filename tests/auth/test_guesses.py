@@ -3,23 +3,14 @@
 import pytest
 
 from comptoir.auth.guesses import FREE_FAILURES, MOST_ENTRIES, Guesses
+from support.clocks import SetClock
 
 HERE, ELSEWHERE = "198.51.100.7", "198.51.100.8"
 
 
-class SetClock:
-    """A clock that the tests set."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.3
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> SetClock:
-    return SetClock()
+    return SetClock(1_000.3)
 
 
 @pytest.fixture

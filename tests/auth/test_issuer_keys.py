@@ -8,11 +8,12 @@ import pytest
 from joserfc.jwk import ECKey
 
 from auth.issuer_source import ISSUER, Source
-from auth.token_forger import SetClock, new_key
+from auth.token_forger import new_key
 from comptoir.auth import VerificationKey
 from comptoir.auth.issuer_keys import IssuerKeys, fetch_keys
 from comptoir.errors import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType, Refusal
 from comptoir.outgoing import OutgoingError
+from support.clocks import SetClock
 from support.waiting import PATIENCE_SECONDS
 
 DAY = 86_400

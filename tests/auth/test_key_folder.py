@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from joserfc.jwk import ECKey
 
-from auth.token_forger import AUDIENCE, ISSUER, NOW, SetClock
+from auth.token_forger import AUDIENCE, ISSUER, NOW
 from comptoir.auth import KeyFolder, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.key_folder import SIGNING_KEY_FILE
 from comptoir.auth.keys import TRUSTED_SECONDS, ended
 from comptoir.errors import OperatorError, Refusal
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
+from support.clocks import SetClock
 from support.tokens import BOTH, HOUR
 
 
@@ -24,7 +25,7 @@ def at(seconds: float) -> datetime:
 
 @pytest.fixture
 def clock() -> SetClock:
-    return SetClock()
+    return SetClock(NOW)
 
 
 @pytest.fixture

@@ -6,19 +6,10 @@ import pytest
 
 from comptoir.auth.limits import Account, Limits, Rate, parse_rate
 from comptoir.errors import TOO_MANY_REQUESTS, OperatorError, Refusal
+from support.clocks import SetClock
 
 NOON = 1_700_049_600.0
 """12:00 UTC of a day."""
-
-
-class SetClock:
-    """A clock that the tests set."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

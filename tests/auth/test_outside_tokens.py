@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from auth.issuer_source import Source
-from auth.token_forger import AUDIENCE, ISSUER, NOW, SetClock, TokenForger, new_key
+from auth.token_forger import AUDIENCE, ISSUER, NOW, TokenForger, new_key
 from comptoir.auth import KeyRing, Principal, TokenVerifier
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.issuers import OutsideIssuers
@@ -17,6 +17,7 @@ from comptoir.auth.roles import Roles
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.errors import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType, Refusal
 from support.clients import NO_LIMITS
+from support.clocks import SetClock
 
 HOUR, DAY = 3_600, 86_400
 LOGIN = Issuer(

@@ -9,6 +9,7 @@ from joserfc import jws
 from joserfc.jwk import ECKey, Key
 
 from comptoir.auth import KeyRing, Scope, TokenIssuer, TokenVerifier
+from support.clocks import SetClock
 
 ISSUER = "https://issuer.example"
 AUDIENCE = "comptoir-tests"
@@ -19,21 +20,11 @@ JSON = object
 
 
 @dataclass
-class SetClock:
-    """A clock that does not move by itself."""
-
-    now: float = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass
 class TokenForger:
     """Forges tokens; has an issuer and a verifier with the same keys and clock."""
 
     keys: KeyRing
-    clock: SetClock = field(default_factory=SetClock)
+    clock: SetClock = field(default_factory=lambda: SetClock(NOW))
 
     @property
     def kid(self) -> str:

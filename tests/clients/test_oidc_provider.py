@@ -16,7 +16,7 @@ from comptoir.config import Settings
 from support.certificates import trusted_folder, trusting
 from support.command import Command
 from support.console import Browser, forms_of, origin_of
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.issuers import AUDIENCE, LOOPBACK, IssuerCommand
 from support.programs import node
 from support.service import Service
@@ -106,6 +106,7 @@ def provider(tmp_path: Path) -> Iterator[Provider]:
         provider.stop()
 
 
+@ON_SQLITE
 def test_its_tokens_are_accepted_while_its_keys_rotate(
     provider: Provider, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_its_tokens_are_accepted_while_its_keys_rotate(
         assert company.using(provider.token("records.write")).get("itemsExt").status_code == 403
 
 
+@ON_SQLITE
 def test_users_log_in_to_the_console(
     provider: Provider, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
@@ -153,6 +155,7 @@ def test_users_log_in_to_the_console(
             command.done("remove", NAME)
 
 
+@ON_SQLITE
 def test_a_claim_that_needs_a_scope(
     provider: Provider, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
+from support.databases import ON_SQLITE
 from support.programs import Node, node
 from support.service import Service
+
+pytestmark = ON_SQLITE  # the documents do not depend on the database
 
 HERE = Path(__file__).parent
 CSDL_SCHEMA = Path("odata-csdl", "schemas", "csdl.schema.json")

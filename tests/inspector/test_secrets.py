@@ -22,7 +22,7 @@ from conftest import stock
 from support.client import Client
 from support.companies import Company
 from support.console import Browser, new_code, origin_of
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.effort import examples
 from support.samples import CONTACT, UNKNOWN
 from support.service import Service
@@ -143,6 +143,7 @@ def exchanges(draw: st.DrawFn) -> tuple[str, str, str, bytes, dict[str, str]]:
     return method, path, query, body, headers
 
 
+@ON_SQLITE  # what is kept does not depend on the database
 @given(exchange=exchanges(), in_batch=st.booleans())
 @settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 def test_a_canary_is_never_kept(
@@ -165,6 +166,7 @@ def test_a_canary_is_never_kept(
     assert CANARY.encode() not in kept.content()
 
 
+@ON_SQLITE
 def test_tokens_and_the_secrets_of_clients_are_never_kept(kept: Kept) -> None:
     service, company = kept.service, kept.company
     company.get(SET)
@@ -195,6 +197,7 @@ def test_tokens_and_the_secrets_of_clients_are_never_kept(kept: Kept) -> None:
     assert CANARY.encode() not in content
 
 
+@ON_SQLITE
 def test_the_password_of_a_record_is_never_kept(kept: Kept) -> None:
     company = kept.company
     address = f"{SET}({CONTACT})"

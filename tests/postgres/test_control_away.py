@@ -215,15 +215,13 @@ def test_a_database_that_hangs_is_not_waited_for_by_each_request(
 def test_a_disabled_client_is_refused_while_reads_use_all_connections(
     fresh_postgres: FreshDatabase, tmp_path: Path
 ) -> None:
-    settings = Settings(
-        database=fresh_postgres(tmp_path, MODEL),
-        keys=str(tmp_path / "keys"),
-        database_connections=CONNECTIONS,
-    )
-    with Server(settings, tmp_path) as server, ExitStack() as stack:
+    with (
+        Server.over(fresh_postgres, tmp_path, database_connections=CONNECTIONS) as server,
+        ExitStack() as stack,
+    ):
         webshop, kept = add_client(server, tmp_path), add_client(server, tmp_path)
         token, company = webshop.token(), server.new_company()
-        stack.enter_context(locked(settings.database, "contactsExt"))
+        stack.enter_context(locked(server.settings.database, "contactsExt"))
         reads = []
         for number in range(2 * CONNECTIONS):
             reader = company.using(server.tokens.issue(subject=f"reader-{number}"))

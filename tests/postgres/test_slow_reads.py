@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from postgres.test_control_away import locked
 from process.test_condition import metric
 from process.test_fair_reads import RUNNING, WAITING
@@ -32,13 +30,7 @@ HAVE_WAITED = f"{HELD} AND now() - query_start > interval '200 milliseconds'"
 
 @pytest.fixture
 def server(fresh_postgres: FreshDatabase, tmp_path: Path) -> Iterator[Server]:
-    settings = Settings(
-        database=fresh_postgres(tmp_path, MODEL),
-        keys=str(tmp_path / "keys"),
-        scan_seconds=600,
-        database_connections=8,
-    )
-    with Server(settings, tmp_path) as server:
+    with Server.over(fresh_postgres, tmp_path, scan_seconds=600, database_connections=8) as server:
         yield server
 
 

@@ -12,12 +12,11 @@ import msgspec
 import pytest
 
 from comptoir.auth import Scope
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from process.conftest import StartServer
 from support.clients import add_client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.ports import free_port
-from support.server import Server, trust_of, with_tls
+from support.server import Server, trust_of
 from support.sockets import ask, head, http_client
 from support.waiting import PATIENCE_SECONDS
 
@@ -100,10 +99,7 @@ def split(
 ) -> Iterator[Server]:
     """A service whose two processes serve two ports."""
     folder = tmp_path_factory.mktemp("split")
-    settings = Settings(
-        database=fresh_database(folder, MODEL), keys=str(folder / "keys"), admin_port=free_port()
-    )
-    with Server(settings, folder, workers=2) as server:
+    with Server.over(fresh_database, folder, workers=2, admin_port=free_port()) as server:
         yield server
 
 
@@ -184,14 +180,9 @@ def test_only_documented_paths_answer_and_errors_tell_nothing(
 
 
 @ON_SQLITE
-def test_both_ports_speak_tls(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    plain = Settings(
-        database=fresh_database(tmp_path, MODEL),
-        keys=str(tmp_path / "keys"),
-        admin_port=free_port(),
-    )
-    settings = with_tls(plain, tmp_path / "tls")
-    with Server(settings, tmp_path) as server, http_client(trust=trust_of(settings)) as client:
+def test_both_ports_speak_tls(start_server: StartServer) -> None:
+    server = start_server(https=True, admin_port=free_port())
+    with http_client(trust=trust_of(server.settings)) as client:
         assert server.origin.get("readyz").status_code == 404
         host, port = admin_address(server)
         assert client.get(f"https://{host}:{port}/readyz").text == "ready\n"

@@ -3,35 +3,22 @@
 import random
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 import httpx
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from process.conftest import StartServer
 from support.client import page
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import in_full, send
 from support.waiting import PATIENCE_SECONDS, until
 
+FEW = {"scan_threads": 1, "database_connections": 4}
 LONG_TEXTS = "ItemProductTextLongContentsExt"
 KEY = "11111111-1111-4111-8111-111111111100"
 HOSTILE = "[ab]*a" + "[ab]{50}" * 7 + "c"
 """A pattern that takes seconds for each text, as no set of its states occurs twice."""
-
-
-def start(fresh: FreshDatabase, folder: Path, scan_seconds: float) -> Server:
-    settings = Settings(
-        database=fresh(folder, MODEL),
-        keys=str(folder / "keys"),
-        scan_seconds=scan_seconds,
-        scan_threads=1,
-        database_connections=4,
-    )
-    return Server(settings, folder)
 
 
 def random_text(length: int) -> str:
@@ -65,29 +52,27 @@ SLOW = {
 }
 
 
-def test_functions_that_take_too_long_are_503(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with start(fresh_database, tmp_path, 0.3) as server:
-        company = company_with_long_texts(server)
-        began = time.monotonic()
+def test_functions_that_take_too_long_are_503(start_server: StartServer) -> None:
+    server = start_server(scan_seconds=0.3, **FEW)
+    company = company_with_long_texts(server)
+    began = time.monotonic()
 
-        for slow in SLOW.values():
-            for query in (
-                {"$filter": slow},
-                {"$filter": slow, "$count": "true"},
-                {"$orderby": slow},
-            ):
-                answer = company.get(LONG_TEXTS, query)
-                refusal(answer, "Internal_Unavailable")
-                assert answer.headers["retry-after"] == "5"
+    for slow in SLOW.values():
+        for query in (
+            {"$filter": slow},
+            {"$filter": slow, "$count": "true"},
+            {"$orderby": slow},
+        ):
+            answer = company.get(LONG_TEXTS, query)
+            refusal(answer, "Internal_Unavailable")
+            assert answer.headers["retry-after"] == "5"
 
-        # each of them takes longer if nothing stops it
-        assert time.monotonic() - began < PATIENCE_SECONDS
-        quick = {"$filter": "matchesPattern(languageCode,'E')", "$select": "languageCode"}
-        # a slow machine may need the time of a scan for a short one too
-        found = until(lambda: answered(company, quick), "a scan that ends in time")
-        assert len(page(found).value) == COUNT
+    # each of them takes longer if nothing stops it
+    assert time.monotonic() - began < PATIENCE_SECONDS
+    quick = {"$filter": "matchesPattern(languageCode,'E')", "$select": "languageCode"}
+    # a slow machine may need the time of a scan for a short one too
+    found = until(lambda: answered(company, quick), "a scan that ends in time")
+    assert len(page(found).value) == COUNT
 
 
 def answered(company: Company, query: Mapping[str, str]) -> httpx.Response | None:
@@ -96,18 +81,16 @@ def answered(company: Company, query: Mapping[str, str]) -> httpx.Response | Non
     return None if answer.status_code == 503 else answer
 
 
-def test_functions_are_stopped_when_their_client_disconnects(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
+def test_functions_are_stopped_when_their_client_disconnects(start_server: StartServer) -> None:
     """The only scanning thread is free again, and the log has 499."""
-    with start(fresh_database, tmp_path, 600.0) as server:
-        company = company_with_long_texts(server)
-        for number, slow in enumerate(SLOW.values(), 1):
-            with server.connect() as connection:
-                send(connection, in_full(company.build("GET", LONG_TEXTS, {"$filter": slow})))
-                # the request has arrived when a later one has its response
-                assert company.get("contactsExt").status_code == 200
+    server = start_server(scan_seconds=600.0, **FEW)
+    company = company_with_long_texts(server)
+    for number, slow in enumerate(SLOW.values(), 1):
+        with server.connect() as connection:
+            send(connection, in_full(company.build("GET", LONG_TEXTS, {"$filter": slow})))
+            # the request has arrived when a later one has its response
+            assert company.get("contactsExt").status_code == 200
 
-            server.wait_for_log('"status":499', number)
-            quick = {"$filter": "matchesPattern(languageCode,'E')", "$select": "languageCode"}
-            assert len(company.listed(LONG_TEXTS, quick)) == COUNT
+        server.wait_for_log('"status":499', number)
+        quick = {"$filter": "matchesPattern(languageCode,'E')", "$select": "languageCode"}
+        assert len(company.listed(LONG_TEXTS, quick)) == COUNT

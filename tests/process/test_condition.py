@@ -128,8 +128,8 @@ def test_a_file_system_without_room_is_shown(
 def test_workers_do_without_room_for_temporary_files(
     fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path
 ) -> None:
-    settings = Settings(database=fresh_sqlite(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, 2, ("env", f"TMPDIR={small_folder}")) as server:
+    wrapper = ("env", f"TMPDIR={small_folder}")
+    with Server.over(fresh_sqlite, tmp_path, 2, wrapper) as server:
         with WorkerConnections(server, 1) as spread:
             left = os.statvfs(small_folder)
             (small_folder / "ballast").write_bytes(bytes(left.f_bavail * left.f_frsize))
@@ -150,17 +150,16 @@ def test_a_database_server_without_room_is_shown(
 
     One of two workers notices it. The requests are on one connection, so all are to this worker.
     """
-    settings = Settings(database=fresh_postgres(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, workers=2) as server:
-        company = server.new_company()
+    with Server.over(fresh_postgres, tmp_path, workers=2) as server:
+        database, company = server.settings.database, server.new_company()
         write(company, "A")
         run_sql(
-            settings.database,
+            database,
             "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
             " BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$",
         )
         run_sql(
-            settings.database,
+            database,
             'CREATE TRIGGER full_disk BEFORE INSERT ON "contactsExt" FOR EACH ROW'
             " EXECUTE FUNCTION full_disk()",
         )
@@ -168,7 +167,7 @@ def test_a_database_server_without_room_is_shown(
         until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
         assert "the disk of the database is full" in readiness(server)
 
-        run_sql(settings.database, 'DROP TRIGGER full_disk ON "contactsExt"')
+        run_sql(database, 'DROP TRIGGER full_disk ON "contactsExt"')
         write(company, "B")
         until(lambda: metric(server, FULL) == 0 or None, "a metric that shows it")
         assert readiness(server) == "ready\n"

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from comptoir.store.urls import is_postgres
 from process.test_computing_long import KEY, LONG_TEXTS, SLOW, company_with_long_texts
 from process.test_condition import metric
@@ -45,15 +43,14 @@ def server(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("fair")
-    settings = Settings(
-        database=fresh_database(folder, MODEL),
-        keys=str(folder / "keys"),
+    with Server.over(
+        fresh_database,
+        folder,
         scan_seconds=SECONDS,
         queued_scans=2 * HEAVY_READS,
         scan_threads=2,
         database_connections=8,
-    )
-    with Server(settings, folder) as server:
+    ) as server:
         yield server
 
 

@@ -7,8 +7,6 @@ import httpx
 import pytest
 
 from comptoir.auth import Scope
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.client import Client
 from support.command import Command
 from support.companies import Company
@@ -27,10 +25,7 @@ def faulty(
 ) -> Iterator[Server]:
     """A server with faults on demand."""
     folder = tmp_path_factory.mktemp("faulty")
-    settings = Settings(
-        database=fresh_database(folder, MODEL), keys=str(folder / "keys"), faults="on"
-    )
-    with Server(settings, folder) as server:
+    with Server.over(fresh_database, folder, faults="on") as server:
         yield server
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from socket import MSG_PEEK
 
 from comptoir.auth import Scope
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.console import Browser, new_code
 from support.databases import FreshDatabase
 from support.samples import UNKNOWN
@@ -56,13 +54,10 @@ def test_each_worker_shows_the_requests_to_all(two: Server) -> None:
 
 
 def test_a_refused_request_is_not_asked_for_its_body(
-    fresh_database: FreshDatabase, tmp_path: Path
+    fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
     """What has arrived of it is kept if it is the whole; nobody waits for the rest."""
-    settings = Settings(
-        database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"), inspect="bodies"
-    )
-    with Server(settings, tmp_path) as server:
+    with Server.over(fresh_sqlite, tmp_path, inspect="bodies") as server:
         browser = Browser(server, server.origin.root)
         browser.log_in(new_code(server.admin))
         company, body = server.new_company(), b'{"name": "not allowed"}'

@@ -8,15 +8,13 @@ from http.client import IncompleteRead, parse_headers
 
 import pytest
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from comptoir.http.compression import LEAST_BYTES, MOST_BYTES
 from process.conftest import StartServer
 from support.codings import decoded, decoder
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
-from support.server import Server, with_tls
+from support.server import Server
 from support.sockets import ask, head, in_full, read_answer, send
 
 RECORDS = 1_000
@@ -131,15 +129,9 @@ def impatient(
 ) -> Iterator[Server]:
     """A service that waits shortly for a request, and longer for a client to read."""
     folder = tmp_path_factory.mktemp("impatient")
-    settings = Settings(
-        database=fresh_database(folder, MODEL),
-        keys=str(folder / "keys"),
-        request_seconds=0.4,
-        stall_seconds=2,
-    )
-    if request.param:
-        settings = with_tls(settings, folder / "tls")
-    with Server(settings, folder) as server:
+    with Server.over(
+        fresh_database, folder, https=request.param, request_seconds=0.4, stall_seconds=2
+    ) as server:
         yield server
 
 

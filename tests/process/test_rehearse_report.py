@@ -5,11 +5,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from comptoir.auth import Scope
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from process.conftest import StartServer
 from support.command import Command, Result
 from support.databases import ON_SQLITE, FreshDatabase
@@ -24,8 +21,7 @@ def rehearsed(
 ) -> Iterator[Server]:
     """A service with faults, whose client was throttled twice and has not sent an entity tag."""
     folder = tmp_path_factory.mktemp("rehearsed")
-    settings = Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys"))
-    with Server(replace(settings, faults="on"), folder) as server:
+    with Server.over(fresh_database, folder, faults="on") as server:
         company = server.new_company()
         created = company.post("contactsExt", {"displayName": "A"}).json()
         for _ in range(2):

@@ -9,11 +9,9 @@ import msgspec
 from joserfc import jws
 
 from comptoir.auth import load_keys
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from process.conftest import StartServer
 from support.clients import add_client
-from support.databases import ON_SQLITE, FreshDatabase
-from support.server import Server
+from support.databases import ON_SQLITE
 from support.tokens import Tokens
 from support.waiting import until
 
@@ -31,10 +29,11 @@ def kid_of(token: str) -> str:
 
 @ON_SQLITE  # keys are in files
 def test_no_request_is_refused_while_the_key_changes(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_server: StartServer, tmp_path: Path
 ) -> None:
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, workers=2) as server, ThreadPoolExecutor(CLIENTS) as threads:
+    server = start_server(workers=2)
+    settings = server.settings
+    with ThreadPoolExecutor(CLIENTS) as threads:
         webshop = add_client(server, tmp_path)
         former = webshop.token()
         changed, statuses, kids = Event(), list[int](), list[str]()

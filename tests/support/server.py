@@ -7,7 +7,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
@@ -17,7 +17,9 @@ import httpx
 from msgspec.structs import replace
 
 from comptoir.auth.local_authority import local_certificate
+from comptoir.catalog import MODEL
 from comptoir.config import HELP, Settings, environment_name
+from comptoir.edm.model import Model
 from support.certificates import trusting
 from support.client import Client
 from support.companies import Company, CompanyAdmin
@@ -59,6 +61,24 @@ class Server:
         self.base_url = ""
         self.start()
         self.admin = CompanyAdmin(settings, self._runner)
+
+    @classmethod
+    def over(
+        cls,
+        fresh: Callable[[Path, Model], str],
+        folder: Path,
+        workers: int = 1,
+        wrapper: Sequence[str] = (),
+        *,
+        https: bool = False,
+        **given: float | str,
+    ) -> Self:
+        """A server over a fresh database, whose keys are in the folder, with further settings."""
+        plain = Settings(database=fresh(folder, MODEL), keys=str(folder / "keys"))
+        settings = replace(plain, **given)
+        return cls(
+            with_tls(settings, folder / "tls") if https else settings, folder, workers, wrapper
+        )
 
     def start(self) -> None:
         """Start, and return when the address is known."""

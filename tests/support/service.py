@@ -17,6 +17,7 @@ from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.leaving import left_open
 from support.tokens import Tokens
+from support.waiting import until
 
 T = TypeVar("T")
 
@@ -56,6 +57,7 @@ class Service:
         self.admin.close()
         self._runner.run(self._http.aclose())
         self._runner.run(self._application.stop())
+        self._runner.run(_ended_connections())
         self._runner.close()
 
     @property
@@ -116,3 +118,14 @@ class Service:
 
     async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return list(await asyncio.gather(*(self._http.send(each) for each in requests)))
+
+
+async def _ended_connections() -> None:
+    """Wait until connections to other servers have ended, for which TLS waits for their answers."""
+    transports = asyncio.get_running_loop()._transports  # type: ignore[attr-defined]
+
+    def look() -> bool | None:
+        return all(each.is_closing() for each in list(transports.values())) or None
+
+    if not look():
+        await asyncio.to_thread(until, look, "the end of all connections")
