@@ -70,7 +70,7 @@ EXPANDED = [
 @pytest.mark.parametrize("top", [2, MANY])
 def test_many_records_take_as_many_statements_as_a_few(top: int, shop: Company) -> None:
     # persons come first, since a firm has no company
-    plain = {"$top": top, "$orderby": "number desc", "$format": BY_COLUMNS}
+    plain: dict[str, str | int] = {"$top": top, "$orderby": "number desc", "$format": BY_COLUMNS}
     alone = {path: reads(shop, path, plain) for path in ("itemsExt", "contactsExt")}
 
     for path, expand, added in EXPANDED:
