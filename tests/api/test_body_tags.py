@@ -13,7 +13,6 @@ AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 BY_CODE = "shippingAgentsExt(code='DHL')"
 STALE = 'W/"x"'
 
-NAMES = pytest.mark.parametrize("name", ["@odata.etag", "@etag"])
 METHODS = pytest.mark.parametrize("method", ["PATCH", "PUT"])
 
 
@@ -21,21 +20,21 @@ def new(**more: object) -> dict[str, object]:
     return {"code": "DHL", "name": "New", **more}
 
 
-@NAMES
 @METHODS
-@pytest.mark.parametrize("resource", WRITABLE)
+@pytest.mark.parametrize("name", ["@odata.etag", "@etag"])
 def test_an_update_is_guarded_by_the_tag_in_its_body(
-    resource: str, method: str, name: str, own_stock: Company
+    method: str, name: str, own_stock: Company
 ) -> None:
     """Syncfusion sends a record back as it was read."""
-    path = PATHS[resource]
-    tag = tag_of(own_stock.get(path))
+    for resource in WRITABLE:
+        path = PATHS[resource]
+        tag = tag_of(own_stock.get(path))
 
-    answer = own_stock.request(method, path, body={**SAMPLES[resource], name: tag})
+        answer = own_stock.request(method, path, body={**SAMPLES[resource], name: tag})
 
-    assert record(answer)["@odata.etag"] == tag
-    stale = own_stock.request(method, path, body={**SAMPLES[resource], name: STALE})
-    assert tag in refusal(stale, "Request_EntityChanged", "If-Match").message
+        assert record(answer)["@odata.etag"] == tag
+        stale = own_stock.request(method, path, body={**SAMPLES[resource], name: STALE})
+        assert tag in refusal(stale, "Request_EntityChanged", "If-Match").message
 
 
 @METHODS
@@ -65,23 +64,6 @@ def test_the_header_takes_precedence_over_the_body(own_stock: Company) -> None:
     assert record(overwritten)["name"] == "Third"
 
 
-@NAMES
-@METHODS
-@pytest.mark.parametrize(
-    "value",
-    [5, True, None, [], [STALE], {"tag": STALE}, "", "*", "x", "W/x", '"a", "b"', '"a b"', "$1"],
-)
-def test_an_invalid_tag_is_400_with_its_name(
-    value: object, method: str, name: str, own_stock: Company
-) -> None:
-    changed = own_stock.changes()
-
-    answer = own_stock.request(method, AGENT, body=new(**{name: value}))
-
-    assert name in refusal(answer, "BadRequest", name).message
-    assert own_stock.changes() == changed
-
-
 def test_a_duplicate_tag_is_400(own_stock: Company) -> None:
     tag = tag_of(own_stock.get(AGENT))
 
@@ -95,20 +77,7 @@ def test_a_duplicate_tag_is_400(own_stock: Company) -> None:
 
 
 @METHODS
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"{",
-        b"",
-        b'["@odata.etag"]',
-        b'{"@odata.etag": "W/\\"x\\"", ',
-        b'{"name@odata.etag": "W/\\"x\\""}',
-        b'{"name": {"@odata.etag": "W/\\"x\\""}}',
-        b'{"etag": "W/\\"x\\""}',
-        b'{"@odata.context": "W/\\"x\\""}',
-        b'\xff{"@odata.etag": "W/\\"x\\""}',
-    ],
-)
+@pytest.mark.parametrize("body", [b"", b'\xff{"@odata.etag": "W/\\"x\\""}'])
 def test_a_body_without_a_tag_is_428(body: bytes, method: str, own_stock: Company) -> None:
     """The precondition is checked before the syntax of the body."""
     answer = own_stock.request(method, AGENT, body=body)

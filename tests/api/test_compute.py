@@ -4,37 +4,10 @@ import pytest
 
 from support.client import Query, encoded
 from support.companies import Company
-from support.contract import without_control
 from support.refusals import refusal
 from support.samples import CONTACT, ITEM, PATHS
 
 PRICE = PATHS["salesPricesExt"]
-
-
-@pytest.mark.parametrize(
-    ("compute", "value"),
-    [
-        ("unitPrice mul quantity as amount", 67.2884),
-        ("unitPrice sub unitCostLCY as amount", 13.1442),
-        ("entryNo add 1 as amount", 18),
-        ("entryNo div 2 as amount", 8),
-        ("concat(assetNumber,'/x') as amount", "1896-S/x"),
-        ("toupper(variantCode) as amount", "RED"),
-        ("length(unitOfMeasure) as amount", 3),
-        ("unitPrice gt 30 as amount", True),
-        ("case(unitPrice lt 0:'cheap') as amount", None),
-        ("case(unitPrice lt 0:'cheap',true:'dear') as amount", "dear"),
-        ("quantity as amount", 2),
-        ("2024-02-29 as amount", "2024-02-29"),
-    ],
-)
-@pytest.mark.parametrize("path", [PRICE, "salesPricesExt"])
-def test_a_value_is_computed(compute: str, value: object, path: str, stocked: Company) -> None:
-    body = stocked.get(path, {"$compute": compute, "$select": "entryNo,amount"}).json()
-
-    shown = body if path == PRICE else body["value"][0]
-    assert without_control(shown) == {"entryNo": 17, "amount": value}
-    assert body["@odata.context"].removesuffix("/$entity").endswith("(entryNo,amount)")
 
 
 def test_without_a_selection_it_follows_all_properties(stocked: Company) -> None:

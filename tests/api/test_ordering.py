@@ -128,27 +128,6 @@ def test_times_and_guids_are_sorted(name: str, ordered: list[str], company: Comp
     assert [each[name] for each in found] == ordered[::-1]
 
 
-@pytest.mark.parametrize(
-    ("order", "code"),
-    [
-        ("nothing", "BadRequest_InvalidRequestUrl"),
-        ("Code", "BadRequest_InvalidRequestUrl"),
-        ("", "BadRequest_InvalidRequestUrl"),
-        ("code,", "BadRequest_InvalidRequestUrl"),
-        ("code up", "BadRequest_InvalidRequestUrl"),
-        ("code desc desc", "BadRequest_InvalidRequestUrl"),
-        ("code;name", "BadRequest_InvalidRequestUrl"),
-        ("tolower(5)", "BadRequest_InvalidRequestUrl"),
-        ("code add 1", "BadRequest_InvalidRequestUrl"),
-        ("hassubset([1],[1])", "BadRequest_MethodNotImplemented"),
-        ("code/length", "BadRequest_InvalidRequestUrl"),
-        ("$it", "BadRequest_InvalidRequestUrl"),
-    ],
-)
-def test_an_invalid_order_is_refused(order: str, code: str, stocked: Company) -> None:
-    refusal(stocked.get("shippingAgentsExt", {"$orderby": order}), code, "$orderby")
-
-
 def test_the_keys_of_an_order_are_limited(stocked: Company) -> None:
     """32 keys, and 64,000 characters of text in all: the skip token has all of them."""
     keys = [f"entryNo add {number}" for number in range(33)]

@@ -63,36 +63,6 @@ def test_an_unchanged_property_is_304(stocked: Company) -> None:
     assert answer.status_code == 304
 
 
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        (f"{PATHS['contactsExt']}/nothing", "BadRequest_ResourceNotFound"),
-        (f"{PATHS['contactsExt']}/city/$count", "BadRequest_ResourceNotFound"),
-        (f"{PATHS['contactsExt']}/city/country", "BadRequest_ResourceNotFound"),
-        (f"{PATHS['contactsExt']}/city('x')", "BadRequest_ResourceNotFound"),
-        (f"{PATHS['contactsExt']}/$value", "BadRequest_ResourceNotFound"),
-        (f"{PATHS['contactsExt']}/company(1)", "BadRequest_ResourceNotFound"),
-        (f"{PATHS['contactsExt']}/people(1)", "BadRequest_InvalidRequestUrl"),
-        (f"contactsExt({UNKNOWN})/city", "Internal_RecordNotFound"),
-        (f"contactsExt({UNKNOWN})/people", "Internal_RecordNotFound"),
-        (f"{PATHS['contactsExt']}/people({UNKNOWN})", "Internal_RecordNotFound"),
-        ("contactsExt/city", "BadRequest_ResourceNotFound"),
-        ("contactsExt/people", "BadRequest_ResourceNotFound"),
-        ("contactsExt/$count/$count", "BadRequest_ResourceNotFound"),
-        ("contactsExt/$filter(@f)", "BadRequest_MethodNotImplemented"),
-        ("$entity", "BadRequest_MethodNotImplemented"),
-        ("customersExt(number=10000)", "BadRequest_InvalidRequestUrl"),
-        ("customersExt(number='nobody')", "Internal_RecordNotFound"),
-        ("customersExt(displayName='x')", "BadRequest_InvalidRequestUrl"),
-        ("customersExt(number='1',number='1')", "BadRequest_InvalidRequestUrl"),
-        ("itemTranslationsExt(itemNo='1896-S')", "BadRequest_InvalidRequestUrl"),
-        ("Comptoir.contact", "BadRequest_ResourceNotFound"),
-    ],
-)
-def test_an_invalid_path_is_refused(path: str, code: str, stocked: Company) -> None:
-    refusal(stocked.get(path), code)
-
-
 def _alternate_keys() -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for resource, sample in SAMPLES.items():

@@ -14,81 +14,6 @@ NONE = "application/json;odata.metadata=none"
 FULL = "application/json;odata.metadata=full"
 IEEE754 = "application/json;IEEE754Compatible=true"
 
-POWER_QUERY = (
-    "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,"
-    "application/atomsvc+xml;q=0.8,application/atom+xml;q=0.8,application/xml;q=0.7,text/plain;q=0.7"
-)
-
-DEV_EXTREME = "application/json;odata=verbose,text/plain, */*; q=0.01"
-
-
-@pytest.mark.parametrize(
-    ("accept", "media"),
-    [
-        ("", MINIMAL),
-        (", ;", MINIMAL),
-        (f"{NONE};q=0.5, {FULL};q=0.9", FULL),
-        (f"{NONE}, {FULL}", NONE),
-        (f"{FULL};q=0.2, */*;q=0.1", FULL),
-        (f"{FULL};q=0.1, */*;q=0.2", MINIMAL),
-        (f"text/html, {NONE};q=0.001", NONE),
-        (f"{NONE};q=0, */*", MINIMAL),
-        (f"{FULL};Q=0.3, application/*;q=0.5, */*;q=0.1", MINIMAL),
-        ("application/json;odata=verbose, application/json;q=0.1", MINIMAL),
-        (POWER_QUERY, MINIMAL),
-        (DEV_EXTREME, MINIMAL),
-        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", MINIMAL),
-        ("application/json;odata.metadata=FULL", FULL),
-        ("application/json;METADATA=full", FULL),
-        ('application/json;odata.metadata="full"', FULL),
-        ("application/json ; odata.metadata = full ; q=1", FULL),
-        ("application/json;q=1;unknown=1", MINIMAL),
-        ("application/json;odata.streaming=true", f"{MINIMAL};odata.streaming=true"),
-        ("application/json;streaming=true", f"{MINIMAL};odata.streaming=true"),
-        ("application/json;odata.streaming=false", MINIMAL),
-        ("application/json;charset=utf-8", f"{MINIMAL};charset=utf-8"),
-        ("application/json;charset=UTF-8;ExponentialDecimals=true", f"{MINIMAL};charset=utf-8"),
-        (IEEE754, f"{MINIMAL};IEEE754Compatible=true"),
-        ("application/json;ieee754compatible=TRUE", f"{MINIMAL};IEEE754Compatible=true"),
-        (
-            "application/json;charset=utf-8;IEEE754Compatible=true;metadata=none;streaming=true",
-            f"{NONE};odata.streaming=true;IEEE754Compatible=true;charset=utf-8",
-        ),
-    ],
-)
-def test_the_best_of_the_accepted_formats_is_sent_and_named(
-    accept: str, media: str, stocked: Company
-) -> None:
-    for path in (AGENT, "shippingAgentsExt"):
-        answer = stocked.get(path, headers={"Accept": accept})
-
-        assert answer.status_code == 200, answer.text
-        assert answer.headers["content-type"] == media
-
-
-@pytest.mark.parametrize(
-    "accept",
-    [
-        "application/json;q=0, */*",
-        "application/*;q=0, */*",
-        "*/*;q=0",
-        "*/*;q=0.000",
-        "application/json;charset=iso-8859-1",
-        "application/json;odata=verbose",
-        "application/json;unknown=1",
-        "application/json;IEEE754Compatible=perhaps",
-        "application/json;odata.metadata",
-        "application/atom+xml",
-        "json",
-        "*",
-        '"application/json"',
-    ],
-)
-def test_what_no_format_fits_is_406(accept: str, stocked: Company) -> None:
-    answer = stocked.get(AGENT, headers={"Accept": accept})
-
-    refusal(answer, "Request_NotAcceptable", "Accept")
-
 
 @pytest.mark.parametrize(
     ("option", "media"),
@@ -112,16 +37,6 @@ def test_the_option_wins_over_what_is_accepted(
     assert answer.headers["content-type"] == media
 
 
-@pytest.mark.parametrize(
-    "option", ["atom", "xml", "text/html", "*/*", "application/json;odata=verbose", "json;x=y"]
-)
-@pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt"])
-def test_an_option_that_no_format_fits_is_406(path: str, option: str, stocked: Company) -> None:
-    error = refusal(stocked.get(path, f"$format={option}"), "Request_NotAcceptable", "$format")
-
-    assert repr(option) in error.message
-
-
 def test_the_link_to_the_next_page_keeps_the_format(company: Company) -> None:
     company.load("shippingAgentsExt", {"code": "A"}, {"code": "B"})
     first = page(company.get("shippingAgentsExt", f"$format={NONE}", {"Prefer": "maxpagesize=1"}))
@@ -135,13 +50,6 @@ def test_the_link_to_the_next_page_keeps_the_format(company: Company) -> None:
 )
 def test_utf_8_is_the_charset(charset: str, stocked: Company) -> None:
     assert stocked.get(AGENT, headers={"Accept-Charset": charset}).status_code == 200
-
-
-@pytest.mark.parametrize("charset", ["iso-8859-1", "utf-8;q=0, *", "*;q=0", "utf-16"])
-def test_another_charset_is_406(charset: str, stocked: Company) -> None:
-    answer = stocked.get(AGENT, headers={"Accept-Charset": charset})
-
-    refusal(answer, "Request_NotAcceptable", "Accept-Charset")
 
 
 @pytest.mark.parametrize("level", ["minimal", "none", "full"])
@@ -206,34 +114,10 @@ def test_a_body_says_that_its_decimals_are_texts(
         assert record(changed)["amount"] == len(method) + 0.5
 
 
-@pytest.mark.parametrize(
-    ("media", "name", "value"),
-    [
-        ("application/json", "amount", '"1.5"'),
-        ("application/json;IEEE754Compatible=false", "amount", '"1.5"'),
-        (IEEE754, "amount", '""'),
-        (IEEE754, "amount", '"one"'),
-        (IEEE754, "amount", '" 1"'),
-        (IEEE754, "amount", '"1,5"'),
-        (IEEE754, "amount", '"NaN"'),
-        (IEEE754, "amount", '"INF"'),
-        (IEEE754, "amount", '"0.000001"'),
-        (IEEE754, "amount", '"1e400"'),
-        (IEEE754, "amount", '"' + "9" * 100_000 + '"'),
-        (IEEE754, "amount", "null"),
-        (IEEE754, "amount", "true"),
-        (IEEE754, "rank", '"1"'),
-    ],
-)
-def test_a_text_that_is_no_decimal_is_400(
-    media: str, name: str, value: str, specimens: Company
-) -> None:
-    body = f'{{"code": "a", "{name}": {value}}}'.encode()
+def test_a_very_long_text_is_not_a_decimal(specimens: Company) -> None:
+    body = f'{{"code": "a", "amount": "{"9" * 100_000}"}}'.encode()
 
-    answer = specimens.post("specimensExt", body, {"Content-Type": media})
-
-    refusal(answer, "BadRequest", name)
-    assert specimens.changes() == []
+    refusal(specimens.post("specimensExt", body, {"Content-Type": IEEE754}), "BadRequest", "amount")
 
 
 @pytest.mark.parametrize(

@@ -45,45 +45,6 @@ def test_an_address_may_be_written_in_several_ways(path: str, stocked: Company) 
     assert without_control(stocked.record(path)) == SAMPLES["shippingAgentsExt"]
 
 
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        (f"shippingAgentsExt({UNKNOWN})", "Internal_RecordNotFound"),
-        ("unitsOfMeasureExt('nothing')", "Internal_RecordNotFound"),
-        ("unitsOfMeasureExt('pcs')", "Internal_RecordNotFound"),
-        ("salesPricesExt(18)", "Internal_RecordNotFound"),
-        ("nothingExt", "BadRequest_ResourceNotFound"),
-        ("ShippingAgentsExt", "BadRequest_ResourceNotFound"),
-        ("shippingAgents", "BadRequest_ResourceNotFound"),
-        ("companies", "BadRequest_ResourceNotFound"),
-        (f"shippingAgentsExt({UNKNOWN})/nothing", "BadRequest_ResourceNotFound"),
-        ("shippingAgentsExt(1)", "BadRequest_InvalidRequestUrl"),
-        ("shippingAgentsExt()", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt({SHIPPING_AGENT[:-1]})", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt({SHIPPING_AGENT}0)", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt('{SHIPPING_AGENT}')", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt({{{SHIPPING_AGENT}}})", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt({SHIPPING_AGENT}", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt({SHIPPING_AGENT},{UNKNOWN})", "BadRequest_InvalidRequestUrl"),
-        (f"shippingAgentsExt(number={SHIPPING_AGENT})", "BadRequest_InvalidRequestUrl"),
-        ("shippingAgentsExt(%FF)", "BadRequest_InvalidRequestUrl"),
-        ("unitsOfMeasureExt(PCS)", "BadRequest_InvalidRequestUrl"),
-        ("unitsOfMeasureExt('PCS)", "BadRequest_InvalidRequestUrl"),
-        ("unitsOfMeasureExt('P'CS')", "BadRequest_InvalidRequestUrl"),
-        ("unitsOfMeasureExt('%00')", "BadRequest_InvalidRequestUrl"),
-        (f"unitsOfMeasureExt('{'x' * 101}')", "BadRequest_InvalidRequestUrl"),
-        ("salesPricesExt('17')", "BadRequest_InvalidRequestUrl"),
-        ("salesPricesExt(1.5)", "BadRequest_InvalidRequestUrl"),
-        ("salesPricesExt(1.7e1)", "BadRequest_InvalidRequestUrl"),
-        ("salesPricesExt(2147483648)", "BadRequest_InvalidRequestUrl"),
-        ("salesPricesExt(1e999999999)", "BadRequest_InvalidRequestUrl"),
-        ("shippingAgentsExt/$all", "BadRequest_MethodNotImplemented"),
-    ],
-)
-def test_an_address_without_a_record_is_refused(path: str, code: str, stocked: Company) -> None:
-    refusal(stocked.get(path), code)
-
-
 @pytest.mark.parametrize("company", ["0", "x" * 36, f"'{UNKNOWN}'", f"number={UNKNOWN}", ""])
 def test_a_company_id_that_is_not_a_guid_is_400(company: str, stocked: Company) -> None:
     base = stocked.root.partition("companies")[0]

@@ -26,10 +26,15 @@ def operations(tab: Tab, place: str) -> list[str]:
     return [" ".join(row.replace("\u200b", "").split()[:2]) for row in rows]
 
 
-def test_the_common_operations_are_first_and_the_others_are_folded(tab: Tab) -> None:
+@pytest.mark.timeout(600)
+def test_operations_are_folded_and_have_addresses_and_the_authorization_is_kept(
+    tab: Tab, site: Site
+) -> None:
+    """The authorization also fills in the company; in one test, since each load takes seconds."""
     tab.open("/docs")
-    tab.do(tab.page.click(CONTACTS))
-    tab.do(tab.page.wait_for_selector(".opblock-summary"))
+    page = tab.page
+    tab.do(page.click(CONTACTS))
+    tab.do(page.wait_for_selector(".opblock-summary"))
     contacts = "/companies({company_id})/contactsExt"
     common = [
         f"GET {contacts}",
@@ -37,28 +42,20 @@ def test_the_common_operations_are_first_and_the_others_are_folded(tab: Tab) -> 
         *(f"{method} {contacts}({{id}})" for method in ("GET", "PATCH", "PUT", "DELETE")),
     ]
     assert operations(tab, "") == common
-    tab.do(tab.page.click("details.others summary"))
+    tab.do(page.click("details.others summary"))
     others = operations(tab, "details.others")
     assert len(others) > 10
     assert others[0] == f"GET {contacts}/$count"
 
-
-@pytest.mark.timeout(600)
-def test_a_folded_operation_has_an_address_and_the_authorization_is_kept(
-    tab: Tab, site: Site
-) -> None:
-    """The authorization also fills in the company; in one test, since each load takes seconds."""
-    tab.open("/docs#/contactsExt/contactsExt-count")
-    page = tab.page
-    tab.do(page.wait_for_selector("details.others .execute"))
     assert tab.do(page.evaluate("document.documentElement.className")) == "dark-mode"
     tab.do(page.click("button.authorize"))
     tab.do(page.fill(TOKEN_FIELD, site.server.tokens.issue()))
     tab.do(page.press(TOKEN_FIELD, "Enter"))
+    tab.do(page.evaluate("location.hash = '#/contactsExt/contactsExt-count'"))
+    tab.do(page.reload())
     (company,) = values(site.server.client.get("companies", "$top=1&$select=id"))
     field = f"tr[data-param-name=company_id] input[value='{company['id']}']"
-    tab.do(page.wait_for_selector(field, state="attached"))
-    tab.do(page.reload())
+    tab.do(page.wait_for_selector("details.others .execute"))
     tab.do(page.wait_for_selector(field))
     tab.do(page.click(".execute"))
     tab.do(page.wait_for_selector(".live-responses-table .response"))

@@ -13,33 +13,36 @@ NARROWEST = 320
 """The width of a window of 1,280 pixels at a zoom of 400 %."""
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def tab(request: pytest.FixtureRequest, chromium: Chromium, site: Site) -> Iterator[Tab]:
-    with chromium.tab(site.origin, dark=request.param == "dark") as tab:
+@pytest.fixture(scope="module")
+def tab(chromium: Chromium, site: Site) -> Iterator[Tab]:
+    with chromium.tab(site.origin) as tab:
         tab.log_in(new_code(site.server.admin))
         yield tab
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda each: each.path.partition("?")[0])
 def test_a_screen_is_accessible(tab: Tab, site: Site, screen: Shown) -> None:
-    tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 800}))
     tab.open(screen.path.format(company=site.company.id))
-    assert listed(tab.violations()) == []
+    assert_accessible(tab)
     assert len(tab.texts(tab.page.locator("h1"))) == 1
-    assert tab.overflow(NARROWEST) == 0
-    assert listed(tab.violations()) == []
     assert tab.errors == []
 
 
-@pytest.mark.parametrize("path", ["/", "/console/login", "/console/nowhere"])
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_page_without_a_session_is_accessible(
-    chromium: Chromium, site: Site, path: str, dark: bool
-) -> None:
-    with chromium.tab(site.origin, dark=dark) as tab:
-        tab.open(path, 404 if path.endswith("nowhere") else 200)
+def assert_accessible(tab: Tab) -> None:
+    """In both colour schemes, and in a narrow window."""
+    tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 800}))
+    for dark in (True, False):
+        tab.darken(dark)
         assert listed(tab.violations()) == []
-        assert tab.overflow(NARROWEST) == 0
+    assert tab.overflow(NARROWEST) == 0
+    assert listed(tab.violations()) == []
+
+
+@pytest.mark.parametrize("path", ["/", "/console/login", "/console/nowhere"])
+def test_a_page_without_a_session_is_accessible(chromium: Chromium, site: Site, path: str) -> None:
+    with chromium.tab(site.origin) as tab:
+        tab.open(path, 404 if path.endswith("nowhere") else 200)
+        assert_accessible(tab)
 
 
 def test_the_keyboard_reaches_everything(open_tab: OpenTab) -> None:

@@ -84,10 +84,9 @@ def focused(tab: Tab) -> str:
     return str(tab.do(tab.page.evaluate("document.activeElement.textContent")))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_question_is_a_dialog(open_tab: OpenTab, questions: list[Asked], dark: bool) -> None:
+def test_a_question_is_a_dialog(open_tab: OpenTab, questions: list[Asked]) -> None:
     """It is named, has the focus, and gives it back, whether Escape or a button closes it."""
-    tab = open_tab(dark=dark)
+    tab = open_tab()
     for asked in questions:
         tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 800}))
         tab.open(asked.path)
@@ -96,7 +95,9 @@ def test_a_question_is_a_dialog(open_tab: OpenTab, questions: list[Asked], dark:
         dialog = tab.page.get_by_role("dialog", name=asked.heading, exact=True)
         tab.do(dialog.wait_for())
         assert focused(tab) == asked.refusal
-        assert listed(tab.violations()) == []
+        for dark in (True, False):
+            tab.darken(dark)
+            assert listed(tab.violations()) == []
         assert tab.overflow(NARROWEST) == 0
         press(tab, "Escape")
         tab.do(dialog.wait_for(state="hidden"))

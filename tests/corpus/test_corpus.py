@@ -1,7 +1,7 @@
 """Every request of the corpus has the answer that stands beside it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
@@ -51,7 +51,9 @@ ALL = [(folder, case) for folder in FOLDERS for case in cases(folder)]
 
 
 @pytest.fixture(scope="module")
-def companies(service: Service, specimen_service: Service) -> Mapping[Path, tuple[Company, Client]]:
+def companies(
+    service: Service, specimen_service: Service
+) -> Iterator[Mapping[Path, tuple[Company, Client]]]:
     """For each folder, a company with its data, which no request changes, and the base URL."""
     created = {}
     for folder in FOLDERS:
@@ -59,7 +61,9 @@ def companies(service: Service, specimen_service: Service) -> Mapping[Path, tupl
         company = chosen.new_company("Corpus" if folder == FOLDER else None)
         load_data(company, folder)
         created[folder] = company, chosen.client
-    return created
+    yield created
+    for company, _ in created.values():
+        assert {change.by for change in company.changes()} == {"tests"}
 
 
 @pytest.mark.parametrize(("folder", "case"), ALL, ids=[case.place for _, case in ALL])

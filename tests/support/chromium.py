@@ -174,6 +174,10 @@ class Tab:
         self.do(self.page.goto(f"{self._origin}/console/login#{code}"))
         self.do(self.page.wait_for_url(f"{self._origin}/console"))
 
+    def darken(self, dark: bool = True) -> None:
+        """Show the page in the dark colour scheme, or in the light one again."""
+        self.do(self.page.emulate_media(color_scheme="dark" if dark else "light"))
+
     def violations(self) -> list[Violation]:
         """The rules of accessibility that the page breaks in this colour scheme."""
         self.do(self.page.evaluate(self._chromium.axe))

@@ -6,7 +6,7 @@ import ssl
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from threading import Event
 from typing import Self
@@ -33,6 +33,8 @@ OK = b"HTTP/1.1 200 OK\r\n"
 Claims = Mapping[str, object]
 
 _numbers = count()
+# the generation of a key takes long, so the thirteenth issuer has the key of the first
+_keys = cycle(RSAKey.generate_key(2048) for _ in range(12))
 
 
 def responding(content: bytes, head: bytes = OK) -> Respond:
@@ -99,7 +101,7 @@ class OtherIssuer:
     def rotate(self, *, keep: bool = False) -> None:
         """Sign with a new key; `keep`: still publish the former ones."""
         kept = self.keys if keep else {}
-        self.keys = {**kept, f"key-{time.monotonic_ns()}": RSAKey.generate_key(2048)}
+        self.keys = {**kept, f"key-{time.monotonic_ns()}": next(_keys)}
 
     def token(
         self, claims: Claims | None = None, header: Claims | None = None, key: RSAKey | None = None
