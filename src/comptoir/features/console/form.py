@@ -40,10 +40,8 @@ class Form:
         entries: dict[str, object] = {}
         for each in fields:
             text = self.text(each.name)
-            entries[each.key] = text
-            if each.separator:
-                parts = [part.strip() for part in text.split(each.separator)]
-                entries[each.key] = [part for part in parts if part]
+            parts = map(str.strip, text.split(each.separator or None))
+            entries[each.key] = list(filter(None, parts)) if each.separator else text
             try:
                 if each.is_required:
                     needed(text)
