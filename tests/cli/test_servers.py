@@ -58,11 +58,12 @@ def test_a_missing_database_is_reported(command: Command, postgres_server: Datab
     assert "CREATE DATABASE" in line
 
 
-def test_a_server_without_tls_is_reported(command: Command, postgres_url: str) -> None:
+def test_parameters_that_the_server_does_not_have_are_reported(
+    command: Command, postgres_url: str
+) -> None:
     assert "Check sslmode" in fault(command, f"{postgres_url}?sslmode=require")
-
-
-def test_a_server_with_another_role_is_reported(command: Command, postgres_url: str) -> None:
+    line = fault(command, f"{postgres_url}?sslmod=require")
+    assert 'unrecognized configuration parameter "sslmod"' in line
     line = fault(command, f"{postgres_url}?target_session_attrs=standby")
     assert "None of the hosts match" in line
     assert "correct target_session_attrs" in line
@@ -71,11 +72,6 @@ def test_a_server_with_another_role_is_reported(command: Command, postgres_url: 
 def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
     line = fault(command, f"postgresql://me:hush@/x?host={tmp_path}")
     assert "No such file or directory" in line
-
-
-def test_an_unknown_parameter_is_reported(command: Command, postgres_url: str) -> None:
-    line = fault(command, f"{postgres_url}?sslmod=require")
-    assert 'unrecognized configuration parameter "sslmod"' in line
 
 
 @pytest.mark.parametrize(
@@ -233,13 +229,13 @@ def test_a_read_only_server_is_reported(
     assert "read-only transaction" in line
 
 
-@pytest.mark.parametrize("arguments", [("company", "list"), ("company", "create", "Acme")])
 def test_a_database_without_schema_is_left_alone(
-    command: Command, postgres_server: Databases, postgres_url: str, arguments: tuple[str, ...]
+    command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
-    line = command.fault(*arguments, "--database", postgres_url)
-    assert "has no schema" in line
-    assert "Run `comptoir migrate`." in line
+    for arguments in (("company", "list"), ("company", "create", "Acme")):
+        line = command.fault(*arguments, "--database", postgres_url)
+        assert "has no schema" in line
+        assert "Run `comptoir migrate`." in line
     tables = "SELECT FROM pg_tables WHERE schemaname = 'public'"
     assert postgres_server.asked(tables, name_of(postgres_url)) == []
 
