@@ -15,14 +15,13 @@ from comptoir.store.ledger import Change
 from support.client import record, tag_of
 from support.companies import Company
 from support.databases import migrated
-from support.effort import IN_CI
 from support.postgres import Databases
 from support.processes import Process
 from support.server import Server
 from support.waiting import PATIENCE_SECONDS, until
 
 WRITERS = 64
-ROUNDS = 5 if IN_CI else 3
+ROUNDS = 4
 """The records of each writer."""
 
 Written = tuple[int, str, str]

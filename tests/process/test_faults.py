@@ -29,9 +29,9 @@ def faulty(
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def company(faulty: Server) -> Company:
-    """A company without records."""
+    """A company without records, whose requests are those of one test."""
     return faulty.new_company()
 
 
