@@ -5,13 +5,12 @@ properties, options and headers as the client wrote them, and puts values in sin
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import islice
 from string import Formatter
-
-from typing_extensions import override
 
 LONGEST_NAME = 40
 """The longest name, in characters, for which a message suggests another one."""
@@ -50,18 +49,20 @@ def quoted(text: str) -> str:
     return f"{mark}{shown}{mark}"
 
 
-class _Template(Formatter):
-    @override
-    def convert_field(self, value: object, conversion: str | None) -> object:
-        return quoted(f"{value}") if conversion == "q" else value
-
-
-_TEMPLATE = _Template()
+@lru_cache(1_000)
+def _fields(template: str) -> Sequence[tuple[str, str | None, str | None, str | None]]:
+    return tuple(Formatter().parse(template))
 
 
 def filled(template: str, facts: Mapping[str, str | int | float]) -> str:
     """A text with facts in place of their names, as `{name:.20}`; `{name!q}` is `quoted`."""
-    return _TEMPLATE.vformat(template, (), facts) if "{" in template else template
+    parts = []
+    for text, name, form, conversion in _fields(template):
+        parts.append(text)
+        if name is not None:
+            fact = facts[name]
+            parts.append(quoted(f"{fact}") if conversion == "q" else format(fact, form or ""))
+    return "".join(parts)
 
 
 def time_text(seconds: float) -> str:

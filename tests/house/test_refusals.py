@@ -11,6 +11,7 @@ from comptoir.errors import RefusalRow
 from comptoir.features.business_central.profile import business_central
 from comptoir.profiles import CURRENT
 from comptoir.profiles.standard import STANDARD
+from house.rules import UNPLAIN
 
 SOURCES = Path(comptoir.__file__).parent
 OPTIONS = {"error", "details", "headers", "known"}
@@ -141,3 +142,10 @@ def test_a_group_has_another_response_in_a_profile() -> None:
 def test_a_row_is_short_enough_to_be_read() -> None:
     lines = [line for path in SOURCES.glob("*_rows.py") for line in path.read_text().splitlines()]
     assert max(map(len, lines)) <= 140
+
+
+def test_a_row_has_the_form_of_a_message() -> None:
+    for name, row in ROWS.items():
+        assert not UNPLAIN.search(f"{row.problem}. {row.remedy}"), name
+        assert not row.problem.endswith("."), name
+        assert row.remedy.endswith((".", "?", "}")), name

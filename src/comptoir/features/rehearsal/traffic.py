@@ -60,7 +60,7 @@ _OF_CODE: Mapping[str, Trap] = MappingProxyType(
         INVALID_CREDENTIALS.code: Trap.EXPIRED_TOKEN,
     }
 )
-_OF_SITUATION: Mapping[str, Trap] = MappingProxyType(
+_OF_GROUP: Mapping[str, Trap] = MappingProxyType(
     {
         "LINK_GONE": Trap.EXPIRED_LINK,
         "LOCKED": Trap.LOCK,
@@ -254,7 +254,7 @@ def traps_of(fault: Fault) -> Iterator[Trap]:
 
 
 def _trap_of(refused: Refused) -> Trap | None:
-    return _OF_SITUATION.get(refused.group) or _OF_CODE.get(refused.code)
+    return _OF_GROUP.get(refused.group) or _OF_CODE.get(refused.code)
 
 
 def _seconds(fault: Fault) -> float:
