@@ -539,7 +539,9 @@ RECORD_EXISTS = ENTITY_CHANGED.row("A record with this key exists, which If-None
 # requests that are batches
 SINGLE_ONLY = _header("{header} applies to a single request, not to a batch", "Send it with the requests in the batch.")
 LONG_BATCH_ID = _header("Repeatability-Request-ID of a batch exceeds the limit of {limit} characters", "Send a Guid.", headers=_REJECTED)
-OTHER_AUTHORIZATION = _batch("Authorization differs from that of the batch", "Remove it, or send the request separately.")
+OTHER_AUTHORIZATION = replace(
+    _batch("Authorization differs from that of the batch", "Remove it, or send the request separately."),
+    check=None)
 
 # records
 UNKNOWN_SEGMENT = RESOURCE_NOT_FOUND.row("The resource '{path:.200}' does not exist",
