@@ -167,9 +167,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Switch, "Whether `business-central` has the interface's additions: `on` or `off`."
     ] = "on"
     faults: Annotated[
-        Switch,
-        "`on` lets requests meet faults on demand, to rehearse how a client handles them; for "
-        "tests only.",
+        Switch, "`on` lets requests meet faults on demand, to rehearse a client; for tests only."
     ] = "off"
     fault_rules: Annotated[Text, "The JSON file of the rules of `faults` at the start."] = ""
     bc_version: Annotated[
@@ -184,14 +182,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "`/v2.0/Production/api/v2.0` of the profile `business-central`.",
     ] = "Production, Sandbox"
     instance: Annotated[
-        PathName,
-        "The name of the server in addresses such as `/BC/ODataV4` of the profile "
-        "`business-central`.",
+        PathName, "The server's name in addresses of `business-central` such as `/BC/ODataV4`."
     ] = "BC"
     api_publisher: Annotated[
-        PathName,
-        "The publisher in addresses such as `/BC/api/comptoir/ext/v1.0` of the profile "
-        "`business-central`.",
+        PathName, "The publisher in addresses of that profile such as `/BC/api/comptoir/ext/v1.0`."
     ] = "comptoir"
     api_group: Annotated[PathName, "The group in such addresses, after `api_publisher`."] = "ext"
     api_version: Annotated[PathName, "The version in such addresses, after `api_group`."] = "v1.0"
@@ -204,9 +198,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Text, "The addresses, separated by commas, whose X-Forwarded headers are trusted."
     ] = ""
     tls_certificate: Annotated[
-        Text,
-        "The PEM file of the certificate for HTTPS, followed by its chain; without it, the "
-        "service speaks plain HTTP.",
+        Text, "The PEM file of the certificate for HTTPS and its chain; without it, plain HTTP."
     ] = ""
     tls_key: Annotated[Text, "The PEM file of the certificate's unencrypted private key."] = ""
     cors_origins: Annotated[
@@ -215,9 +207,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "the API in a browser; `*` for all.",
     ] = ""
     workers: Annotated[
-        _Workers,
-        "The number of processes that serve: up to four for each core, and 64. It must be 1 with "
-        "`faults`.",
+        _Workers, "Processes that serve: up to four for each core, and 64; 1 with `faults`."
     ] = 1
     log_level: Annotated[
         Literal["debug", "info", "warning", "off"],
@@ -247,9 +237,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "Microsoft's libraries calls it the tenant.",
     ] = "comptoir"
     oauth_resources: Annotated[
-        Text,
-        "The resources, separated by commas, that clients may name in a scope such as "
-        "`api://comptoir/.default`.",
+        Text, "The resources, separated by commas, of scopes such as `api://comptoir/.default`."
     ] = "api://comptoir, https://api.businesscentral.dynamics.com"
     issuer_stale_seconds: Annotated[
         Positive,
@@ -262,8 +250,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "the keys of outside issuers and for notifications, besides public addresses.",
     ] = ""
     outgoing_http: Annotated[
-        Switch,
-        "`on` lets the notification URLs of subscriptions begin with http://, to try them out.",
+        Switch, "`on` allows notification URLs of subscriptions with http://, to try them out."
     ] = "off"
     clock_factor: Annotated[
         Positive,
@@ -280,15 +267,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         CountOrZero, "The longest query of a URL, percent-encoded; 0 for that of `url_bytes`."
     ] = 0
     header_bytes: Annotated[
-        Count,
-        "The largest head of a request; also the largest trailers and chunk extensions of a body.",
+        Count, "The largest head of a request; also of its trailers and chunk extensions."
     ] = 64 << 10
     request_seconds: Annotated[
         Positive, "The longest time in which a request must arrive, including its body; then 408."
     ] = 60.0
     stall_seconds: Annotated[
-        Positive,
-        "How long a client may read nothing of a response before its connection is closed.",
+        Positive, "Seconds in which a client reads nothing before its connection is closed."
     ] = 60.0
     page_size: Annotated[Count, "Records on a page if the client does not specify a number."] = (
         1_000
@@ -297,26 +282,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Count, "The most records on a page with `Prefer: odata.maxpagesize`."
     ] = 20_000
     client_requests: Annotated[
-        Count,
-        "The most requests of one client at once; further ones get 429. Each worker allows its "
-        "share.",
+        Count, "The most requests of one client at once; then 429. Each worker allows its share."
     ] = 100
     running_requests: Annotated[
-        CountOrZero,
-        "How many of them run; the others wait for their turn. 0 for all. Each worker allows its "
-        "share.",
+        CountOrZero, "How many of them run; others queue. 0 for all. Each worker allows its share."
     ] = 0
     queue_seconds: Annotated[Positive, "Seconds a request may queue before 503."] = 480.0
     client_rate: Annotated[
-        _Rate,
-        "The rate of requests of each client that has none of its own, such as `6000/300s`; empty "
-        "for no limit.",
+        _Rate, "The rate of a client without its own, such as `6000/300s`; empty for no limit."
     ] = ""
     queued_writes: Annotated[Count, "The most waiting writes; further ones get 429."] = 1_000
     queued_scans: Annotated[
-        Count,
-        "The most long reads that wait or run, and half of it for one client; further ones get "
-        "503.",
+        Count, "The most long reads that wait or run, half of it for one client; then 503."
     ] = 100
     scan_threads: Annotated[Count, "Threads for reads without a suitable key or index."] = 2
     scan_seconds: Annotated[Positive, "The longest time for such a read before it is refused."] = (
