@@ -214,6 +214,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "`info` logs every request, `warning` only failures, `off` nothing; `debug` adds queries "
         "without secrets, and the checks that refused requests.",
     ] = "info"
+    server_timing: Annotated[
+        Switch,
+        "`on` adds the header `Server-Timing` to responses, with the milliseconds of the stages of "
+        "their requests.",
+    ] = "off"
     inspect: Annotated[
         Literal["auto", "off", "heads", "bodies"],
         "What is kept of requests for the console: `bodies`, `heads` without bodies, `off`, or "

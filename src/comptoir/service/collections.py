@@ -3,14 +3,15 @@
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 
 import msgspec
 
 from comptoir import refusal_rows
 from comptoir.errors import Refusal, refuse
 from comptoir.plan.pages import Page, bind_count, bind_page
-from comptoir.plan.read import Bounds, Row
-from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
+from comptoir.plan.read import Bounds, CountPlan, Row
+from comptoir.request.headers import NO_PREFERENCES, Preferences, names_protocol, preferences
 from comptoir.response.collections import PageWriter, RowWriter
 from comptoir.response.records import ADDRESS, JsonWriter, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
@@ -19,6 +20,8 @@ from comptoir.service.context import (
     COUNT_OPTIONS,
     REFERENCE_OPTIONS,
     Context,
+    Respond,
+    Run,
     Runtime,
     allow_options,
     record_writer,
@@ -39,11 +42,11 @@ class Collections:
         self._tracks_changes = queries.tracks_changes
         self._count_mark = BOM_UTF8 if queries.count_mark else b""
 
-    async def list(self, context: Context) -> Response:
+    async def list(self, context: Context) -> Run:
         """A page of the records that the query options select."""
         return await self.page(context, await self._bounds(context))
 
-    async def references(self, context: Context) -> Response:
+    async def references(self, context: Context) -> Run:
         """A page of the addresses of the records that the query options select."""
         allow_options(context.options, REFERENCE_OPTIONS, "references")
         request, form = context.request, context.records.form
@@ -51,7 +54,7 @@ class Collections:
         bounds = await self._bounds(context)
         return await self.page(msgspec.structs.replace(context, records=records), bounds)
 
-    async def count(self, context: Context) -> Response:
+    async def count(self, context: Context) -> Run:
         """The number of records that match (OData Protocol 4.01, section 11.2.10).
 
         Options that sort, page and select records are checked, and do not affect the count.
@@ -65,7 +68,13 @@ class Collections:
         plan = bind_count(binding, options, bounds)
         if options.apply is not None:
             self._views.page(context, plan.pipeline)
+        return partial(self._count, context, plan)
+
+    async def _count(self, context: Context, plan: CountPlan) -> Respond:
         count = await context.reads.count(plan, context.request.while_connected)
+        return partial(self._counted, count)
+
+    async def _counted(self, count: int) -> Response:
         headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
         return Response(200, headers, b"%b%d" % (self._count_mark, count))
 
@@ -80,7 +89,7 @@ class Collections:
             return Bounds(context.company)
         return Bounds(context.company, keys=tuple(sorted(reached)))
 
-    async def page(self, context: Context, bounds: Bounds) -> Response:
+    async def page(self, context: Context, bounds: Bounds) -> Run:
         """A page of the set's records within bounds, or of the result of `$apply` on them."""
         request, settings, options = context.request, self._runtime.settings, context.options
         allow_options(options, COLLECTION_OPTIONS, "a collection")
@@ -103,7 +112,11 @@ class Collections:
             slices = context.reads.page(lookup, request.while_connected)
             page = page.after(lookup, [row async for found in slices for row in found])
         rows, expander = self._views.page(context, page.plan.pipeline)
-        delta = None
+        return partial(self._read, _BoundPage(context, page, rows, expander, preferred, page_size))
+
+    async def _read(self, bound: "_BoundPage") -> Respond:
+        context, page, rows, preferred = bound.context, bound.page, bound.rows, bound.preferred
+        request, options, delta = context.request, context.options, None
         if options.deltatoken is not None:
             delta = await self._deltas.resume(context, options.deltatoken, page)
             if options.skiptoken is None:
@@ -115,11 +128,11 @@ class Collections:
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
-        blocks = blocks_of(context.page(page.plan), expander)
+        blocks = blocks_of(context.page(page.plan), bound.expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         if preferred is not NO_PREFERENCES:
-            applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
+            applied = preferred.applied(page_size=bound.size, track_changes=delta is not None)
             if applied:
                 headers.append((b"preference-applied", applied))
         writer = PageWriter(
@@ -132,7 +145,21 @@ class Collections:
             "" if delta is None else self._deltas.token(context, page, delta),
         )
         head = writer.head(count, _inline(context, first))
-        return await _PageBody(writer, expander, blocks).respond(headers, head, first)
+        second = await anext(blocks, None)
+        return partial(
+            _PageBody(writer, bound.expander, blocks).respond, headers, head, first, second
+        )
+
+
+class _BoundPage(msgspec.Struct):
+    """A page to read, and the preferences that the client has for it."""
+
+    context: Context
+    page: Page
+    rows: RowWriter
+    expander: Expander | None
+    preferred: Preferences
+    size: int
 
 
 class _PageBody(msgspec.Struct):
@@ -142,9 +169,14 @@ class _PageBody(msgspec.Struct):
     expander: Expander | None
     blocks: Slices
 
-    async def respond(self, headers: list[Header], head: bytes, first: Sequence[Row]) -> Response:
+    async def respond(
+        self,
+        headers: list[Header],
+        head: bytes,
+        first: Sequence[Row],
+        second: Sequence[Row] | None,
+    ) -> Response:
         """The response with the page: whole if `first` has all rows, streamed otherwise."""
-        second = await anext(self.blocks, None)
         if second is None:
             body = [head, *await self._pieces(first), self.writer.finish()]
             return Response(200, headers, b"".join(body))

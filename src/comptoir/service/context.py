@@ -253,8 +253,20 @@ async def _counted(slices: Slices, account: Account) -> Slices:
             yield rows
 
 
-Verb = Callable[[Context], Awaitable[Response]]
-"""Answers a request whose path and method are valid; raises `Refusal`."""
+Respond = Callable[[], Awaitable[Response]]
+"""The last stage of a request: makes the response."""
+
+Run = Callable[[], Awaitable[Respond]]
+"""A bound request: reads or writes the store, and returns what makes the response."""
+
+Verb = Callable[[Context], Awaitable[Run]]
+"""Binds a request whose path and method are valid; raises `Refusal`, as the stages after it do."""
+
+
+async def without_store(respond: Respond) -> Respond:
+    """Run a request that needs no store."""
+    return respond
+
 
 FORMAT_OPTIONS = frozenset({"$format"})
 """The query options of the service documents, a property and a reference."""

@@ -6,6 +6,7 @@ make a response skip a change or report it twice.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from time import time_ns
 
@@ -19,7 +20,7 @@ from comptoir.plan.tokens import Delta, decode_delta, encode_delta, expired_delt
 from comptoir.request.options import continued
 from comptoir.response.collections import ChangesWriter, Removed, RowWriter
 from comptoir.response.response import Response
-from comptoir.service.context import Context, Runtime
+from comptoir.service.context import Context, Respond, Runtime
 from comptoir.store.ledger import DELETE, Change
 
 CHANGES = 200
@@ -61,10 +62,8 @@ class Deltas:
         """The token with which a client follows a delta."""
         return encode_delta(_query(page), context.required_company(), delta)
 
-    async def changes(
-        self, context: Context, rows: RowWriter, page: Page, delta: Delta
-    ) -> Response:
-        """The records that have changed, and those that have left the collection."""
+    async def changes(self, context: Context, rows: RowWriter, page: Page, delta: Delta) -> Respond:
+        """Read the records that have changed, and those that have left the collection."""
         request, until = context.request, delta.until
         if until is None:
             until = await context.reads.position(context.required_company())
@@ -79,14 +78,24 @@ class Deltas:
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
         context.spend(len(entries))
-        writer = ChangesWriter(rows, context.company, context.records)
-        body = [writer.head(None), *_written(writer, entries)]
+        rest = Delta(until, None, time_ns())
         if len(changes) > limit:
             rest = Delta(changes[limit - 1].number, until, delta.issued)
-            body.append(writer.tail(next_link=self._link(context, page, rest)))
-        else:
-            rest = Delta(until, None, time_ns())
-            body.append(writer.tail(delta_link=self._link(context, page, rest)))
+        return partial(self._respond, context, rows, page, entries, rest)
+
+    async def _respond(
+        self,
+        context: Context,
+        rows: RowWriter,
+        page: Page,
+        entries: Sequence[Row | Removed],
+        rest: Delta,
+    ) -> Response:
+        writer = ChangesWriter(rows, context.company, context.records)
+        link = self._link(context, page, rest)
+        is_last = rest.until is None
+        tail = writer.tail(delta_link=link) if is_last else writer.tail(next_link=link)
+        body = [writer.head(None), *_written(writer, entries), tail]
         return Response(200, context.headers(), b"".join(body))
 
     def _link(self, context: Context, page: Page, delta: Delta) -> str:

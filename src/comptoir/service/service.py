@@ -1,8 +1,8 @@
 """The dispatch of requests to the verbs."""
 
 from collections.abc import Sequence
-
-import msgspec
+from itertools import pairwise
+from time import perf_counter
 
 from comptoir import refusal_rows as rows
 from comptoir.auth import Scope, require
@@ -12,11 +12,10 @@ from comptoir.errors import Refusal, refuse
 from comptoir.plan.rights import authorize_target, right_for
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
-from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.headers import DEFAULT, response_format, spaced_format
 from comptoir.request.methods import READ_METHODS
-from comptoir.request.options import OptionParser, QueryOptions
-from comptoir.request.path import Segment, parse_path
+from comptoir.request.options import OptionParser
+from comptoir.request.parse import Parsed, RequestParser
 from comptoir.response.response import Response
 from comptoir.service.collections import Collections
 from comptoir.service.context import (
@@ -32,6 +31,9 @@ from comptoir.service.descriptions import Descriptions
 from comptoir.service.records import RecordReads
 from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store
+
+STAGES = ("parse", "bind", "store", "response")
+"""The stages of a request, as `Server-Timing` names them."""
 
 _WITHOUT_METADATA_LEVEL = frozenset(
     {Resource.COUNT, Resource.VALUE, Resource.STREAM, Resource.METADATA}
@@ -58,10 +60,11 @@ class Service:
     ) -> None:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries
-        self._options = OptionParser(queries.versions, queries.unsupported)
+        options = OptionParser(queries.versions, queries.unsupported)
+        self._parse = RequestParser(options, self._runtime.limits).parse
         self._mounted: list[Mounted] = []
         if settings.behaviour.routes.definitions:
-            self._mounted.append(Definitions(model, self._options, self._runtime.limits))
+            self._mounted.append(Definitions(model, options, self._runtime.limits))
         collections = Collections(self._runtime)
         records = RecordReads(self._runtime, collections)
         self._writes = RecordWrites(self._runtime)
@@ -90,6 +93,7 @@ class Service:
             },
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
+        self._answer = self._timed if settings.server_timing == "on" else self._untimed
 
     def mount(self, resource: Mounted) -> None:
         """Answer the requests to a resource by itself."""
@@ -105,28 +109,50 @@ class Service:
         for each in self._mounted:
             if each.has(request.path):
                 return await each.handle(request)
-        context, verb = await self._located(request)
         try:
-            return await verb(context)
+            return await self._answer(request)
         except Renewed:
-            context, verb = await self._located(request)
-            return await verb(context)
+            return await self._answer(request)
+
+    async def _untimed(self, request: Request) -> Response:
+        """Parse a request, bind it, run it on the store, and make the response."""
+        parsed = self._parse(request.path, request.query)
+        context, verb = await self._bind(parsed, request)
+        run = await verb(context)
+        respond = await run()
+        return await respond()
+
+    async def _timed(self, request: Request) -> Response:
+        """Answer as `_untimed` does, and add the times of the stages to the response."""
+        times = [perf_counter()]
+        parsed = self._parse(request.path, request.query)
+        times.append(perf_counter())
+        context, verb = await self._bind(parsed, request)
+        run = await verb(context)
+        times.append(perf_counter())
+        respond = await run()
+        times.append(perf_counter())
+        response = await respond()
+        times.append(perf_counter())
+        response.headers.append((b"server-timing", _server_timing(times)))
+        return response
 
     def atomic(self) -> AtomicGroup:
         """An empty group of writes that succeed or fail together."""
         return AtomicGroup(self._runtime.store, self._writes, self._planned)
 
     async def _planned(self, request: Request) -> tuple[Context, WritePlan]:
-        context, _ = await self._located(request)
+        parsed = self._parse(request.path, request.query)
+        context, _ = await self._bind(parsed, request)
         return context, await self._writes.plan(context)
 
-    async def _located(self, request: Request) -> tuple[Context, Verb]:
-        """The context and the verb of a request, after all checks that no verb repeats."""
-        segments: Sequence[Segment] = parse_path(request.path)
-        options = None
-        if "@" in request.path or "%40" in request.path:
-            options = self._options.parse(request.query)
-            segments = self._without_aliases(segments, options)
+    async def _bind(self, parsed: Parsed, request: Request) -> tuple[Context, Verb]:
+        """Bind a path to the model; all checks that no verb repeats, after those of its syntax.
+
+        The verb binds the rest. A syntax error of the options is raised here, after the errors of
+        the path and the method.
+        """
+        segments, principal = parsed.segments, request.principal
         company_id = company_id_of(segments)
         access, company = request.access, None
         if company_id is not None:
@@ -142,9 +168,9 @@ class Service:
         except Refusal as refusal:
             raise _placed(refusal, request) from None
         verb = self._verb(request.method, target)
-        if options is None:
-            # faults of the path and the method take precedence over those of the options
-            options = self._options.parse(request.query)
+        options = parsed.options
+        if isinstance(options, Refusal):
+            raise options
         if options.schemaversion is not None:
             model = self._runtime.models[options.schemaversion]
             target = resolve(model, segments, company_id, at_root=at_root)
@@ -157,22 +183,13 @@ class Service:
         reads = request.reads or self._runtime.reads(request.method, access, company)
         if target.resource not in _WITHOUT_SCOPE:
             reads_only = request.method in READ_METHODS
-            principal = request.principal
-            require(principal, Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE)
+            scope = Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE
+            if scope not in principal.scopes:
+                require(principal, scope)
             if principal.rights is not None:
                 right = right_for(request.method, request.headers, upserts=self._upserts)
                 authorize_target(target, right, principal.rights)
         return Context(request, target, company, options, writer, reads), verb
-
-    def _without_aliases(
-        self, segments: Sequence[Segment], options: QueryOptions
-    ) -> Sequence[Segment]:
-        """The segments, with parameter aliases in keys replaced by their values."""
-        aliases = parse_aliases(options.aliases, self._runtime.limits)
-        return [
-            msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))
-            for each in segments
-        ]
 
     async def company(self, request: Request, company_id: str, *, may_lag: bool = False) -> Company:
         """The company of a request, looked up as by `Store.company`.
@@ -209,6 +226,14 @@ class Service:
             row = rows.MERGE if method == "MERGE" else rows.METHOD
             raise refuse(row, method=method, resource=resource_name, allowed=allowed)
         return verb
+
+
+def _server_timing(times: Sequence[float]) -> bytes:
+    """The value of `Server-Timing` (W3C Server Timing), by the times between the stages."""
+    stages = zip(STAGES, pairwise(times), strict=True)
+    return ", ".join(
+        f"{name};dur={1_000 * (end - begin):.3f}" for name, (begin, end) in stages
+    ).encode()
 
 
 def _placed(refusal: Refusal, request: Request) -> Refusal:

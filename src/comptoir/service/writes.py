@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
@@ -52,6 +53,8 @@ from comptoir.service.context import (
     RECORD_OPTIONS,
     Context,
     Request,
+    Respond,
+    Run,
     Runtime,
     allow_options,
 )
@@ -96,10 +99,12 @@ class RecordWrites:
             "DELETE": self._delete,
         }
 
-    async def write(self, context: Context) -> Response:
+    async def write(self, context: Context) -> Run:
         """Create, update, replace or delete a record, depending on the method."""
-        plan = await self.plan(context)
-        return self.response(context, plan, await self._store.write(plan))
+        return partial(self._run, context, await self.plan(context))
+
+    async def _run(self, context: Context, plan: WritePlan) -> Respond:
+        return partial(self.response, context, plan, await self._store.write(plan))
 
     async def plan(self, context: Context) -> WritePlan:
         """Plan the write of a request; raises `Refusal` for errors that need no record to detect.
@@ -118,7 +123,7 @@ class RecordWrites:
             context.records, _ = self._views.view(context)
         return await self._planners[method](context)
 
-    def response(self, context: Context, plan: WritePlan, written: Written) -> Response:
+    async def response(self, context: Context, plan: WritePlan, written: Written) -> Response:
         """The response to a write: the record, or if the client prefers its address and ETag.
 
         If the path does not name the record by its key, the write may have changed what the path
@@ -410,8 +415,8 @@ class AtomicGroup:
         try:
             written = await self._store.write_all([plan for _, plan in self._planned], refused)
         except GroupRefusal as error:
-            return self._responses(error.undone), error.refusal
-        return self._responses(written), None
+            return await self._responses(error.undone), error.refusal
+        return await self._responses(written), None
 
     async def commit(self) -> list[Response]:
         """Run the writes in one transaction, each of which sees the previous ones.
@@ -421,10 +426,12 @@ class AtomicGroup:
         """
         if not self._planned:
             return []
-        return self._responses(await self._store.write_all([plan for _, plan in self._planned]))
+        return await self._responses(
+            await self._store.write_all([plan for _, plan in self._planned])
+        )
 
-    def _responses(self, written: Sequence[Written]) -> list[Response]:
+    async def _responses(self, written: Sequence[Written]) -> list[Response]:
         return [
-            self._writes.response(context, plan, each)
+            await self._writes.response(context, plan, each)
             for (context, plan), each in zip(self._planned, written, strict=False)
         ]

@@ -1,0 +1,62 @@
+"""`Server-Timing`: how long the stages of a request took."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from support.batches import documents
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.samples import SHIPPING_AGENT
+from support.service import Service as InProcess
+
+NAME = "server-timing"
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+STAGES = re.compile(
+    r"parse;dur=\d+\.\d+, bind;dur=\d+\.\d+, store;dur=\d+\.\d+, response;dur=\d+\.\d+"
+)
+READS = (
+    AGENT,
+    f"{AGENT}/name/$value",
+    "shippingAgentsExt",
+    "shippingAgentsExt/$count",
+    "$metadata",
+)
+
+
+@pytest.fixture(scope="module")
+def timed(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Company]:
+    folder = tmp_path_factory.mktemp("timed")
+    with InProcess(fresh_database, folder, server_timing="on") as service:
+        company = service.new_company()
+        company.load("shippingAgentsExt", {"id": SHIPPING_AGENT, "code": "UPS", "name": "United"})
+        yield company
+
+
+@pytest.mark.parametrize("path", READS)
+def test_a_response_has_the_time_of_each_stage(path: str, timed: Company) -> None:
+    answer = timed.get(path)
+
+    assert answer.status_code == 200, answer.text
+    assert STAGES.fullmatch(answer.headers[NAME])
+
+
+def test_a_write_has_the_time_of_each_stage(timed: Company) -> None:
+    answer = timed.patch(AGENT, {"name": "Unified"}, "*")
+
+    assert answer.status_code == 200, answer.text
+    assert STAGES.fullmatch(answer.headers[NAME])
+
+
+def test_the_requests_of_a_batch_have_times_of_their_own(timed: Company) -> None:
+    entries = [{"id": path, "method": "GET", "url": path} for path in READS]
+
+    for reply in documents(timed, *entries).values():
+        assert STAGES.fullmatch(reply.headers[NAME])
+
+
+def test_a_service_shows_no_times_by_default(stocked: Company) -> None:
+    assert NAME not in stocked.get(AGENT).headers
