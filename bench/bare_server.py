@@ -3,7 +3,7 @@
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
 
-from comptoir.http.server import bind
+from comptoir.http.supervisor import bind
 
 
 def serve(application: ASGIApp) -> None:

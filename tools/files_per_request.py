@@ -26,7 +26,7 @@ from comptoir.catalog import MODEL
 from comptoir.cli.runner import use_store
 from comptoir.config import Settings
 from comptoir.features.samples.quickstart import find_or_fill
-from comptoir.http.server import bind, run
+from comptoir.http.supervisor import bind, run
 from comptoir.store.migration import make_ready
 
 _SOURCES = str(Path(comptoir.__file__).parent) + os.sep

@@ -18,12 +18,10 @@ from comptoir.auth import (
     TokenIssuer,
     TokenVerifier,
 )
-from comptoir.auth.authentication import Authenticator
-from comptoir.auth.basic import BasicAuthenticator
+from comptoir.auth.authentication import Authenticator, BasicAuthenticator, follow
 from comptoir.auth.client_check import ClientCheck
 from comptoir.auth.failures import Failures
 from comptoir.auth.issuers import OutsideIssuers
-from comptoir.auth.key_watch import follow
 from comptoir.auth.limits import parse_rate
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.token_endpoint import TokenEndpoint
@@ -248,8 +246,7 @@ def _fetch(settings: Settings) -> Fetch:
 
     @cache
     def fetcher() -> Fetch:
-        from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - only issuers need aiohttp
-        from comptoir.outgoing.session import Fetcher  # noqa: PLC0415 - only issuers need aiohttp
+        from comptoir.outgoing.session import Fetcher, Guard  # noqa: PLC0415 - only issuers need aiohttp
 
         return Fetcher(Guard(settings.networks)).fetch
 
@@ -265,8 +262,7 @@ def _post_form(settings: Settings) -> PostForm:
 
     @cache
     def poster() -> PostForm:
-        from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - only logins need aiohttp
-        from comptoir.outgoing.session import FormPoster  # noqa: PLC0415 - only logins need aiohttp
+        from comptoir.outgoing.session import FormPoster, Guard  # noqa: PLC0415 - only logins need aiohttp
 
         return FormPoster(Guard(settings.networks)).post
 

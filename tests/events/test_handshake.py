@@ -7,8 +7,7 @@ import pytest
 
 from comptoir.errors import Refusal
 from comptoir.features.notifications.resource import shake_hands
-from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.session import Poster
+from comptoir.outgoing.session import Guard, Poster
 from support.receiver import Receiver
 
 

@@ -24,8 +24,7 @@ from comptoir.features.notifications.delivery import LEASE_SECONDS
 from comptoir.features.notifications.notifications import at
 from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
-from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.session import Poster
+from comptoir.outgoing.session import Guard, Poster
 from comptoir.profiles import CURRENT
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.store import Store

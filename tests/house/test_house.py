@@ -22,8 +22,8 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
     "comptoir.store.postgres.writer:Transactions._transaction": "its fault goes to a waiter",
-    "comptoir.store.sqlite.writer:SqliteWriter._commit": "else all later writes wait for ever",
-    "comptoir.store.sqlite.writer:SqliteWriter._run": "its fault goes to whoever waits for it",
+    "comptoir.store.sqlite.store:SqliteWriter._commit": "else all later writes wait for ever",
+    "comptoir.store.sqlite.store:SqliteWriter._run": "its fault goes to whoever waits for it",
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "an entity set is found by its file",
@@ -50,7 +50,7 @@ LATE_IMPORTS: Mapping[str, str] = {
 ANY_TYPES: Mapping[str, str] = {}
 FOLLOWED: Mapping[str, str] = {
     "comptoir.plan.target:_Resolver._related": "authorize_target judges the steps of a path",
-    "comptoir.plan.related:_related": "judged in the next lines",
+    "comptoir.plan.write:_related": "judged in the next lines",
     "comptoir.plan.fields:ExpandBinder.related": "_names judges what an item expands",
     "comptoir.plan.expressions.paths:PathBinder._followed": "judged in the next line",
 }

@@ -8,8 +8,7 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.outgoing import Document, OutgoingError
-from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.session import Fetcher
+from comptoir.outgoing.session import Fetcher, Guard
 from support.lying_server import OK, LyingServer, Start, sending, with_body
 
 LOOPBACK = Guard([ip_network("127.0.0.0/8")])

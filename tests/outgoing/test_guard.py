@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.outgoing import OutgoingError
-from comptoir.outgoing.guard import BlockedError, Guard
+from comptoir.outgoing.session import BlockedError, Guard
 
 BLOCKED = [
     # this host, private networks, the metadata service of clouds, multicast, documentation

@@ -7,8 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.outgoing import OutgoingError, PostAnswer
-from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.session import KEPT_BYTES, FormPoster, Poster
+from comptoir.outgoing.session import KEPT_BYTES, FormPoster, Guard, Poster
 from support.lying_server import OK, LyingServer, Respond, Start, sending, with_body
 
 LOOPBACK = Guard([ip_network("127.0.0.0/8")])

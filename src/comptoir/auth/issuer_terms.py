@@ -174,8 +174,7 @@ async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -
 
     Raises `OperatorError` if that fails.
     """
-    from comptoir.outgoing.guard import Guard  # noqa: PLC0415 - brings aiohttp
-    from comptoir.outgoing.session import Fetcher  # noqa: PLC0415 - brings aiohttp
+    from comptoir.outgoing.session import Fetcher, Guard  # noqa: PLC0415 - brings aiohttp
 
     try:
         if unchecked:

@@ -14,14 +14,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from comptoir import operator_rows as problems
-from comptoir.auth.key_files import create_private, refuse_open
 from comptoir.auth.keys import (
     KeyRing,
     SigningKey,
     VerificationKey,
+    create_private,
     create_signing_key,
     read_public_key,
     read_signing_key,
+    refuse_open,
     ring_at,
 )
 from comptoir.edm.times import Clock

@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,17 +14,82 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP256R1,
     SECP384R1,
     SECP521R1,
+    EllipticCurvePrivateKey,
     EllipticCurvePublicKey,
     generate_private_key,
 )
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptoir import operator_rows as problems
-from comptoir.auth.key_files import drafted, private_pem, read, read_private_key
+
+
+def create_private(folder: Path) -> None:
+    """Create a folder and its missing parents if missing, for their owner only."""
+    for each in (*reversed(folder.parents), folder):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def private_pem(key: EllipticCurvePrivateKey) -> bytes:
+    """A private key as unencrypted PEM."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+@contextmanager
+def drafted(path: Path, content: bytes, mode: int = 0o600) -> Iterator[Path]:
+    """A file beside a path with the content for it, on disk; removed at the end of the block.
+
+    It belongs to the owner of the folder, who could not read a private file of root.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if os.geteuid() == 0:
+                os.fchown(descriptor, path.parent.stat().st_uid, -1)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_private_key(path: Path) -> EllipticCurvePrivateKey:
+    """The P-256 key in a file that only its owner can read; raises `OperatorError`."""
+    try:
+        key = load_pem_private_key(read(path, 0o077, "go-rwx"), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise problems.UNUSABLE_FILE(
+            path=path, expected="an unencrypted PEM private key"
+        ) from error
+    if not isinstance(key, EllipticCurvePrivateKey) or not isinstance(key.curve, SECP256R1):
+        raise problems.UNUSABLE_FILE(path=path, expected="a P-256 key, which ES256 needs")
+    return key
+
+
+def read(path: Path, forbidden: int, remedy: str) -> bytes:
+    """The content of a file; raises `OperatorError` if its mode has one of the forbidden bits."""
+    with path.open("rb") as file:
+        # the mode of the open file, because its name may refer to another one by now
+        refuse_open(path, os.fstat(file.fileno()).st_mode, forbidden, remedy)
+        return file.read()
+
+
+def refuse_open(path: Path, mode: int, forbidden: int, remedy: str) -> None:
+    """Raise `OperatorError` if a mode has one of the forbidden bits."""
+    if mode & forbidden:
+        raise problems.OPEN_TO_OTHERS(path=path, mode=mode & 0o777, change=remedy)
+
 
 TRUSTED_SECONDS = 86_400
 """Seconds for which tokens of a signing key are accepted after its successor has begun to sign."""

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from comptoir import operator_rows as problems
-from comptoir.auth.key_files import (
+from comptoir.auth.keys import (
     create_private,
     drafted,
     private_pem,

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from joserfc import jws
 from joserfc.errors import (
+    DecodeError,
     InvalidKeyCurveError,
     InvalidKeyTypeError,
     JoseError,
@@ -17,7 +18,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from comptoir import operator_rows as problems
 from comptoir import refusal_rows as rows
-from comptoir.auth.compact import extracted
 from comptoir.auth.keys import KeyLookup, VerificationKey
 from comptoir.auth.principal import Principal
 from comptoir.auth.tokens import (
@@ -36,6 +36,16 @@ from comptoir.errors import (
     refuse,
 )
 from comptoir.messages import description, quoted, time_text
+
+
+def extracted(token: str, registry: jws.JWSRegistry) -> jws.CompactSignature:
+    """The parts of a token, whose signature is not verified yet; raises `JoseError`."""
+    try:
+        return jws.extract_compact(token.encode(), registry=registry)
+    # joserfc takes any JSON for a header, and reads it without a bound of its depth
+    except (UnicodeEncodeError, TypeError, RecursionError) as error:
+        raise DecodeError("Invalid header") from error
+
 
 AnyClaims = TypeVar("AnyClaims")
 

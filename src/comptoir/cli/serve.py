@@ -24,9 +24,8 @@ from comptoir.features import FEATURES
 from comptoir.http.addresses import profile_addresses
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
-from comptoir.http.server import bind_all, run
 from comptoir.http.shared_folder import FOLDER, private_folder
-from comptoir.http.supervisor import supervise
+from comptoir.http.supervisor import bind_all, run, supervise
 from comptoir.http.tls import check_certificate
 from comptoir.store.company_names import warnings_of
 from comptoir.store.migration import check_not_older, check_replica, make_ready

@@ -11,8 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from comptoir import refusal_rows
 from comptoir.auth import Account, Principal
-from comptoir.auth.authentication import Authenticator
-from comptoir.auth.basic import BasicAuthenticator, RequestOrigin, is_basic
+from comptoir.auth.authentication import Authenticator, BasicAuthenticator, RequestOrigin, is_basic
 from comptoir.auth.failures import sent_by
 from comptoir.errors import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE, Refusal, refuse
 from comptoir.http.batch import Batches, batch_root

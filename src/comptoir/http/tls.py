@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography.x509 import load_pem_x509_certificates
 
 from comptoir import operator_rows as problems
-from comptoir.auth.key_files import read
+from comptoir.auth.keys import read
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 

@@ -13,7 +13,6 @@ from comptoir.edm.types import JsonSchema
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON as CSDL_JSON
 from comptoir.metadata.csdl import XML as CSDL_XML
-from comptoir.metadata.openapi_errors import ErrorResponses, Kind
 from comptoir.metadata.openapi_operations import (
     JSON,
     MAX_VERSION,
@@ -30,6 +29,8 @@ from comptoir.metadata.openapi_schemas import (
     PARTS,
     PARTS_RESPONSE,
     SERVICE,
+    ErrorResponses,
+    Kind,
     reference,
     schemas,
 )

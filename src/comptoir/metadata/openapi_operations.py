@@ -8,13 +8,14 @@ from comptoir.edm.derived import STREAM
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import JsonSchema
 from comptoir.metadata.annotations import Capabilities
-from comptoir.metadata.openapi_errors import ErrorResponses, Kind
 from comptoir.metadata.openapi_schemas import (
     CREATE,
     PAGE,
     REFERENCE,
     REFERENCES,
     UPDATE,
+    ErrorResponses,
+    Kind,
     reference,
 )
 from comptoir.profiles.record import Profile

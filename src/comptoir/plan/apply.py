@@ -11,10 +11,9 @@ from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
-from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
+from comptoir.plan.expressions.operands import BindingContext, TypedValue, name_of, typed_property
 from comptoir.plan.expressions.options import (
     alias_taken,
     bind_condition,

@@ -14,7 +14,7 @@ from comptoir.edm.model import (
     NavigationProperty,
 )
 from comptoir.errors import Refusal, refuse
-from comptoir.plan.expressions.binding_context import BindingContext
+from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
 from comptoir.plan.rights import Readable, check_readable, may_read

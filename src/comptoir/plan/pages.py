@@ -11,8 +11,8 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.plan.apply import PipelineBinder
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
+from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.expressions.options import FILTER, ORDERBY, bind_filter, bind_orderby
 from comptoir.plan.expressions.templates import with_time
 from comptoir.plan.read import (

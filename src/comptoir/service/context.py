@@ -14,7 +14,7 @@ from comptoir.edm.derived import Stream
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import refuse
-from comptoir.plan.expressions.binding_context import BindingContext
+from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.rights import Readable
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found

@@ -26,8 +26,7 @@ from comptoir.service.context import (
     Verb,
     record_writer,
 )
-from comptoir.service.definitions import Definitions
-from comptoir.service.descriptions import Descriptions
+from comptoir.service.descriptions import Definitions, Descriptions
 from comptoir.service.records import RecordReads
 from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store

@@ -17,7 +17,6 @@ from comptoir.errors import (
 )
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
-from comptoir.plan.related import take_related
 from comptoir.plan.rights import may_read
 from comptoir.plan.target import Resource
 from comptoir.plan.write import (
@@ -29,6 +28,7 @@ from comptoir.plan.write import (
     Repeat,
     UpdatePlan,
     WritePlan,
+    take_related,
 )
 from comptoir.request.headers import (
     ANY_TAG,

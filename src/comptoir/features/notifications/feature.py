@@ -14,8 +14,7 @@ from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscriptions
 from comptoir.http.feature import Feature, Kernel
 from comptoir.outgoing.faults import DeliveryFaults
-from comptoir.outgoing.guard import Guard
-from comptoir.outgoing.session import Poster
+from comptoir.outgoing.session import Guard, Poster
 
 _RESET = "reason=a reset of the rehearsal"
 

@@ -6,7 +6,6 @@ from comptoir import refusal_rows as rows
 from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.calls import bind_call, bind_cast, bind_isof, check_name
 from comptoir.plan.expressions.comparisons import (
     COMPARISONS,
@@ -28,7 +27,14 @@ from comptoir.plan.expressions.nodes import (
     Slots,
     Value,
 )
-from comptoir.plan.expressions.operands import BoundOption, Operand, TypedValue, described, name_of
+from comptoir.plan.expressions.operands import (
+    BindingContext,
+    BoundOption,
+    Operand,
+    TypedValue,
+    described,
+    name_of,
+)
 from comptoir.plan.expressions.paths import PathBinder, PathRecords
 from comptoir.request.expression.tree import (
     Binary,

@@ -8,6 +8,7 @@ import msgspec
 
 from comptoir import refusal_rows as rows
 from comptoir.edm.derived import EnumText
+from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.numbers import (
     MOST_DECIMAL,
     MOST_WHOLE,
@@ -20,10 +21,15 @@ from comptoir.edm.types import PrimitiveType, Stored, ValueFault
 from comptoir.errors import INVALID_URL, Fact, Refusal, RefusalRow, refuse
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.read import Computed
+from comptoir.plan.rights import Readable
+from comptoir.profiles.record import FilterRules
+from comptoir.profiles.standard import ODATA
+from comptoir.request.aliases import parse_aliases, resolve
 from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -39,6 +45,35 @@ from comptoir.request.expression.tree import (
     Path,
     Unary,
 )
+
+AliasTexts = tuple[tuple[str, str], ...]
+"""Parameter aliases: names without the `@`, and the texts of their expressions."""
+
+
+class BindingContext(msgspec.Struct, frozen=True, cache_hash=True):
+    """The entity set of a model, limits, computed properties and parameter aliases.
+
+    `nested`: the expressions are within `$expand`, so `$it` is not the record that they are about.
+    `readable` are the sets whose records the expressions may use. It is a part of the context so
+    that what is bound for one client is never taken from a cache for another one, and so is the
+    `dialect`.
+    """
+
+    model: Model
+    entity_set: EntitySet
+    limits: ExpressionLimits
+    computed: Computed = ()
+    aliases: AliasTexts = ()
+    nested: bool = False
+    readable: Readable = None
+    dialect: FilterRules = ODATA
+
+    def resolve_aliases(self, node: Node, text: str) -> Node:
+        """Replace the aliases in an expression by their values; raises `Refusal` (400)."""
+        if "@" not in text:
+            return node
+        return resolve(node, parse_aliases(self.aliases, self.limits), self.limits)
+
 
 _LARGEST_LITERAL = {types.WHOLE: MOST_WHOLE, types.DECIMAL: MOST_DECIMAL}
 _WIDE_LIMITS = (wide_text(LARGEST), wide_text(-LARGEST))

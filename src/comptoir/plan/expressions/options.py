@@ -11,10 +11,15 @@ from comptoir.errors import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_narrow
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
-from comptoir.plan.expressions.operands import TypedValue, described, name_of, typed_property
+from comptoir.plan.expressions.operands import (
+    BindingContext,
+    TypedValue,
+    described,
+    name_of,
+    typed_property,
+)
 from comptoir.plan.expressions.templates import cached, templated
 from comptoir.plan.read import (
     EVERYTHING,

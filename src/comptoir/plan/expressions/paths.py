@@ -8,9 +8,13 @@ from comptoir import refusal_rows as rows
 from comptoir.edm.model import EntitySet
 from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
-from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
+from comptoir.plan.expressions.operands import (
+    BindingContext,
+    BoundOption,
+    TypedValue,
+    typed_property,
+)
 from comptoir.plan.rights import check_readable
 from comptoir.request.expression.tree import Path
 

@@ -17,9 +17,9 @@ import msgspec
 
 from comptoir.edm.types import Stored
 from comptoir.errors import Refusal
-from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.expressions.nodes import NOW, Condition
+from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Where
 
 TEMPLATES_CACHED = 1_000
