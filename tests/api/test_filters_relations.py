@@ -15,7 +15,6 @@ from support.service import Service
 from support.specimen import WITH_SPECIMENS
 
 INVALID = "BadRequest_InvalidRequestUrl"
-UNSUPPORTED = "BadRequest_MethodNotImplemented"
 
 
 @pytest.fixture(scope="module")
