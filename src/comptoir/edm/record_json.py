@@ -1,6 +1,9 @@
-r"""The JSON of a record, which the database stores beside the columns of its properties.
+r"""Versions of a record: its entity tags, and its JSON, which the database stores with it.
 
-It is what a response in the default format has for the record, from the record's version on:
+An entity tag (RFC 9110, section 8.8.3) is weak and identifies a version of a record. It consists of
+the company's incarnation and the number of the record's last change.
+
+The JSON is what a response in the default format has for the record, from the record's version on:
 `57\"","id":"…","number":"…"`. The entity tag and the braces around it are the response's.
 """
 
@@ -12,7 +15,7 @@ from zlib import crc32
 
 import msgspec
 
-from comptoir.edm.model import EntityType
+from comptoir.edm.model import Company, EntityType
 from comptoir.edm.types import Stored, Wire
 
 LONGEST_JSON = 4_000
@@ -89,6 +92,16 @@ def record_encoder(entity_type: EntityType) -> RecordEncoder:
 def _decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[msgspec.Struct]:
     """Decodes some members of an object, and skips the others."""
     return msgspec.json.Decoder(struct_of("members", names), float_hook=Decimal)
+
+
+def opaque_tag(company: Company | None, version: str | int) -> str:
+    """The tag without `W/` and quotes; without a company, the version is the tag."""
+    return f"{company.incarnation}.{version}" if company else str(version)
+
+
+def entity_tag(company: Company | None, version: str | int) -> str:
+    """The tag as in headers and `@odata.etag`."""
+    return f'W/"{opaque_tag(company, version)}"'
 
 
 def version_of(encoded: bytes) -> str:

@@ -35,7 +35,6 @@ from comptoir.http.exchange import (
 )
 from comptoir.http.feature import Feature, Kernel, answer_through
 from comptoir.http.log import Journal
-from comptoir.http.pages import is_for_admin
 from comptoir.plan.read import Row
 from comptoir.request.headers import (
     ISOLATION,
@@ -104,14 +103,19 @@ class Api:
             ).slot
         self._locate = routes.located
         self._with_company_id = routes.with_company_id
-        others = routes.company_headers.union(ISOLATION if takes_isolation else ())
-        self._cors = Cors(settings.origins, others)
+        self._preflight: Callable[[Scope], Response | None] = _no_preflight
+        self._cors_headers: Callable[[Scope], list[Header]] = _no_headers
+        if settings.origins:
+            others = routes.company_headers.union(ISOLATION if takes_isolation else ())
+            cors = Cors(settings.origins, others)
+            self._preflight, self._cors_headers = cors.preflight, cors.headers
         self._serves = routes.serves
-        self._is_for_admin = partial(is_for_admin, settings=settings)
+        self._admin_port = settings.admin_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one exchange."""
-        if self._serves(scope["raw_path"]) and not self._is_for_admin(scope):
+        is_for_admin = self._admin_port and scope["server"][1] == self._admin_port
+        if self._serves(scope["raw_path"]) and not is_for_admin:
             answer = self._respond
         else:
             for mount in self._mounts:
@@ -148,7 +152,7 @@ class Api:
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
     ) -> None:
         try:
-            response = self._cors.preflight(scope) or await self._response(scope, receive, exchange)
+            response = self._preflight(scope) or await self._response(scope, receive, exchange)
         except Refusal as refusal:
             exchange.note_refusal(refusal)
             if refusal.error is INVALID_CREDENTIALS:
@@ -268,7 +272,7 @@ class Api:
         """Add the headers of every response, which observers note."""
         response.headers += self._profile_headers.of(exchange.id)
         response.headers += self._limits_of(exchange.account)
-        response.headers += self._cors.headers(scope)
+        response.headers += self._cors_headers(scope)
         for each in self._observers:
             each.respond(exchange, response)
         return response
@@ -295,8 +299,12 @@ def _accept_isolation(_: Headers) -> None:
     """Accept the isolation that a batch asks for."""
 
 
-def _no_headers(_: Lease) -> list[Header]:
+def _no_headers(_: Lease | Scope) -> list[Header]:
     return []
+
+
+def _no_preflight(_: Scope) -> None:
+    """Answer no preflight, so that browsers let no other site's scripts use the API."""
 
 
 class Application:

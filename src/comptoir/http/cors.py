@@ -70,10 +70,7 @@ class Cors:
     """The headers by which browsers let scripts of other sites read the responses."""
 
     def __init__(self, origins: frozenset[str], others: frozenset[bytes]) -> None:
-        """`others` are headers that a script may send besides those that are always allowed.
-
-        Without `origins`, no site's scripts may read responses.
-        """
+        """`others` are headers that a script may send besides those that are always allowed."""
         self._allowed = ALLOWED_HEADERS | others
         self._any = ANY in origins
         self._origins = frozenset(origin.encode() for origin in origins)
@@ -98,8 +95,6 @@ class Cors:
 
     def headers(self, scope: Scope) -> list[Header]:
         """Headers for every response; a browser hides even an error without them."""
-        if not self._origins:
-            return []
         if self._any:
             return [(b"access-control-allow-origin", b"*"), _EXPOSED]
         varies: Header = (b"vary", b"Origin")

@@ -24,6 +24,7 @@ from comptoir.plan.rights import check_right
 from comptoir.plan.target import RecordAddress, RecordPath
 from comptoir.request.headers import EntityTags
 from comptoir.request.payload import without_annotations
+from comptoir.request.repeatability import REQUEST_ID
 
 MOST_FAULTS = 20
 """The most errors of a body that a response lists."""
@@ -55,6 +56,9 @@ class Repeat(msgspec.Struct, frozen=True):
 
     `at` is the time of the request. Repeatable writes from before `forget_before` may be forgotten.
     """
+
+    header: ClassVar[str] = REQUEST_ID
+    """The header with the id."""
 
     request_id: str
     client_id: str

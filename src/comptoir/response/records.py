@@ -1,8 +1,4 @@
-"""Records as JSON (OData JSON Format 4.01, section 7), with their ETags and addresses.
-
-An entity tag (RFC 9110, section 8.8.3) is weak and identifies a version of a record. It consists of
-the company's incarnation and the number of the record's last change.
-"""
+"""Records as JSON (OData JSON Format 4.01, section 7), with their ETags and addresses."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -12,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
-from comptoir.edm.record_json import struct_of
+from comptoir.edm.record_json import entity_tag, opaque_tag, struct_of
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row, json_of
 from comptoir.request.expand import ExpandResult
@@ -40,16 +36,6 @@ Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Stru
 """The value of a field for related records: the records, their number, a link, or nothing."""
 
 Extras = Sequence[Extra]
-
-
-def opaque_tag(company: Company | None, version: str | int) -> str:
-    """The tag without `W/` and quotes; without a company, the version is the tag."""
-    return f"{company.incarnation}.{version}" if company else str(version)
-
-
-def entity_tag(company: Company | None, version: str | int) -> str:
-    """The tag as in headers and `@odata.etag`."""
-    return f'W/"{opaque_tag(company, version)}"'
 
 
 def _encoded_tag(company: Company | None, version: str | int) -> str:
@@ -125,6 +111,7 @@ class RecordWriter:
         self.form = form
         self.level = level
         self.shape = shape
+        self._selection = shape.selection
         self.media_type = form.media_type
         self.tag = _encoded_tag if entity_set.encodes_tags else entity_tag
         """The tag of a record, by its company and its version."""
@@ -192,7 +179,7 @@ class RecordWriter:
         """The context URL of a collection of these records."""
         if self.shape.address:
             return self.root.context("/Collection($ref)")
-        return context_url(self.root, self.entity_set, company) + self.shape.selection
+        return context_url(self.root, self.entity_set, company) + self._selection
 
     def record(self, company: Company | None, row: Row, extras: Extras = ()) -> bytes:
         """A single record as a JSON object; `extras` are the fields for related records."""
@@ -204,8 +191,7 @@ class RecordWriter:
 
     def spliced(self, company: Company | None, json: bytes) -> bytes:
         """A single record as a JSON object, from its stored JSON; requires `fits_json`."""
-        context = _encode(f"{self.context(company)}/$entity")
-        return b'{"@odata.context":%b,%b%b}' % (context, _before_version(company)[1:], json)
+        return b"%b%b}" % (_beginning(self.root, self.entity_set, company), json)
 
     def records(
         self,
@@ -390,3 +376,10 @@ def _set_path(entity_set: EntitySet, company: Company | None) -> str:
 def context_url(root: Root, entity_set: EntitySet, company: Company | None) -> str:
     """The context URL of a set's collection (OData Protocol 4.01, section 10.2)."""
     return root.context(_set_path(entity_set, company))
+
+
+@lru_cache(1_000)
+def _beginning(root: Root, entity_set: EntitySet, company: Company | None) -> bytes:
+    """The JSON of a single record up to the version in its entity tag."""
+    context = _encode(f"{context_url(root, entity_set, company)}/$entity")
+    return b'{"@odata.context":%b,%b' % (context, _before_version(company)[1:])

@@ -1,7 +1,7 @@
 """Entity tags in the form of Business Central: two numbers in text, in Base64.
 
 The numbers are the incarnation of the company and the number of the change, so a tag in this form
-and one in the form of `opaque_tag` name the same version of a record.
+and one in the form of `edm.record_json.opaque_tag` name the same version of a record.
 """
 
 import base64

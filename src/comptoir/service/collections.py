@@ -246,10 +246,17 @@ class Collections:
             slices = context.reads.page(lookup, request.while_connected)
             page = page.after(lookup, [row async for found in slices for row in found])
         rows, expander = self._views.page(context, page.plan.pipeline)
-        return partial(self._read, _BoundPage(context, page, rows, expander, preferred, page_size))
+        return partial(self._read, context, page, rows, expander, preferred, page_size)
 
-    async def _read(self, bound: "_BoundPage") -> Respond:
-        context, page, rows, preferred = bound.context, bound.page, bound.rows, bound.preferred
+    async def _read(
+        self,
+        context: Context,
+        page: Page,
+        rows: RowWriter,
+        expander: Expander | None,
+        preferred: Preferences,
+        page_size: int,
+    ) -> Respond:
         request, options, delta = context.request, context.options, None
         if options.deltatoken is not None:
             delta = await self._deltas.resume(context, options.deltatoken, page)
@@ -262,11 +269,11 @@ class Collections:
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
-        blocks = blocks_of(context.page(page.plan), bound.expander)
+        blocks = blocks_of(context.page(page.plan), expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         if preferred is not NO_PREFERENCES:
-            applied = preferred.applied(page_size=bound.size, track_changes=delta is not None)
+            applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
             if applied:
                 headers.append((b"preference-applied", applied))
         writer = PageWriter(
@@ -280,20 +287,7 @@ class Collections:
         )
         head = writer.head(count, _inline(context, first))
         second = await anext(blocks, None)
-        return partial(
-            _PageBody(writer, bound.expander, blocks).respond, headers, head, first, second
-        )
-
-
-class _BoundPage(msgspec.Struct):
-    """A page to read, and the preferences that the client has for it."""
-
-    context: Context
-    page: Page
-    rows: RowWriter
-    expander: Expander | None
-    preferred: Preferences
-    size: int
+        return partial(_PageBody(writer, expander, blocks).respond, headers, head, first, second)
 
 
 class _PageBody(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import aclosing
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -117,15 +117,13 @@ class Runtime:
             )
         return plain
 
-    def reads(self, method: str, access: Access | None, company: Company | None) -> Reads:
-        """The store for a request's reads: a replica if `access` allows one.
+    def reads(self, method: str, access: Access, company: Company | None) -> Reads:
+        """The store for the reads of a request with `access`: a replica if that allows one.
 
         A replica's lag is measured by a company's change numbers, so it serves only reads of one
         company. Raises `Refusal` (400) for a write that claims to read only, and for a consistency
         token of another company or incarnation.
         """
-        if access is None:
-            return self.store
         reads = method in READ_METHODS
         if access.intent == "readonly" and not reads:
             raise refuse(refusal_rows.READ_ONLY_INTENT, INTENT, method=method)
@@ -148,19 +146,18 @@ def record_writer(
 
 
 class Context(msgspec.Struct):
-    """A request with the target of its path, its query options, and the store for its reads."""
+    """A request with the target of its path, its query options, and the store for its reads.
+
+    `entity_set` is that of the target.
+    """
 
     request: Request
     target: Target
+    entity_set: EntitySet
     company: Company | None
     options: QueryOptions
     records: RecordWriter
     reads: Reads
-
-    @property
-    def entity_set(self) -> EntitySet:
-        """The set of the records that the path names."""
-        return self.target.entity_set
 
     @property
     def readable(self) -> Readable:
@@ -263,9 +260,16 @@ Verb = Callable[[Context], Awaitable[Run]]
 """Binds a request whose path and method are valid; raises `Refusal`, as the stages after it do."""
 
 
-async def without_store(respond: Respond) -> Respond:
-    """Run a request that needs no store."""
-    return respond
+def without_store(respond: Callable[[Context], Awaitable[Response]]) -> Verb:
+    """The verb of a response that needs no store."""
+
+    async def run(context: Context) -> Respond:
+        return partial(respond, context)
+
+    async def bind(context: Context) -> Run:
+        return partial(run, context)
+
+    return bind
 
 
 FORMAT_OPTIONS = frozenset({"$format"})

@@ -1,7 +1,6 @@
 """The service documents and `$metadata`."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 
@@ -27,10 +26,8 @@ from comptoir.service.context import (
     FORMAT_OPTIONS,
     Context,
     Request,
-    Run,
     Runtime,
     allow_options,
-    without_store,
 )
 
 NAME = "entityDefinitions"
@@ -137,15 +134,12 @@ class Descriptions:
         contained = self._model.per_company if self._capabilities.sets_at_root else ()
         self._at_root = (self._model.companies, *contained)
 
-    async def service(self, context: Context) -> Run:
+    async def service(self, context: Context) -> Response:
         """The entity sets at a service root (OData Protocol 4.01, section 11.1.1).
 
         Without those whose records the principal's roles do not allow to read.
         """
         allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        return partial(without_store, partial(self._service, context))
-
-    async def _service(self, context: Context) -> Response:
         company_id, model = context.target.company_id, self._model
         path = "" if company_id is None else f"/{COMPANIES}({company_id})"
         sets = model.per_company if company_id is not None else self._at_root
@@ -153,12 +147,9 @@ class Descriptions:
         body = service_document(context.request.root.address(path), listed, context.records.level)
         return Response(200, context.headers(), body)
 
-    async def metadata(self, context: Context) -> Run:
+    async def metadata(self, context: Context) -> Response:
         """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is preferred."""
         allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        return partial(without_store, partial(self._metadata, context))
-
-    async def _metadata(self, context: Context) -> Response:
         headers, option = context.request.headers, context.options.format
         reads_401 = speaks_401(headers)
         found = _supported(preferred_media_type(headers, MEDIA_TYPES, option), option, reads_401)

@@ -6,14 +6,13 @@ from functools import partial
 from itertools import chain
 
 from comptoir.edm.model import Property
-from comptoir.edm.record_json import version_of
+from comptoir.edm.record_json import opaque_tag, version_of
 from comptoir.edm.types import NO_GUID, Stored
 from comptoir.plan.pages import computed_now
 from comptoir.plan.read import Bounds, Computed, RecordPlan, Row
 from comptoir.plan.target import record_not_found
 from comptoir.request.headers import EntityTags, names_protocol
 from comptoir.request.options import NO_OPTIONS
-from comptoir.response.records import opaque_tag
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
 from comptoir.service.collections import Collections
 from comptoir.service.context import (
@@ -53,8 +52,7 @@ class RecordReads:
 
         async def viewed(context: Context, row: Row) -> Response:
             extras = () if expander is None else (await expander.extras([row]))[0]
-            body = records.record(context.company, row, extras)
-            return _response(context, row[0], context.headers(), body)
+            return _response(context, row[0], records.record(context.company, row, extras))
 
         return _read(context, viewed, computed)
 
@@ -96,10 +94,10 @@ _Write = Callable[[Context, Row], Awaitable[Response]]
 
 async def _read_json(context: Context, key: Stored, known: EntityTags | None) -> Respond:
     """Read the stored JSON of a record."""
-    target, company = context.target, context.company
-    json = await context.reads.record_json(RecordPlan(target.entity_set, company, key))
+    entity_set, company = context.entity_set, context.company
+    json = await context.reads.record_json(RecordPlan(entity_set, company, key))
     if json is None:
-        raise record_not_found(target.entity_set, key, target.segment)
+        raise record_not_found(entity_set, key, context.target.segment)
     version = version_of(json)
     if known is not None and known.contain(opaque_tag(company, version)):
         return partial(_not_modified, context, version)
@@ -107,8 +105,7 @@ async def _read_json(context: Context, key: Stored, known: EntityTags | None) ->
 
 
 async def _spliced(context: Context, version: str, json: bytes) -> Response:
-    body = context.records.spliced(context.company, json)
-    return _response(context, version, context.headers(), body)
+    return _response(context, version, context.records.spliced(context.company, json))
 
 
 def _read(context: Context, write: _Write, computed: Computed = ()) -> Run:
@@ -129,24 +126,24 @@ async def _read_row(
 
 
 async def _whole(context: Context, row: Row) -> Response:
-    body = context.records.record(context.company, row)
-    return _response(context, row[0], context.headers(), body)
+    return _response(context, row[0], context.records.record(context.company, row))
 
 
 async def _reference(context: Context, row: Row) -> Response:
-    return Response(200, context.headers(), context.records.reference(context.company, row))
+    records = context.records
+    return Response(200, context.headers(), records.reference(context.company, row))
 
 
 async def _property(context: Context, row: Row) -> Response:
     body = context.records.property(context.company, row, _declared(context))
-    return _response(context, row[0], context.headers(), body)
+    return _response(context, row[0], body)
 
 
 async def _value(context: Context, row: Row) -> Response:
     declared = _declared(context)
     stored = row[context.entity_set.type.column_of[declared.name]]
-    headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
-    return _response(context, row[0], headers, declared.type.to_text(stored).encode())
+    body = declared.type.to_text(stored).encode()
+    return _response(context, row[0], body, b"text/plain;charset=utf-8")
 
 
 def _declared(context: Context) -> Property:
@@ -161,9 +158,8 @@ async def _stream(context: Context, row: Row) -> Response:
     first, second = next(slices, b""), next(slices, b"")
     if not first:
         return Response(204, [ODATA_VERSION, _etag(context, row[0])])
-    headers = [(b"content-type", stream.media_type.encode()), ODATA_VERSION]
     body = _sliced((first, second), slices) if second else first
-    return _response(context, row[0], headers, body)
+    return _response(context, row[0], body, stream.media_type.encode())
 
 
 async def _sliced(begun: Iterable[bytes], slices: Iterable[bytes]) -> Pieces:
@@ -184,10 +180,14 @@ async def _not_modified(context: Context, version: str | int) -> Response:
 
 
 def _response(
-    context: Context, version: str | int, headers: list[Header], body: bytes | Pieces
+    context: Context, version: str | int, body: bytes | Pieces, media_type: bytes = b""
 ) -> Response:
-    context.spend(1)
-    headers.append(_etag(context, version))
+    """The response with a record, or with a part of it of another media type."""
+    account = context.request.principal.account
+    if account is not None:
+        account.spend(1)
+    content_type = (b"content-type", media_type or context.records.media_type)
+    headers = [content_type, ODATA_VERSION, _etag(context, version)]
     return Response(200, headers, body, _is_covered(context))
 
 

@@ -1,6 +1,7 @@
 """The dispatch of requests to the verbs."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
 
@@ -15,7 +16,7 @@ from comptoir.plan.write import WritePlan
 from comptoir.request.headers import DEFAULT, response_format, spaced_format
 from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import OptionParser
-from comptoir.request.parse import Parsed, RequestParser
+from comptoir.request.parse import Parsed, parse
 from comptoir.response.response import Response
 from comptoir.service.collections import Collections
 from comptoir.service.context import (
@@ -25,6 +26,7 @@ from comptoir.service.context import (
     Runtime,
     Verb,
     record_writer,
+    without_store,
 )
 from comptoir.service.descriptions import Definitions, Descriptions
 from comptoir.service.records import RecordReads
@@ -60,7 +62,7 @@ class Service:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries
         options = OptionParser(queries.versions, queries.unsupported)
-        self._parse = RequestParser(options, self._runtime.limits).parse
+        self._parse = partial(parse, options, self._runtime.limits)
         self._mounted: list[Mounted] = []
         if settings.behaviour.routes.definitions:
             self._mounted.append(Definitions(model, options, self._runtime.limits))
@@ -71,8 +73,8 @@ class Service:
         self._upserts = settings.behaviour.writes.if_none_match
         descriptions = Descriptions(self._runtime)
         self._verbs: dict[Resource, dict[str, Verb]] = {
-            Resource.SERVICE: {"GET": descriptions.service},
-            Resource.METADATA: {"GET": descriptions.metadata},
+            Resource.SERVICE: {"GET": without_store(descriptions.service)},
+            Resource.METADATA: {"GET": without_store(descriptions.metadata)},
             Resource.COLLECTION: {"GET": collections.list},
             Resource.COUNT: {"GET": collections.count},
             Resource.REFERENCES: {"GET": collections.references},
@@ -176,10 +178,13 @@ class Service:
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
             form = self._format_of(request.headers, options.format)
-        writer = record_writer(request.root, target.entity_set, form)
-        if not target.entity_set.per_company and not target.steps:
+        entity_set = target.entity_set
+        writer = record_writer(request.root, entity_set, form)
+        if not entity_set.per_company and not target.steps:
             company = None
-        reads = request.reads or self._runtime.reads(request.method, access, company)
+        reads = request.reads or self._runtime.store
+        if access is not None and request.reads is None:
+            reads = self._runtime.reads(request.method, access, company)
         if target.resource not in _WITHOUT_SCOPE:
             reads_only = request.method in READ_METHODS
             scope = Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE
@@ -188,7 +193,7 @@ class Service:
             if principal.rights is not None:
                 right = right_for(request.method, request.headers, upserts=self._upserts)
                 authorize_target(target, right, principal.rights)
-        return Context(request, target, company, options, writer, reads), verb
+        return Context(request, target, entity_set, company, options, writer, reads), verb
 
     async def company(self, request: Request, company_id: str, *, may_lag: bool = False) -> Company:
         """The company of a request, looked up as by `Store.company`.
@@ -196,7 +201,8 @@ class Service:
         Raises `Refusal` (404) if it does not exist or the principal's token does not allow it.
         """
         company = None
-        if request.principal.reaches(company_id):
+        companies = request.principal.companies
+        if companies is None or company_id in companies:
             company = await self._runtime.store.company(company_id, may_lag=may_lag)
         if company is None:
             raise refuse(rows.UNKNOWN_COMPANY, company=company_id, root=request.root.url)

@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 
 from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
 from comptoir.errors import (
     Refusal,
@@ -47,7 +48,6 @@ from comptoir.request.repeatability import (
     RESULT,
     repeatability,
 )
-from comptoir.response.records import opaque_tag
 from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.context import (
     RECORD_OPTIONS,

@@ -6,6 +6,7 @@ import msgspec
 
 from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.record_json import entity_tag, opaque_tag
 from comptoir.edm.types import Stored
 from comptoir.errors import (
     Refusal,
@@ -21,8 +22,6 @@ from comptoir.plan.write import (
     UpdatePlan,
     WritePlan,
 )
-from comptoir.request.repeatability import REQUEST_ID
-from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import Saved, UnitOfWork, taken
 
@@ -278,7 +277,7 @@ def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written 
         return None
     digest, text = rows[0]
     if digest != repeat.digest:
-        raise refuse(refusal_rows.REPEAT_ID_TAKEN, REQUEST_ID)
+        raise refuse(refusal_rows.REPEAT_ID_TAKEN, Repeat.header)
     outcome = _decode(str(text))
     properties = plan.entity_set.type.properties
     values = [outcome.values.get(each.name, each.type.default) for each in properties]
@@ -302,6 +301,6 @@ def _recall_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Writ
         if written is not None:
             found.append(written)
         if found and len(found) <= index:
-            partly = refuse(refusal_rows.GROUP_PARTLY_REPEATED, REQUEST_ID)
+            partly = refuse(refusal_rows.GROUP_PARTLY_REPEATED, Repeat.header)
             raise GroupRefusal(index, partly)
     return found or None
