@@ -92,7 +92,7 @@ class Api:
         self._profile_headers = ProfileHeaders(settings)
         takes_isolation = settings.behaviour.batches.snapshot
         self._check_isolation = _accept_isolation if takes_isolation else check_isolation
-        self._limits_of = Lease.headers if settings.behaviour.shows_limits else _no_headers
+        self._limits_of = _limits if settings.behaviour.shows_limits else _no_headers
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
@@ -297,6 +297,10 @@ class Api:
 
 def _accept_isolation(_: Headers) -> None:
     """Accept the isolation that a batch asks for."""
+
+
+def _limits(lease: Lease) -> list[Header]:
+    return lease.headers()
 
 
 def _no_headers(_: Lease | Scope) -> list[Header]:
