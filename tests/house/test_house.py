@@ -23,7 +23,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
     "comptoir.store.postgres.writer:Transactions._transaction": "its fault goes to a waiter",
     "comptoir.store.sqlite.store:SqliteWriter._commit": "else all later writes wait for ever",
-    "comptoir.store.sqlite.store:SqliteWriter._run": "its fault goes to whoever waits for it",
+    "comptoir.store.sqlite.store:SqliteWriter._run": "its fault goes to the waiter",
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "an entity set is found by its file",
