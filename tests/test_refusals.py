@@ -2,7 +2,15 @@
 
 import pytest
 
-from comptoir.errors import BAD_REQUEST, INVALID_URL, Check, Refusal, refuse
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    BAD_REQUEST,
+    INVALID_URL,
+    Check,
+)
 
 NO_PROPERTY = INVALID_URL.row("{owner} has no property {name!q}", "Use a name from $metadata.")
 INVALID = BAD_REQUEST.row("Invalid value {value!q} for {name:.10}", "Send {{}} or {low:g}.")

@@ -27,19 +27,28 @@ from reference_pages import (
     undocumented_commands,
 )
 
-from comptoir import feature_rows, oauth_rows, operator_rows, refusal_rows
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import HELP
-from comptoir.errors import ERROR_TABLE, OAUTH_ERROR_TABLE, RefusalRow
+from comptoir.errors import (
+    oauth_rows,
+    operator_rows,
+    refusal_rows,
+)
+from comptoir.errors.oauth_rows import OAuthRow
+from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.table import (
+    ERROR_TABLE,
+    OAUTH_ERROR_TABLE,
+    RefusalRow,
+)
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
+from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
-from comptoir.oauth_rows import OAuthRow
-from comptoir.operator_rows import OperatorRow
 from comptoir.profiles import CURRENT
 from comptoir.profiles.standard import STANDARD
 
@@ -49,7 +58,7 @@ from support.profiles import Answered, cases, elsewhere
 
 REFUSALS = [
     each
-    for module in (refusal_rows, feature_rows)
+    for module in (refusal_rows, rehearsal_errors, console_errors)
     for each in vars(module).values()
     if isinstance(each, RefusalRow)
 ]

@@ -20,11 +20,16 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
-from comptoir.errors import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
+from comptoir.errors.oauth_rows import OAuthRow
+from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.table import (
+    CHECK_ORDER,
+    ErrorType,
+    OAuthError,
+    RefusalRow,
+)
 from comptoir.features.rehearsal.faults import FaultParameter, FaultType
 from comptoir.features.rehearsal.rules import Rule
-from comptoir.oauth_rows import OAuthRow
-from comptoir.operator_rows import OperatorRow
 from comptoir.profiles.record import ResponseOverride
 from comptoir.profiles.values import Confidence, FieldRule, ShownProperty, TableRule
 
@@ -313,7 +318,7 @@ def errors_page(
     of_conditions = [(code(each.error.error), *_messages(each)) for each in by_error]
     return page(
         "Errors",
-        "`src/comptoir/errors.py` and `src/comptoir/*_rows.py`",
+        "`src/comptoir/errors`",
         _ERRORS_INTRO,
         table(("Status", "Code", "Check", "Meaning", "Remedy"), rows),
         f"The checks come in this order: {', '.join(CHECK_ORDER)}. A limit of the client is "

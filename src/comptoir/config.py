@@ -16,10 +16,13 @@ from urllib.parse import urljoin
 import msgspec
 from msgspec import Meta
 
-from comptoir import operator_rows as problems
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import (
+    quoted,
+    suggestion,
+)
+from comptoir.errors.refusal import OperatorError
 from comptoir.files import read_whole
-from comptoir.messages import quoted, suggestion
 from comptoir.profiles import CURRENT, VERSIONS, profile_of
 from comptoir.profiles.record import Profile
 

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from comptoir import operator_rows as problems
+from comptoir.errors import operator_rows as problems
 
 LARGEST = 1 << 20
 """The most bytes of a file that is read whole, unless its reader allows fewer."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from comptoir.errors import (
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import (
     BAD_REQUEST,
     ENTITY_CHANGED,
     KEY_EXISTS,
@@ -10,7 +11,6 @@ from comptoir.errors import (
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
     ErrorType,
-    Refusal,
 )
 from comptoir.store.writes import GroupRefusal
 from support.companies import Company

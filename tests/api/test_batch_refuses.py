@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from comptoir.errors import ERROR_TABLE
+from comptoir.errors.table import ERROR_TABLE
 from support.batches import HTTP, MULTIPART, Entry, send_documents, send_multipart
 from support.client import Client
 from support.companies import Company

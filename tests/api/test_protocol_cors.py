@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.config import load_settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.client import Client, record
 from support.companies import Company
 from support.databases import FreshDatabase

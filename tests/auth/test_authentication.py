@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, new_key, unsigned
-from comptoir import refusal_rows as rows
 from comptoir.auth import Principal, Scope, TokenVerifier, VerifiedToken, require
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.verification import (
@@ -22,7 +21,16 @@ from comptoir.auth.verification import (
     PresentedToken,
     invalid_token,
 )
-from comptoir.errors import INVALID_CREDENTIALS, REQUEST_DENIED, OperatorError, Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    INVALID_CREDENTIALS,
+    REQUEST_DENIED,
+)
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.effort import examples
 

@@ -7,8 +7,11 @@ import pytest
 
 from comptoir.auth.audit import Act
 from comptoir.auth.failures import FREE_ENTRIES, MOST_CHARACTERS, MOST_WAITING, Failures
-from comptoir.errors import Refusal, refuse
-from comptoir.refusal_rows import UNANSWERED
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.refusal_rows import UNANSWERED
 from support.clocks import SetClock
 
 

@@ -11,7 +11,12 @@ from auth.issuer_source import ISSUER, Source
 from auth.token_forger import new_key
 from comptoir.auth import VerificationKey
 from comptoir.auth.issuer_keys import IssuerKeys, fetch_keys
-from comptoir.errors import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import (
+    INVALID_CREDENTIALS,
+    ISSUER_UNREACHABLE,
+    ErrorType,
+)
 from comptoir.outgoing import OutgoingError
 from support.clocks import SetClock
 from support.waiting import PATIENCE_SECONDS

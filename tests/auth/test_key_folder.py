@@ -13,7 +13,10 @@ from comptoir.auth import KeyFolder, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.key_folder import SIGNING_KEY_FILE
 from comptoir.auth.keys import TRUSTED_SECONDS, ended
-from comptoir.errors import OperatorError, Refusal
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.clocks import SetClock
 from support.tokens import BOTH, HOUR

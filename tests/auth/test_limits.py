@@ -5,7 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from comptoir.auth.limits import Account, Limits, Rate, parse_rate
-from comptoir.errors import TOO_MANY_REQUESTS, OperatorError, Refusal
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
+from comptoir.errors.table import TOO_MANY_REQUESTS
 from support.clocks import SetClock
 
 NOON = 1_700_049_600.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.auth.local_authority import LocalCertificate, Pair, local_certificate
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.certificates import trusting, write_pair
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.auth import Right, Role, parse_roles, rights_of
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 
 SETS = ("contactsExt", "customersExt", "itemsExt")
 SHOP = """

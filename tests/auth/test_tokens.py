@@ -8,7 +8,7 @@ import pytest
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger
 from comptoir.auth import Scope
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 
 HOUR = timedelta(hours=1)
 

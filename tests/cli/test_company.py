@@ -7,7 +7,7 @@ from uuid import uuid4
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.edm.types import is_guid
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.command import COMPANY, Command
 from support.databases import run_sql
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres import connection as postgres_connection
 from comptoir.store.postgres.connection import check_server, connect
 from support.command import Command

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.config import load_settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.command import Command
 
 

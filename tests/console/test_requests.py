@@ -17,7 +17,7 @@ from comptoir.auth.audit import Actor
 from comptoir.auth.client_check import new_secret
 from comptoir.auth.guesses import FREE_FAILURES
 from comptoir.auth.logins import ConsoleRole
-from comptoir.errors import CHECK_ORDER
+from comptoir.errors.table import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart
 from support.client import Client

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres.migration import (
     SEQUENTIAL,
     ClusterState,

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.features.notifications.resource import shake_hands
 from comptoir.outgoing.session import Guard, Poster
 from support.receiver import Receiver

@@ -20,9 +20,7 @@ FUNCTION_LINES = 80
 # The stations from the ground up; one imports only from rows before its own, or from itself.
 ROWS = (
     (PACKAGE,),
-    ("jsonvalue", "messages"),
-    ("errors",),
-    ("feature_rows", "oauth_rows", "operator_rows", "refusal_rows"),
+    ("errors", "jsonvalue"),
     ("files", "profiles"),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
@@ -39,12 +37,11 @@ ROWS = (
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
-_ERRORS = {"errors", "feature_rows", "refusal_rows"}
 IMPORTS_ONLY = {
-    "profiles": {PACKAGE, *_ERRORS, "messages"},
-    "outgoing": {PACKAGE, "errors", "messages"},
-    "request": {PACKAGE, *_ERRORS, "jsonvalue", "messages", "config"},
-    "metadata": {PACKAGE, "errors", "messages", "config", "profiles", "edm"},
+    "profiles": {PACKAGE, "errors"},
+    "outgoing": {PACKAGE, "errors"},
+    "request": {PACKAGE, "errors", "jsonvalue", "config"},
+    "metadata": {PACKAGE, "errors", "config", "profiles", "edm"},
 }
 IMPORTED_ONLY_BY = {
     "catalog": {"app", "cli", "features.*"},
@@ -457,7 +454,7 @@ def atomic_groups(source: Source) -> Iterator[Violation]:
 
 
 def message_forms(source: Source) -> Iterator[Violation]:
-    """The literals of a message have the form that `comptoir.messages` describes."""
+    """The literals of a message have the form that `comptoir.errors.messages` describes."""
     for is_remedy, node in _message_parts(source.tree):
         texts = [node] if isinstance(node, ast.Constant) else getattr(node, "values", [])
         words = [each.value for each in texts if isinstance(each, ast.Constant)]

@@ -11,8 +11,8 @@ from inspect import signature
 from pathlib import Path
 from string import Formatter
 
-from comptoir.oauth_rows import OAuthRow
-from comptoir.operator_rows import OperatorRow
+from comptoir.errors.oauth_rows import OAuthRow
+from comptoir.errors.operator_rows import OperatorRow
 
 PACKAGE = Path(__file__).parents[2] / "src" / "comptoir"
 MADE_FROM_ROWS = {"OAuthRefusal", "OperatorError", "UnreachableError"}

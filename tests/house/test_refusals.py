@@ -6,9 +6,11 @@ from pathlib import Path
 from string import Formatter
 
 import comptoir
-from comptoir import feature_rows, refusal_rows
-from comptoir.errors import RefusalRow
+from comptoir.errors import refusal_rows
+from comptoir.errors.table import RefusalRow
 from comptoir.features.business_central.profile import business_central
+from comptoir.features.console import errors as console_errors
+from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.profiles import CURRENT
 from comptoir.profiles.standard import STANDARD
 from house.rules import UNPLAIN
@@ -31,7 +33,7 @@ REFUSING: Mapping[str, set[str]] = {
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (feature_rows, refusal_rows)
+    for module in (console_errors, rehearsal_errors, refusal_rows)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }
@@ -116,7 +118,9 @@ def test_only_refuse_makes_refusals() -> None:
         f"{path}:{node.lineno}"
         for path, tree in modules()
         for node in ast.walk(tree)
-        if path != "errors.py" and isinstance(node, ast.Call) and _name(node.func) == "Refusal"
+        if path != "errors/refusal.py"
+        and isinstance(node, ast.Call)
+        and _name(node.func) == "Refusal"
     ]
     assert made == []
 
@@ -140,7 +144,8 @@ def test_a_group_has_another_response_in_a_profile() -> None:
 
 
 def test_a_row_is_short_enough_to_be_read() -> None:
-    lines = [line for path in SOURCES.glob("*_rows.py") for line in path.read_text().splitlines()]
+    paths = [*SOURCES.glob("errors/*_rows.py"), *SOURCES.glob("features/*/errors.py")]
+    lines = [line for path in paths for line in path.read_text().splitlines()]
     assert max(map(len, lines)) <= 140
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from starlette.types import Message, Receive
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.http.concurrency import ConcurrencyLimiter
 from comptoir.http.exchange import ClientDisconnectedError
 from support.waiting import PATIENCE_SECONDS

@@ -9,11 +9,14 @@ import msgspec
 import pytest
 
 from comptoir.edm.model import Model
-from comptoir.errors import Refusal, refuse
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.refusal_rows import STALE_TAG
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 from comptoir.http.redaction import MASK, Redactor
-from comptoir.refusal_rows import STALE_TAG
 from support.databases import ON_SQLITE
 from support.service import Service
 

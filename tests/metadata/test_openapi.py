@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import ERROR_TABLE
+from comptoir.errors.table import ERROR_TABLE
 from comptoir.features.business_central.profile import business_central
 from comptoir.metadata.openapi import openapi_document
 from comptoir.profiles import CURRENT

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.clients import add_client
 from support.databases import FreshDatabase, run_sql
 from support.postgres import ROLE

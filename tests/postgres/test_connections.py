@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.store.migration import make_ready
 from postgres.conftest import Served
 from support.client import record

@@ -23,7 +23,8 @@ from comptoir.auth.authentication import Authenticator
 from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import UNAVAILABLE, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import UNAVAILABLE
 from comptoir.store import control_watch
 from comptoir.store.control import READ_SECONDS
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch

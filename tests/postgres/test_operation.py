@@ -7,7 +7,7 @@ import asyncpg
 import httpx
 import pytest
 
-from comptoir.errors import (
+from comptoir.errors.table import (
     DATABASE_BUSY,
     DATABASE_NOT_READY,
     DATABASE_READ_ONLY,

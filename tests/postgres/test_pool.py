@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from comptoir.config import Settings
-from comptoir.errors import DATABASE_BUSY, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import DATABASE_BUSY
 from comptoir.store.postgres.connection import Connection, Pool, connect
 from comptoir.store.postgres.faults import FAULTS
 from support.postgres import Databases, name_of

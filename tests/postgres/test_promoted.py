@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.errors import DATABASE_OLDER
+from comptoir.errors.table import DATABASE_OLDER
 from postgres.conftest import Served
 from postgres.replication import Pair, ReplicatedService
 from support.client import record, tag_of

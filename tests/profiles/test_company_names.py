@@ -10,9 +10,9 @@ import httpx
 import msgspec
 import pytest
 
-from comptoir import messages
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL
+from comptoir.errors import messages
 from comptoir.http import company_names
 from support.batches import documents
 from support.client import Body, Query, encoded, page, record

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from comptoir.config import load_settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.client import page, record, tag_of
 from support.companies import Company
 from support.databases import FreshDatabase

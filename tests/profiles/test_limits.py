@@ -9,7 +9,7 @@ import pytest
 
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from support.client import Client, values
 from support.clients import add_client
 from support.companies import Company

@@ -7,7 +7,7 @@ import pytest
 from profile_differences import differences, rows
 
 from comptoir.config import load_settings
-from comptoir.errors import ERROR_TABLE
+from comptoir.errors.table import ERROR_TABLE
 from comptoir.features.business_central.profile import business_central
 from comptoir.profiles import CURRENT
 from comptoir.profiles.record import Profile

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from comptoir.config import load_settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.profiles import VERSIONS
 from support.client import page, record
 from support.companies import Company

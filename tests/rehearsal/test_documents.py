@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from comptoir.app import application
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, OperatorError, Refusal
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
+from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.rehearsal.documents import (
     LONGEST_DOCUMENT,
     MOST_RULES,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import INVALID_URL
 from comptoir.request.aliases import parse_aliases, resolve, resolve_key
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import walk

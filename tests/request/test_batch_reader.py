@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import parse_multipart
 from comptoir.request.batch.tree import Batch, BatchLimits, Group, Roots

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import INVALID_URL
 from comptoir.request.expand import ExpandItem, ExpandLimits, Levels, parse_expand, within
 from comptoir.request.expression.parser import parse_expression
 from comptoir.request.options import OptionParser, QueryOptions, query_options, query_string

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import INVALID_URL
 from comptoir.request.expression.parser import (
     DEFAULT_LIMITS,
     ExpressionLimits,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.parser import parse_expression, parse_orderby
 from comptoir.request.expression.tree import (
     Binary,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.request.headers import (
     DEFAULT,
     NO_PREFERENCES,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import INVALID_URL
 from comptoir.request.path import KeyPart, Segment, parse_path
 from support.effort import examples
 from support.syntax import refusal_of

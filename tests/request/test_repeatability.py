@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.request.repeatability import repeatability
 
 SENT = b"Tue, 26 Mar 2019 16:06:51 GMT"

@@ -9,7 +9,7 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from support.databases import FreshDatabase
 from support.waiting import PATIENCE_SECONDS
 

@@ -14,7 +14,11 @@ from comptoir.auth.failures import Failures
 from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import UNAVAILABLE, ExceededLimit, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import (
+    UNAVAILABLE,
+    ExceededLimit,
+)
 from comptoir.sql.prepared import Steps
 from comptoir.store import control_watch, note_saver
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch

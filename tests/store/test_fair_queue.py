@@ -7,7 +7,8 @@ from collections.abc import Coroutine
 
 import pytest
 
-from comptoir.errors import DATABASE_BUSY, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import DATABASE_BUSY
 from comptoir.store.fair_queue import CLIENT, FairQueue, FairSemaphore, Permit
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from comptoir.config import Settings
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.store.postgres.connection import Connection, connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from support.postgres import Databases, name_of

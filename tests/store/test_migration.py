@@ -17,7 +17,7 @@ from sqlalchemy import Connection, text
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import JSON, build_tables
 from comptoir.store.migration import make_ready, migrate

@@ -3,7 +3,7 @@
 import httpx
 import msgspec
 
-from comptoir.errors import ERROR_TABLE
+from comptoir.errors.table import ERROR_TABLE
 
 STATUS_OF = {error.code: error.status for error in ERROR_TABLE}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 
 
 def reads_back(

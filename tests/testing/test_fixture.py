@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.features.rehearsal.report import report_lines
 from comptoir.features.testing.service import Comptoir
 from support.waiting import PATIENCE_SECONDS

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from comptoir.config import SettingValue
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.features.testing.service import serving
 
 CLIENT = """

@@ -2,7 +2,8 @@
 
 import pytest
 
-from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
+from comptoir.errors.refusal import OperatorError
+from comptoir.errors.table import COMPANY_NOT_FOUND
 from comptoir.features.transfer.copy import ROUNDS
 from comptoir.store import store
 from comptoir.store.snapshot import LOOKUP

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import redacted
 from conftest import stock

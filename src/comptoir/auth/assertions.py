@@ -11,12 +11,12 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from comptoir import oauth_rows as problems
 from comptoir.auth.client_keys import imported
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import Client, ClientKey
 from comptoir.auth.tokens import NumericDate
 from comptoir.auth.verification import CLOCK_SKEW, extracted
+from comptoir.errors import oauth_rows as problems
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LONGEST_LIFETIME = 3_600

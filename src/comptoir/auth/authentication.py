@@ -8,7 +8,6 @@ from typing import TypeGuard
 
 from msgspec import UNSET
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.key_folder import KeyFolder
@@ -24,7 +23,13 @@ from comptoir.auth.verification import (
     VerifiedToken,
     invalid_token,
 )
-from comptoir.errors import SLOW_DOWN, OAuthRefusal, Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    OAuthRefusal,
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import SLOW_DOWN
 
 CACHED_CLIENTS = 10_000
 

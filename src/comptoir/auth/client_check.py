@@ -12,7 +12,6 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
-from comptoir import oauth_rows as problems
 from comptoir.auth.assertions import ASSERTION_TYPE, Assertion, parse_assertion
 from comptoir.auth.failures import Failures, sent_as_id
 from comptoir.auth.guesses import Guesses
@@ -20,7 +19,9 @@ from comptoir.auth.origins import audiences_at
 from comptoir.auth.records import Client, ClientState, RegistrySnapshot, Secret, WritableRegistry
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
-from comptoir.errors import SLOW_DOWN, OAuthRefusal
+from comptoir.errors import oauth_rows as problems
+from comptoir.errors.refusal import OAuthRefusal
+from comptoir.errors.table import SLOW_DOWN
 
 MOST_SECRETS = 2
 """The most secrets of a client: one in use, and its successor."""

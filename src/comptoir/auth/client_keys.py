@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_publ
 from cryptography.x509 import Certificate, load_pem_x509_certificate
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptoir import operator_rows as problems
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import ClientKey
+from comptoir.errors import operator_rows as problems
 from comptoir.files import read_whole
 
 MOST_KEYS = 5

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from comptoir import operator_rows as problems
 from comptoir.auth.client_check import new_secret
 from comptoir.auth.limits import DAY
 from comptoir.auth.records import Client, ClientState, Secret
 from comptoir.auth.tokens import MOST_COMPANIES, MOST_ROLES
 from comptoir.edm.types import is_guid
-from comptoir.messages import quoted
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 
 LONGEST_DAYS = 3_650
 """The most days for which a secret or a key is valid."""

@@ -20,7 +20,7 @@ from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
 from comptoir.auth.records import ConsoleLogin, Issuer, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.edm.times import Clock
-from comptoir.messages import quoted
+from comptoir.errors.messages import quoted
 from comptoir.outgoing import Fetch, OutgoingError, PostAnswer, PostForm
 
 OPENID = "openid"

@@ -11,7 +11,7 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.guesses import Guesses
 from comptoir.edm.times import Clock
 from comptoir.edm.types import is_guid
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 
 FREE_ENTRIES = 20
 """The entries of an address in a minute after which it gets the next one only after a wait."""

@@ -14,12 +14,12 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.util import urlsafe_b64decode
 from msgspec import Struct
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
 from comptoir.auth.verification import invalid_token
 from comptoir.edm.times import Clock
-from comptoir.errors import refuse
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import refuse
 from comptoir.outgoing import Fetch, OutgoingError
 
 MOST_KEYS = 100

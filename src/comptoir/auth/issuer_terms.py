@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from comptoir import operator_rows as problems
 from comptoir.auth.client_terms import checked_name
 from comptoir.auth.code_flow import OPENID, login_discovery
 from comptoir.auth.fields import Field
@@ -16,7 +15,8 @@ from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
 from comptoir.auth.tokens import Scope
 from comptoir.auth.verification import check_algorithms
 from comptoir.config import Settings
-from comptoir.messages import quoted
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 from comptoir.outgoing import OutgoingError
 
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.issuer_keys import IssuerKeys, NoteFetch
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.logins import Login
@@ -24,7 +23,8 @@ from comptoir.auth.verification import (
 )
 from comptoir.edm.times import Clock
 from comptoir.edm.types import is_guid
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
 from comptoir.outgoing import Fetch
 
 RESERVED_NAMES = frozenset({"client", "console", "cli"})

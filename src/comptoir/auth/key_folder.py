@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from comptoir import operator_rows as problems
 from comptoir.auth.keys import (
     KeyRing,
     SigningKey,
@@ -26,8 +25,9 @@ from comptoir.auth.keys import (
     ring_at,
 )
 from comptoir.edm.times import Clock
-from comptoir.errors import OperatorError
-from comptoir.messages import time_text
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import time_text
+from comptoir.errors.refusal import OperatorError
 
 SIGNING_KEY_FILE = "signing-key.pem"
 PUBLIC_KEY_SUFFIX = ".pub.pem"

@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptoir import operator_rows as problems
+from comptoir.errors import operator_rows as problems
 
 
 def create_private(folder: Path) -> None:

@@ -11,17 +11,19 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows as rows
 from comptoir.config import RATE
 from comptoir.edm.times import Clock
-from comptoir.errors import (
-    Fact,
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import (
     Refusal,
-    RefusalRow,
     refuse,
 )
-from comptoir.messages import quoted
+from comptoir.errors.table import (
+    Fact,
+    RefusalRow,
+)
 
 DAY = 86_400
 """The seconds of a day."""

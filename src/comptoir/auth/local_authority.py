@@ -21,7 +21,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from comptoir import operator_rows as problems
 from comptoir.auth.keys import (
     create_private,
     drafted,
@@ -30,6 +29,7 @@ from comptoir.auth.keys import (
     read_private_key,
     refuse_open,
 )
+from comptoir.errors import operator_rows as problems
 
 _NAME = "localhost"
 _ADDRESSES = "127.0.0.1", "::1"

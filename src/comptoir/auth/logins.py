@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from comptoir import operator_rows as problems
 from comptoir.auth.audit import Actor
 from comptoir.auth.tokens import Scope
-from comptoir.messages import quoted
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 
 CODE_SECONDS = 600
 """Seconds for which a code is valid."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
-from comptoir import operator_rows as problems
 from comptoir.config import CONSOLE, Settings
+from comptoir.errors import operator_rows as problems
 
 _ENDPOINT = "/oauth2/v2.0/token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

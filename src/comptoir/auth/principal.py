@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.limits import Account
 from comptoir.auth.roles import Rights
 from comptoir.auth.tokens import Scope
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,11 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from comptoir import operator_rows as problems
-from comptoir.messages import quoted, suggestion
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import (
+    quoted,
+    suggestion,
+)
 
 OTHERS = "*"
 """The entity sets that a role does not name."""

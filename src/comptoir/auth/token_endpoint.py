@@ -7,7 +7,6 @@ from datetime import timedelta
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from comptoir import oauth_rows as problems
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import judged
 from comptoir.auth.client_check import ClientCheck, TokenRequest
@@ -16,10 +15,9 @@ from comptoir.auth.records import Client, RegistrySnapshot, WritableRegistry
 from comptoir.auth.tokens import Scope, TokenIssuer, implied, scope_names
 from comptoir.auth.verification import TokenVerifier, VerifiedToken
 from comptoir.config import Settings
-from comptoir.errors import (
-    Refusal,
-)
-from comptoir.messages import quoted
+from comptoir.errors import oauth_rows as problems
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import Refusal
 
 GRANT = "client_credentials"
 LONGEST_ID = 255

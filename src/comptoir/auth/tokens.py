@@ -14,10 +14,10 @@ from joserfc import jws
 from joserfc.jwk import ECKey
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from comptoir import operator_rows as problems
 from comptoir.auth.key_folder import load_keys
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
+from comptoir.errors import operator_rows as problems
 
 SIGNING_ALGORITHM = "ES256"
 JOSE_TYPE = "at+jwt"

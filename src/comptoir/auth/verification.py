@@ -16,8 +16,6 @@ from joserfc.errors import (
 )
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows as rows
 from comptoir.auth.keys import KeyLookup, VerificationKey
 from comptoir.auth.principal import Principal
 from comptoir.auth.tokens import (
@@ -29,13 +27,21 @@ from comptoir.auth.tokens import (
     scope_names,
 )
 from comptoir.edm.times import Clock
-from comptoir.errors import (
-    Fact,
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import (
+    description,
+    quoted,
+    time_text,
+)
+from comptoir.errors.refusal import (
     Refusal,
-    RefusalRow,
     refuse,
 )
-from comptoir.messages import description, quoted, time_text
+from comptoir.errors.table import (
+    Fact,
+    RefusalRow,
+)
 
 
 def extracted(token: str, registry: jws.JWSRegistry) -> jws.CompactSignature:

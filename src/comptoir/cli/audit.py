@@ -2,11 +2,11 @@
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.auth.audit import AuditEntry
 from comptoir.cli import options
 from comptoir.cli.ndjson import AT_A_TIME, print_entries
 from comptoir.cli.runner import store_command
+from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
 

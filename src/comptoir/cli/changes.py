@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from comptoir import operator_rows as problems
 from comptoir.cli import options
 from comptoir.cli.ndjson import AT_A_TIME, print_entries
 from comptoir.cli.runner import known_company, store_command
+from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from comptoir import operator_rows as problems
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.client_keys import read_client_key
 from comptoir.auth.client_terms import (
@@ -29,6 +28,7 @@ from comptoir.cli.options import PATH, checked, settings_options
 from comptoir.cli.runner import administer, operator, store_command, warn_of_missing
 from comptoir.cli.token import parse_scopes
 from comptoir.config import Settings
+from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
 

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.auth.client_terms import guid, guids
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, checked, settings_options
@@ -22,6 +21,7 @@ from comptoir.cli.runner import (
 from comptoir.config import Settings
 from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
+from comptoir.errors import operator_rows as problems
 from comptoir.store.company_names import warnings_of
 from comptoir.store.company_steps import deletable, delete_companies, is_unfinished
 from comptoir.store.migration import make_ready

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.auth.client_terms import guids
 from comptoir.auth.issuer_terms import (
     ISSUER_FIELDS,
@@ -27,6 +26,7 @@ from comptoir.cli.runner import (
     warn_of_missing,
 )
 from comptoir.config import Settings
+from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
 NAME = click.argument("name", metavar="NAME", help="The issuer's name.")

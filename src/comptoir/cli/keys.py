@@ -6,15 +6,21 @@ from pathlib import Path
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.key_folder import PUBLIC_KEY_SUFFIX, KeyFolder
 from comptoir.auth.keys import SigningKey, end_of
 from comptoir.cli.options import settings_options
 from comptoir.cli.runner import administer, operator, warn
 from comptoir.config import Settings
-from comptoir.errors import OperatorError, Refusal
-from comptoir.messages import quoted, time_text
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import (
+    quoted,
+    time_text,
+)
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
 
 USUAL_DELAY = timedelta(minutes=15)
 """The time in which a new key reaches all hosts before it signs."""

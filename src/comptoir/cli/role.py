@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.auth import parse_roles
 from comptoir.catalog import MODEL
 from comptoir.cli.options import PATH, settings_options
 from comptoir.cli.runner import administer, operator, store_command
 from comptoir.config import Settings
+from comptoir.errors import operator_rows as problems
 from comptoir.files import read_whole
 from comptoir.store.store import Store
 

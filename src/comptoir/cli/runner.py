@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
 from comptoir.catalog import MODEL
@@ -21,7 +20,12 @@ from comptoir.cli.interrupt import Interrupted
 from comptoir.cli.options import settings_options
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
+from comptoir.errors.table import UNAVAILABLE
 from comptoir.store.control import ControlStore
 from comptoir.store.migration import make_ready
 from comptoir.store.snapshot import ShowProgress

@@ -12,14 +12,18 @@ from pkgutil import resolve_name
 import click
 from msgspec.structs import replace
 
-from comptoir import operator_rows as problems
 from comptoir.app import application
 from comptoir.catalog import MODEL
 from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import use_store, warn
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.errors import OperatorError, Refusal, UnreachableError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+    UnreachableError,
+)
 from comptoir.features import FEATURES
 from comptoir.http.addresses import profile_addresses
 from comptoir.http.descriptors import shortage

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import click
 
-from comptoir import operator_rows as problems
 from comptoir.auth import Scope, scope_names, token_issuer
 from comptoir.auth.client_terms import token_companies
 from comptoir.auth.key_folder import SIGNING_KEY_FILE
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
-from comptoir.messages import message, quoted
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import (
+    message,
+    quoted,
+)
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.times import DateTimeOffset
 from comptoir.edm.types import Base64Text, JsonSchema, Stored, Text, ValueFault, Wire
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
 from comptoir.jsonvalue import Json
-from comptoir.messages import quoted
 
 _SLICE = 3 << 16
 """The most bytes that are converted at once, which takes about two milliseconds."""

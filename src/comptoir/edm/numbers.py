@@ -9,8 +9,8 @@ from types import MappingProxyType
 import msgspec
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.types import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
+from comptoir.errors import refusal_rows as rows
 from comptoir.jsonvalue import Json
 
 MOST_WHOLE = 2**63 - 1

@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, WHOLE_DIGITS, decimal_text
 from comptoir.edm.types import Stored, TextualType, ValueFault, Wire
+from comptoir.errors import refusal_rows as rows
 
 Clock = Callable[[], float]
 """Returns a time in seconds, by default that since 1970 in UTC."""

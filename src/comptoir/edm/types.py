@@ -17,10 +17,21 @@ from typing import cast
 import msgspec
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import ErrorType, Fact, Refusal, RefusalRow, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import (
+    filled,
+    message,
+)
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    ErrorType,
+    Fact,
+    RefusalRow,
+)
 from comptoir.jsonvalue import Json, json_type
-from comptoir.messages import filled, message
 
 Stored = str | int
 """The value of a column: text, a whole number, or 0 and 1 for a Boolean."""

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.config import Settings
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature

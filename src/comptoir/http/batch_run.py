@@ -10,9 +10,12 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.config import Settings
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.http.company_names import COMPANY_NAME, RequestTarget
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through

@@ -4,11 +4,11 @@ from time import monotonic
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
-from comptoir import refusal_rows
 from comptoir.auth import Principal
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.read import Bounds, PagePlan, list_pipeline
 from comptoir.plan.target import COMPANIES
 from comptoir.request.headers import Headers

@@ -28,8 +28,8 @@ from typing import Protocol
 import msgspec
 from isal import isal_zlib
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.request.headers import Headers, cached, elements, quality
 from comptoir.response.response import Header, Pieces
 

@@ -6,9 +6,9 @@ from weakref import WeakKeyDictionary
 from starlette.types import Message, Receive
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import Account
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.http.exchange import ClientDisconnectedError, Lease
 from comptoir.response.response import Header
 

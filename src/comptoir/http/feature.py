@@ -16,7 +16,7 @@ from comptoir.auth.records import Registry
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 from comptoir.http.metrics import Metrics

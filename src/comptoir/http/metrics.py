@@ -17,7 +17,10 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from comptoir.errors import SLOW_DOWN, ExceededLimit
+from comptoir.errors.table import (
+    SLOW_DOWN,
+    ExceededLimit,
+)
 from comptoir.http.descriptors import CONNECTIONS, limit, opened
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from comptoir import oauth_rows as problems
 from comptoir.auth.client_check import TokenRequest
 from comptoir.auth.discovery import configuration, key_set
 from comptoir.auth.keys import VerificationKey
@@ -19,14 +18,20 @@ from comptoir.auth.origins import issuer_paths, origin_named, token_paths
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.config import Settings
 from comptoir.edm.types import is_guid
-from comptoir.errors import (
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
+from comptoir.errors import oauth_rows as problems
+from comptoir.errors.messages import (
+    description,
+    quoted,
+)
+from comptoir.errors.refusal import (
     OAuthRefusal,
     Refusal,
 )
+from comptoir.errors.table import (
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+)
 from comptoir.http.exchange import Exchange, is_private, read_body
-from comptoir.messages import description, quoted
 from comptoir.request.headers import combined
 from comptoir.response.errors import as_guid
 

@@ -20,11 +20,15 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.authentication import Authenticator
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import METHOD_NOT_ALLOWED, Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import METHOD_NOT_ALLOWED
 from comptoir.http.addresses import profile_addresses
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature, Link

@@ -25,9 +25,12 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from comptoir import refusal_rows as rows
 from comptoir.config import Settings
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.http.cycle import Cycle
 from comptoir.http.descriptors import CONNECTIONS
 from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id

@@ -12,12 +12,15 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import Principal
 from comptoir.auth.origins import own_origins
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.http.company_names import COMPANY_HEADERS, CompanyNames, RequestTarget
 from comptoir.request.headers import Headers
 from comptoir.response.root import Root

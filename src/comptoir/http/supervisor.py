@@ -18,9 +18,9 @@ from typing_extensions import override
 from uvicorn import Server
 from uvicorn.config import STARTUP_FAILURE
 
-from comptoir import operator_rows as problems
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import OperatorError
 from comptoir.http.link import Channel, Counted, Link, decode, encode, include, lasting
 from comptoir.http.log import set_up_logging
 from comptoir.http.protocol import ServerConfig

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from cryptography.x509 import load_pem_x509_certificates
 
-from comptoir import operator_rows as problems
 from comptoir.auth.keys import read
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import OperatorError
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
-from comptoir.errors import (
+from comptoir.errors.table import (
     BODY_TOO_LARGE,
     ENTITY_CHANGED,
     ERROR_TABLE,

@@ -28,7 +28,7 @@ from aiohttp import (
 )
 from yarl import URL
 
-from comptoir.messages import quoted
+from comptoir.errors.messages import quoted
 from comptoir.outgoing.documents import Document, OutgoingError, PostAnswer
 
 _FIRST_UNPRIVILEGED_PORT = 1_024

@@ -5,10 +5,13 @@ The query options that apply to its result are bound as further transformations.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths

@@ -5,7 +5,6 @@ from typing import Self
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.model import (
     Company,
     EntitySet,
@@ -13,7 +12,11 @@ from comptoir.edm.model import (
     Model,
     NavigationProperty,
 )
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column

@@ -7,10 +7,13 @@ asking often enough.
 
 from collections.abc import Mapping
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import Right, Rights
 from comptoir.edm.model import EntitySet
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.target import Target
 from comptoir.request.headers import Headers, entity_tags
 

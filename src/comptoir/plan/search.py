@@ -5,8 +5,8 @@ Python folds the case (`str.casefold`, Unicode's full case folding), here and in
 because databases fold differently.
 """
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.nodes import (
     BoundSearch,
     CombinedSearch,

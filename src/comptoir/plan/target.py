@@ -9,16 +9,18 @@ from enum import StrEnum
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import Stored, ValueFault, is_guid
-from comptoir.errors import (
-    INVALID_URL,
-    Check,
+from comptoir.errors import refusal_rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
-from comptoir.messages import quoted
+from comptoir.errors.table import (
+    INVALID_URL,
+    Check,
+)
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
 from comptoir.request.path import KeyPart, Segment
 

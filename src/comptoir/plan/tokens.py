@@ -16,10 +16,13 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company
 from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.read import Keyset, OrderKey
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]

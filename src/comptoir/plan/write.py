@@ -10,11 +10,11 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
 from comptoir.edm.types import Guid, Stored, ValueFault
-from comptoir.errors import (
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     ErrorDetail,
     Refusal,
     refuse,

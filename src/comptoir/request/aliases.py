@@ -4,8 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import (
     Collection,

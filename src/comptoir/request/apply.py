@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, ExpressionParser
 from comptoir.request.expression.tree import ComputeItem, Node, OrderItem, Path, Syntax
 from comptoir.request.headers import lowered

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax
 from comptoir.request.headers import lowered

@@ -8,8 +8,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import (
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )

@@ -7,8 +7,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
-from comptoir import refusal_rows
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.request.headers import lowered
 
 RESERVED = frozenset(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.options import NO_OPTIONS, OptionParser, QueryOptions

@@ -7,8 +7,11 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(

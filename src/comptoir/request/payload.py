@@ -6,12 +6,12 @@ from typing import cast
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import (
-    NOT_IMPLEMENTED,
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
+from comptoir.errors.table import NOT_IMPLEMENTED
 from comptoir.jsonvalue import Json, json_type
 from comptoir.request.headers import (
     JSON,

@@ -6,8 +6,8 @@ from email.utils import format_datetime, parsedate_to_datetime
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.request.headers import BLANKS, Headers
 
 REQUEST_ID, CLIENT_ID = "Repeatability-Request-ID", "Repeatability-Client-ID"

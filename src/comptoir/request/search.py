@@ -10,8 +10,8 @@ import re
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits
 from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax

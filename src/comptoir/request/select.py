@@ -2,8 +2,8 @@
 
 import re
 
-from comptoir import refusal_rows as rows
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
 from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax
 

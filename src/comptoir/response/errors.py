@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from comptoir.errors import Refusal
-from comptoir.messages import filled
+from comptoir.errors.messages import filled
+from comptoir.errors.refusal import Refusal
 from comptoir.profiles.record import Profile, ResponseOverride
 from comptoir.request.headers import Headers, asks_for_json, preferred_language
 from comptoir.response.response import ODATA_VERSION, Header, Response

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 
 Header = tuple[bytes, bytes]
 

@@ -9,9 +9,12 @@ from time import time_ns
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.types import Stored
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import Page, bind_count, bind_page
 from comptoir.plan.read import Bounds, CountPlan, PagePlan, Row, all_records

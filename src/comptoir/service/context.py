@@ -7,13 +7,13 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.auth import Account, Principal
 from comptoir.config import Settings
 from comptoir.edm.derived import Stream
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.rights import Readable

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import Scope
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.plan.apply import TRANSFORMATIONS, methods_of

@@ -5,11 +5,14 @@ from functools import partial
 from itertools import pairwise
 from time import perf_counter
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import Scope, require
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.rights import authorize_target, right_for
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan

@@ -8,10 +8,10 @@ from operator import itemgetter
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.options import bind_compute
 from comptoir.plan.fields import (
     ExpandBinder,

@@ -8,11 +8,11 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
-from comptoir.errors import (
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )

@@ -25,11 +25,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
-from comptoir import refusal_rows
 from comptoir.edm.model import LAST_CHANGE, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.nodes import Field, Value, padded
 from comptoir.plan.read import (
     Bounds,

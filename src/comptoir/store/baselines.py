@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.sql.prepared import Steps
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change

@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from comptoir import operator_rows as problems
+from comptoir.errors import operator_rows as problems
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps

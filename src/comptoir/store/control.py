@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 import msgspec
 from sqlalchemy import Table, delete, func, insert, select, update
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
 from comptoir.auth.client_check import MOST_SECRETS
 from comptoir.auth.client_keys import MOST_KEYS
@@ -32,8 +30,17 @@ from comptoir.auth.tokens import scope_names
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
-from comptoir.errors import KEY_EXISTS, OperatorError, Refusal
-from comptoir.messages import quoted, suggestion
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows
+from comptoir.errors.messages import (
+    quoted,
+    suggestion,
+)
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
+from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
 from comptoir.sql.control import ControlStatements, control_tables
 from comptoir.sql.prepared import Query, Steps

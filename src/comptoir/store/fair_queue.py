@@ -12,8 +12,11 @@ from math import ceil
 from statistics import fmean
 from time import monotonic
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The party of the current request; its tasks inherit it."""

@@ -12,11 +12,11 @@ from itertools import repeat
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet, KeyValues
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.service_statements import ServiceStatements

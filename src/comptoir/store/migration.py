@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Mapping
 
-from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import OperatorError
 from comptoir.store.schema import Report
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import check_file, check_writable, migrate_file

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 
 SAVE_SECONDS = 1.0
 """Seconds between two looks for notes to write."""

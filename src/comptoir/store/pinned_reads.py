@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import Clock
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.reads import ReadStatements

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from threading import Lock
 
-from comptoir import refusal_rows
 from comptoir.edm.model import EntitySet
-from comptoir.errors import ErrorType, Refusal, RefusalRow, refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    ErrorType,
+    RefusalRow,
+)
 from comptoir.sql.tables import COMPANY_ID
 
 _log = logging.getLogger(__name__)

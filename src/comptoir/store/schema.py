@@ -14,7 +14,7 @@ from typing import Self
 
 from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, inspect, select
 
-from comptoir import operator_rows as problems
+from comptoir.errors import operator_rows as problems
 from comptoir.sql import column_types
 
 MIGRATIONS = Path(__file__).parent / "migrations"

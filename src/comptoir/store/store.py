@@ -14,13 +14,16 @@ from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar, cast
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps

@@ -10,7 +10,7 @@ from contextlib import aclosing, suppress
 from time import monotonic
 
 from comptoir.edm.model import Company, EntitySet
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import UnitOfWork
 

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import (
     Calculated,
     EntitySet,
@@ -23,7 +22,8 @@ from comptoir.edm.model import (
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored, ValueFault
-from comptoir.errors import (
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )

@@ -2,8 +2,8 @@
 
 import re
 
-from comptoir import operator_rows as problems
-from comptoir.messages import quoted
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")

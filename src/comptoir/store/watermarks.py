@@ -20,9 +20,9 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir import operator_rows as problems
 from comptoir.edm.model import Company
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import OperatorError
 
 NAME = "watermarks.json"
 LOCK_NAME = "watermarks.lock"

@@ -15,13 +15,15 @@ from threading import Lock
 from time import monotonic, time
 from typing import TypeVar, cast
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.times import instant
-from comptoir.errors import (
-    DATABASE_FULL,
-    DATABASE_READ_ONLY,
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
+)
+from comptoir.errors.table import (
+    DATABASE_FULL,
+    DATABASE_READ_ONLY,
 )
 from comptoir.plan.write import WritePlan
 from comptoir.store.ledger import Ledger

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import entity_tag, opaque_tag
 from comptoir.edm.types import Stored
-from comptoir.errors import (
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )

@@ -12,7 +12,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.unit import UnitOfWork
 from support.databases import FreshDatabase

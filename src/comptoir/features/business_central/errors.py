@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from comptoir.errors import (
+from comptoir.errors.table import (
     DATABASE_BUSY,
     DATABASE_FULL,
     DATABASE_NOT_READY,

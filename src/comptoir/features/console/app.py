@@ -14,7 +14,10 @@ from starlette.types import ASGIApp
 from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.logins import ConsoleRole, Session
 from comptoir.config import CONSOLE
-from comptoir.errors import OperatorError, Refusal
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.companies import company_choices
 from comptoir.features.console.figures import Figures

@@ -10,8 +10,8 @@ from comptoir.auth.origins import serves_console
 from comptoir.cli.options import checked, settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
+from comptoir.errors.messages import message
 from comptoir.features.console.running import console_address
-from comptoir.messages import message
 
 _UNSERVED = "the service does not serve the console with these settings. Set console to on."
 _NONE_RUNS = (

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from comptoir import feature_rows
 from comptoir.edm.model import EntitySet
-from comptoir.errors import refuse
+from comptoir.errors.refusal import refuse
+from comptoir.features.console import errors
 from comptoir.features.console.backend import body_of
 from comptoir.features.console.values import Values, decoded, encoded
 from comptoir.features.console.visit import Visit
@@ -142,7 +142,7 @@ class CompanyRecords:
             return ""
         company_id = company_of(self._visit)
         if not company_id:
-            raise refuse(feature_rows.NO_COMPANY)
+            raise refuse(errors.NO_COMPANY)
         return f"/companies({company_id})"
 
     async def _sent(
@@ -160,7 +160,7 @@ class CompanyRecords:
         try:
             return await body_of(await self._visit.answer(method, path, query, headers, body))
         except TimeoutError:
-            raise refuse(feature_rows.UNANSWERED) from None
+            raise refuse(errors.UNANSWERED) from None
 
 
 def company_of(visit: Visit) -> str:

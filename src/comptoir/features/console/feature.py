@@ -12,16 +12,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from comptoir import operator_rows as problems
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.origins import serves_console
 from comptoir.config import CONSOLE, Settings
 from comptoir.edm.model import Model
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import message
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.running import announced
 from comptoir.http.feature import Feature, Kernel, Link, Mount
 from comptoir.http.pages import is_for_admin
-from comptoir.messages import message
 
 _BELOW = f"{CONSOLE}/"
 _UNSERVED = message(

@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from comptoir.auth.fields import Field
-from comptoir.errors import OperatorError, Refusal
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
 from comptoir.features.console import errors as problems
 from comptoir.features.console.visit import FormData
 

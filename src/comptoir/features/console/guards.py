@@ -11,10 +11,11 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.origins import console_origins
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
+from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.console.problem import Problem, problem_page
 from comptoir.http.api import CLIENT_DISCONNECTED
 from comptoir.http.exchange import ClientDisconnectedError, Exchange

@@ -14,7 +14,10 @@ from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import ConsoleLogin, Issuer
-from comptoir.errors import OperatorError, Refusal
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.login import (

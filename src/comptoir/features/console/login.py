@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir import refusal_rows as rows
 from comptoir.auth.audit import Actor
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.logins import NewSession, former_digest, new_secret
 from comptoir.config import CONSOLE
-from comptoir.errors import refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import refuse
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.problem import Problem

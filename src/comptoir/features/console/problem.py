@@ -5,9 +5,9 @@ from typing import Self
 
 from starlette.responses import Response
 
-from comptoir.errors import Refusal
+from comptoir.errors.messages import message
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.templates import html_page
-from comptoir.messages import message
 
 
 class Problem(Exception):  # noqa: N818 - an answer, not an error of the program

@@ -7,7 +7,7 @@ import msgspec
 
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.types import Guid
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 
 SHOWN_COLUMNS = 6
 """Columns of a table for which nobody has chosen any, besides the time of the last change."""

@@ -1,9 +1,9 @@
 """The URLs of the pages about records."""
 
-from comptoir import feature_rows
 from comptoir.config import CONSOLE
 from comptoir.edm.model import EntitySet
-from comptoir.errors import refuse
+from comptoir.errors.refusal import refuse
+from comptoir.features.console import errors
 from comptoir.features.console.company_records import company_of
 from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.visit import Visit
@@ -18,7 +18,7 @@ def set_of(visit: Visit) -> EntitySet:
     model = visit.backend.model
     known = {each.name: each for each in model.sets}
     if name not in known:
-        raise refuse(feature_rows.NO_SET, known=known, name=name)
+        raise refuse(errors.NO_SET, known=known, name=name)
     return known[name]
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from comptoir.auth.logins import NOTED_SECONDS, Session
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.backend import QUICK_SECONDS, Backend
 from comptoir.features.console.problem import unanswered
 

@@ -8,8 +8,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from comptoir import __version__
+from comptoir.errors.messages import time_text
 from comptoir.http.redaction import MASK
-from comptoir.messages import time_text
 
 Context = Mapping[str, object]
 """The values of a template, by their names there."""

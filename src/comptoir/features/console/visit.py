@@ -7,11 +7,15 @@ from urllib.parse import parse_qsl, urlencode
 from msgspec import Struct
 from starlette.requests import Request
 
-from comptoir import feature_rows
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.logins import ConsoleRole, Login, Session
 from comptoir.auth.principal import Principal
-from comptoir.errors import BODY_TOO_LARGE, Refusal, refuse
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import BODY_TOO_LARGE
+from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.problem import Problem
 from comptoir.features.console.templates import LARGEST_FORM
@@ -56,7 +60,7 @@ def form_data(text: str) -> FormData:
     try:
         return FormData(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
     except ValueError:
-        raise refuse(feature_rows.LONG_FORM, limit=MOST_FIELDS) from None
+        raise refuse(errors.LONG_FORM, limit=MOST_FIELDS) from None
 
 
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
@@ -64,7 +68,7 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     headers = combined(request.scope["headers"])
     sent = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     if sent != _FORM.encode():
-        raise refuse(feature_rows.NO_FORM, media=_FORM)
+        raise refuse(errors.NO_FORM, media=_FORM)
     try:
         body = await read_body(request.receive, headers, limit)
     except Refusal as refusal:

@@ -9,7 +9,10 @@ from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.auth import Principal
-from comptoir.errors import OAuthRefusal, Refusal
+from comptoir.errors.refusal import (
+    OAuthRefusal,
+    Refusal,
+)
 from comptoir.http.exchange import ClientDisconnectedError, Notes
 from comptoir.request.batch.tree import Batch, Part
 from comptoir.response.batch import GroupReply, Replies, Reply

@@ -7,7 +7,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from comptoir.errors import CHECK_ORDER, Check
+from comptoir.errors.table import (
+    CHECK_ORDER,
+    Check,
+)
 from comptoir.features.inspector.record import ExchangeRecord, Head, Message
 from comptoir.request.methods import READ_METHODS
 

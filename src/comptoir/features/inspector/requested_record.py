@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.backend import QUICK_SECONDS, body_of
 from comptoir.features.console.companies import company_with_id
 from comptoir.features.console.values import decoded

@@ -15,7 +15,8 @@ from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import needs_credentials
 from comptoir.auth.records import Client
 from comptoir.config import CONSOLE
-from comptoir.errors import Check, Refusal
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import Check
 from comptoir.features.console.company_records import Author, CompanyRecords
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.problem import Problem

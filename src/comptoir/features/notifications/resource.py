@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.auth import require
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.origins import own_origins
@@ -18,7 +17,8 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import instant_type
 from comptoir.edm.times import Clock
-from comptoir.errors import (
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )

@@ -18,7 +18,7 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.records import Registry
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.times import Clock, DateTimeOffset
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.features.notifications.delivery import (
     LEASE_SECONDS,
     DeliveryCursor,

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from comptoir.errors.messages import quoted
 from comptoir.features.testing import errors as problems
-from comptoir.messages import quoted
 
 CONTROL_TOKEN_LIVES = timedelta(days=1)
 """Longer than a run of tests."""

@@ -1,8 +1,8 @@
 """A clock that a test can advance: of tokens, of windows of rates, of notifications."""
 
-from comptoir import feature_rows
 from comptoir.edm.times import Clock
-from comptoir.errors import refuse
+from comptoir.errors.refusal import refuse
+from comptoir.features.rehearsal import errors
 
 MOST_DAYS = 366
 """The most days by which a clock can be ahead."""
@@ -24,7 +24,7 @@ class ShiftedClock:
     def advance(self, seconds: float) -> None:
         """Move the clock on; raises `Refusal` (400) if it would not move, or move back."""
         if not seconds > 0:
-            raise refuse(feature_rows.CLOCK_BACK, "advance", seconds=seconds)
+            raise refuse(errors.CLOCK_BACK, "advance", seconds=seconds)
         if self.shift + seconds > MOST_DAYS * _DAY:
-            raise refuse(feature_rows.CLOCK_FAR, "advance", limit=MOST_DAYS)
+            raise refuse(errors.CLOCK_FAR, "advance", limit=MOST_DAYS)
         self.shift += seconds

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from comptoir import operator_rows as problems
 from comptoir.auth import Scope, token_issuer
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import (
+    quoted,
+    suggestion,
+)
 from comptoir.features.rehearsal.client import CONTROL_TOKEN_LIVES, ControlClient
 from comptoir.features.rehearsal.report import read_report, report_lines
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.messages import quoted, suggestion
 
 
 @click.group()

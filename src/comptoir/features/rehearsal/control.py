@@ -7,11 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from comptoir import feature_rows
 from comptoir.auth import Principal, Scope, require
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import Authenticator
-from comptoir.errors import refuse
+from comptoir.errors.refusal import refuse
+from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import LONGEST_DOCUMENT, parse_advance, parse_rules
 from comptoir.features.rehearsal.rehearsal import Rehearsal
 from comptoir.features.rehearsal.rules import Rule
@@ -135,7 +135,7 @@ def control_routes(rehearsal: Rehearsal, authenticator: Authenticator) -> list[R
 def _require_all(principal: Principal) -> None:
     """Raise `Refusal` (403) for a token that is not for all companies."""
     if principal.companies is not None:
-        raise refuse(feature_rows.ALL_COMPANIES)
+        raise refuse(errors.ALL_COMPANIES)
 
 
 def _listed(rules: Sequence[Rule]) -> dict[str, object]:

@@ -13,11 +13,14 @@ from typing import TypeVar
 import msgspec
 from msgspec.json import Decoder
 
-from comptoir import feature_rows
-from comptoir import operator_rows as problems
 from comptoir.edm.times import DURATION, INSTANT, SECOND
 from comptoir.edm.types import ValueFault, is_guid
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.faults import Stage, parse_fault, parse_parts
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.rehearsal.rules import Match, Rule
@@ -60,18 +63,18 @@ def parse_header(value: str) -> Rule:
     fault, rest = parse_parts(value, HEADER, ("key", "times"))
     if fault.type.stage is Stage.DELIVERY or fault.type.remembers or fault.window:
         part = "window" if fault.window else fault.name
-        raise refuse(feature_rows.NOT_ONE_REQUEST, HEADER, part=part)
+        raise refuse(errors.NOT_ONE_REQUEST, HEADER, part=part)
     key, times = rest.get("key"), rest.get("times")
     if (key is None) != (times is None):
-        raise refuse(feature_rows.KEY_OR_TIMES, HEADER)
+        raise refuse(errors.KEY_OR_TIMES, HEADER)
     if key is None or times is None:
         return Rule("header", fault)
     if not _ID.fullmatch(key):
         place = f"key in {HEADER}"
-        raise refuse(feature_rows.INVALID, HEADER, value=key, place=place, wanted=_ID_FORM)
+        raise refuse(errors.INVALID, HEADER, value=key, place=place, wanted=_ID_FORM)
     if not (times.isascii() and times.isdigit() and len(times) < 10 and int(times)):
         place, wanted = f"times in {HEADER}", f"an integer from 1 to {MOST_TIMES - 1}"
-        raise refuse(feature_rows.INVALID, HEADER, value=times, place=place, wanted=wanted)
+        raise refuse(errors.INVALID, HEADER, value=times, place=place, wanted=wanted)
     return Rule(f"header:{key}", fault, times=int(times))
 
 
@@ -80,14 +83,12 @@ def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
     document = _Object(_bounded(body), "", ("rules", "preset", "seed"))
     seed = document.integer("seed", 0, 0, HIGHEST_SEED)
     if document.has("rules") == document.has("preset"):
-        raise refuse(feature_rows.RULES_OR_PRESET)
+        raise refuse(errors.RULES_OR_PRESET)
     if document.has("preset"):
         name = document.text("preset")
         if name not in PRESETS:
             presets = ", ".join(PRESETS)
-            raise refuse(
-                feature_rows.UNKNOWN_PRESET, "preset", known=PRESETS, name=name, presets=presets
-            )
+            raise refuse(errors.UNKNOWN_PRESET, "preset", known=PRESETS, name=name, presets=presets)
         return tuple(msgspec.structs.replace(each, seed=seed) for each in PRESETS[name])
     return _distinct(
         _rule(raw, f"rules[{number}]", f"rule-{number}", seed, sets)
@@ -127,7 +128,7 @@ class _Object:
         name = repeated(named)
         if name is not None:
             raise refuse(
-                feature_rows.TWICE,
+                errors.TWICE,
                 self.place_of(name[:40]),
                 what=name,
                 place=place or "the document",
@@ -136,7 +137,7 @@ class _Object:
         for each in self._members:
             if each not in known:
                 raise refuse(
-                    feature_rows.UNKNOWN_MEMBER,
+                    errors.UNKNOWN_MEMBER,
                     self.place_of(each[:40]),
                     known=known,
                     owner=place or "The document",
@@ -153,7 +154,7 @@ class _Object:
     def array(self, name: str, most: int) -> list[msgspec.Raw]:
         listed = _decoded(_ARRAY, self._members[name], self.place_of(name), "an array of objects")
         if len(listed) > most:
-            raise refuse(feature_rows.LONG_ARRAY, name, array=name, limit=most)
+            raise refuse(errors.LONG_ARRAY, name, array=name, limit=most)
         return listed
 
     def object(self, name: str, known: Sequence[str]) -> "_Object":
@@ -164,7 +165,7 @@ class _Object:
         """A text; raises `Refusal` (400) if it is missing, empty or too long."""
         place = self.place_of(name)
         if name not in self._members:
-            raise refuse(feature_rows.MISSING, place, place=place)
+            raise refuse(errors.MISSING, place, place=place)
         text = _decoded(_TEXT, self._members[name], place, "text")
         if not text or len(text) > LONGEST_TEXT:
             raise _invalid(place, text, f"1 to {LONGEST_TEXT} characters")
@@ -216,7 +217,7 @@ def _rule(
     methods = fault.type.methods
     if match.method and methods and match.method not in methods:
         raise refuse(
-            feature_rows.OTHER_METHOD,
+            errors.OTHER_METHOD,
             fault_place,
             fault=fault.name,
             place=fault_place,
@@ -224,7 +225,7 @@ def _rule(
             methods=", ".join(sorted(methods)),
         )
     if match.company and fault.window:
-        raise refuse(feature_rows.WINDOW_OF_COMPANY, fault_place, place=fault_place)
+        raise refuse(errors.WINDOW_OF_COMPANY, fault_place, place=fault_place)
     times = members.integer("times", 0, 1, MOST_TIMES)
     return Rule(
         name,
@@ -247,13 +248,13 @@ def _match(members: _Object, sets: Collection[str]) -> Match:
         raise _invalid(given.place_of("method"), method, f"one of {', '.join(METHODS)}")
     if path.count("*") > MOST_STARS:
         place = given.place_of("path")
-        raise refuse(feature_rows.MANY_STARS, place, place=place, limit=MOST_STARS)
+        raise refuse(errors.MANY_STARS, place, place=place, limit=MOST_STARS)
     if path and path[0] not in "/*":
         wanted = "a path from the root of the host, such as */contactsExt(*)"
         raise _invalid(given.place_of("path"), path, wanted)
     if entity_set and entity_set not in sets:
         place = given.place_of("set")
-        raise refuse(feature_rows.UNKNOWN_SET, place, known=sets, name=entity_set, place=place)
+        raise refuse(errors.UNKNOWN_SET, place, known=sets, name=entity_set, place=place)
     if company and not is_guid(company):
         raise _invalid(given.place_of("company"), company, "the id of a company, a Guid")
     nth = given.integer("nth", 1, 1, MOST_TIMES)
@@ -266,19 +267,19 @@ def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     for number, rule in enumerate(rules):
         if rule.id in by_id:
             place = f"rules[{number}].id"
-            raise refuse(feature_rows.SAME_ID, place, id=rule.id, place=place)
+            raise refuse(errors.SAME_ID, place, id=rule.id, place=place)
         by_id[rule.id] = rule
     return tuple(by_id.values())
 
 
 def _bounded(body: bytes) -> bytes:
     if len(body) > LONGEST_DOCUMENT:
-        raise refuse(feature_rows.LONG_DOCUMENT, limit=LONGEST_DOCUMENT)
+        raise refuse(errors.LONG_DOCUMENT, limit=LONGEST_DOCUMENT)
     return body
 
 
 def _invalid(place: str, value: str, wanted: str) -> Refusal:
-    return refuse(feature_rows.INVALID, place, value=value, place=place, wanted=wanted)
+    return refuse(errors.INVALID, place, value=value, place=place, wanted=wanted)
 
 
 def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: str) -> T:
@@ -286,11 +287,11 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        raise refuse(feature_rows.INVALID_JSON, target, place=where, wanted=wanted) from None
+        raise refuse(errors.INVALID_JSON, target, place=where, wanted=wanted) from None
     except UnicodeDecodeError:
-        raise refuse(feature_rows.NOT_UTF_8, target, place=where) from None
+        raise refuse(errors.NOT_UTF_8, target, place=where) from None
     except msgspec.DecodeError as error:
         reason = json_fault(error)
-        raise refuse(feature_rows.MALFORMED, target, place=where, reason=reason) from None
+        raise refuse(errors.MALFORMED, target, place=where, reason=reason) from None
     except RecursionError:
-        raise refuse(feature_rows.NESTED, target, place=where) from None
+        raise refuse(errors.NESTED, target, place=where) from None

@@ -9,16 +9,16 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir import feature_rows
 from comptoir.auth import Principal, Scope
 from comptoir.auth.verification import invalid_token
 from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Text
-from comptoir.errors import (
-    Check,
+from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
+from comptoir.errors.table import Check
+from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.faults import Fault
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.http.compression import IDENTITY
@@ -144,33 +144,33 @@ def _retry_after(fault: Fault) -> Mapping[str, str]:
 
 def _throttled(met: Met) -> Refusal:
     headers = _retry_after(met.fault)
-    return refuse(feature_rows.THROTTLED, headers=headers, actual=101, limit=100)
+    return refuse(errors.THROTTLED, headers=headers, actual=101, limit=100)
 
 
 def _locked(met: Met) -> Refusal:
     table = "" if met.target is None else met.target.entity_set.type.caption
-    return refuse(feature_rows.LOCKED, set=met.entity_set, table=table)
+    return refuse(errors.LOCKED, set=met.entity_set, table=table)
 
 
 def _link_expired(_: Met) -> Refusal:
-    return refuse(feature_rows.LINK_GONE)
+    return refuse(errors.LINK_GONE)
 
 
 def _token_expired(met: Met) -> Refusal:
     if met.fault.parameters["by"] == "gateway":
-        return invalid_token(feature_rows.GATEWAY)
-    return invalid_token(feature_rows.TOKEN_EXPIRED)
+        return invalid_token(errors.GATEWAY)
+    return invalid_token(errors.TOKEN_EXPIRED)
 
 
 def _rights_lost(met: Met) -> Refusal:
     right = right_for(met.request.method, met.request.headers, upserts=False).name.capitalize()
     table = "" if met.target is None else met.target.entity_set.type.table
-    return refuse(feature_rows.RIGHT_LOST, set=met.entity_set, right=right, table=table)
+    return refuse(errors.RIGHT_LOST, set=met.entity_set, right=right, table=table)
 
 
 def _vanished(met: Met) -> Refusal:
     root, path = met.request.root, met.request.path
-    refusal = refuse(feature_rows.VANISHED, set=met.entity_set)
+    refusal = refuse(errors.VANISHED, set=met.entity_set)
     return refusal.grouped(root.unknown, segment=met.entity_set, url=root.address(path))
 
 
@@ -189,7 +189,7 @@ REFUSED: Mapping[str, Callable[[Met], Refusal]] = MappingProxyType(
 
 def away(met: Met) -> Refusal:
     """503 of the service itself."""
-    return refuse(feature_rows.AWAY, headers=_retry_after(met.fault))
+    return refuse(errors.AWAY, headers=_retry_after(met.fault))
 
 
 async def _away(met: Met, _: Perform) -> Response:
@@ -218,7 +218,7 @@ async def _timeout(met: Met, perform: Perform) -> Response:
     await asyncio.sleep(float(parameters["seconds"]))
     if parameters["status"] == "504":
         return _gateway_page(504, {})
-    raise refuse(feature_rows.UNFINISHED)
+    raise refuse(errors.UNFINISHED)
 
 
 async def _reset(met: Met, perform: Perform) -> Response:
@@ -382,7 +382,7 @@ def refused(met: Met) -> Refusal:
 
 def rolled_back(rule: Rule) -> Refusal:
     """The refusal of a request of a batch, which undoes the requests before it."""
-    return marked(refuse(feature_rows.UNDONE), rule)
+    return marked(refuse(errors.UNDONE), rule)
 
 
 def marked(refusal: Refusal, rule: Rule) -> Refusal:

@@ -11,8 +11,11 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir import feature_rows
-from comptoir.errors import Refusal, refuse
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.features.rehearsal import errors
 from comptoir.request.methods import READ_METHODS, WRITE_METHODS
 
 LONGEST_FAULT = 400
@@ -61,7 +64,7 @@ class FaultParameter(msgspec.Struct, frozen=True):
         elif not self.words and _NAME.fullmatch(text):
             return text
         named = f"{name} in {place}"
-        raise refuse(feature_rows.INVALID, place, value=text, place=named, wanted=self.values)
+        raise refuse(errors.INVALID, place, value=text, place=named, wanted=self.values)
 
     @property
     def values(self) -> str:
@@ -321,13 +324,13 @@ def parse_parts(text: str, place: str, others: Iterable[str] = ()) -> tuple[Faul
     Raises `Refusal` (400) that names `place`, where the text is.
     """
     if len(text) > LONGEST_FAULT:
-        raise refuse(feature_rows.LONG_FAULT, place, place=place, limit=LONGEST_FAULT)
+        raise refuse(errors.LONG_FAULT, place, place=place, limit=LONGEST_FAULT)
     name, *parts = [each.strip() for each in text.split(";")]
     fault_type = FAULTS.get(name)
     if fault_type is None:
         faults = ", ".join(FAULTS)
         raise refuse(
-            feature_rows.UNKNOWN_FAULT, place, known=FAULTS, name=name, place=place, faults=faults
+            errors.UNKNOWN_FAULT, place, known=FAULTS, name=name, place=place, faults=faults
         )
     known = set(others)
     texts = _texts(parts, place)
@@ -351,14 +354,14 @@ def _texts(parts: Iterable[str], place: str) -> dict[str, str]:
         name, value = name.strip(), value.strip()
         if not (name and equals and value):
             raise refuse(
-                feature_rows.INVALID,
+                errors.INVALID,
                 place,
                 value=part,
                 place=f"a parameter in {place}",
                 wanted="a name, = and a value after each semicolon, such as retry-after=2",
             )
         if name in texts:
-            raise refuse(feature_rows.TWICE, place, what=name, place=place)
+            raise refuse(errors.TWICE, place, what=name, place=place)
         texts[name] = value
     return texts
 
@@ -372,15 +375,13 @@ def _completed(
         is_excluded = parameter.never_with in values
         if is_excluded and name in values:
             other = parameter.never_with
-            raise refuse(feature_rows.EXCLUDED, place, one=name, other=other, place=place)
+            raise refuse(errors.EXCLUDED, place, one=name, other=other, place=place)
         if parameter.only_with is not None:
             other, needed = parameter.only_with
             is_excluded = completed.get(other) != needed
             if is_excluded and name in values:
                 wanted = f"{other}={needed}"
-                raise refuse(
-                    feature_rows.WITHOUT_EFFECT, place, name=name, place=place, needed=wanted
-                )
+                raise refuse(errors.WITHOUT_EFFECT, place, name=name, place=place, needed=wanted)
         value = values.get(name, None if is_excluded else parameter.default)
         if value is not None:
             completed[name] = value
@@ -394,5 +395,5 @@ def _unknown_parameter(fault: Fault, name: str, place: str) -> Refusal:
         advice = "Write it as a member of the rule."
     owner = f"{fault.name} in {place}"
     return refuse(
-        feature_rows.UNKNOWN_PARAMETER, place, known=known, owner=owner, name=name, advice=advice
+        errors.UNKNOWN_PARAMETER, place, known=known, owner=owner, name=name, advice=advice
     )

@@ -10,12 +10,12 @@ import click
 from starlette.routing import Route
 from typing_extensions import override
 
-from comptoir import operator_rows as problems
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Model
-from comptoir.errors import Refusal
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal.control import control_routes
 from comptoir.features.rehearsal.rehearsal import Rehearsal
 from comptoir.http.exchange import Exchange

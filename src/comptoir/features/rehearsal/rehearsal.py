@@ -11,14 +11,17 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from comptoir import feature_rows
-from comptoir import operator_rows as problems
 from comptoir.auth import Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.times import instant
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.choice import ChosenRule
 from comptoir.features.rehearsal.clock import ShiftedClock
 from comptoir.features.rehearsal.documents import HEADER, parse_file, parse_header, parse_rule
@@ -102,7 +105,7 @@ class Rehearsal:
         if field is None or any(_has_changes(each) and field in touchable(each) for each in sets):
             return
         owner = name or "an entity set"
-        raise refuse(feature_rows.TOUCHED_FIELD, place, value=str(field), place=place, owner=owner)
+        raise refuse(errors.TOUCHED_FIELD, place, value=str(field), place=place, owner=owner)
 
     def _of_header(self, request: Request) -> Rule | None:
         rule = _of_header(request)
@@ -145,7 +148,7 @@ class Rehearsal:
             rule = parse_rule(body, name, [each.name for each in self.model.sets])
             self.check([rule], "fault")
             if not reaches(rule.match.company):
-                raise refuse(feature_rows.OTHER_COMPANY, "match.company")
+                raise refuse(errors.OTHER_COMPANY, "match.company")
             check_new(rule, rules)
             await self._record((*rules, rule), actor)
             self._memory.add_rule(rule)
@@ -161,7 +164,7 @@ class Rehearsal:
                 each for each in rules if each.id != rule_id or not reaches(each.match.company)
             ]
             if len(others) == len(rules):
-                raise refuse(feature_rows.UNKNOWN_RULE, id=rule_id)
+                raise refuse(errors.UNKNOWN_RULE, id=rule_id)
             await self._record(others, actor)
             self._memory.remove_rule(rule_id)
 
@@ -392,7 +395,7 @@ def _of_header(request: Request) -> Rule | None:
     if rule.fault.name == "touch" and (
         not principal.may(Scope.RECORDS_WRITE) or principal.rights is not None
     ):
-        raise refuse(feature_rows.TOUCH_DENIED, HEADER, scope=Scope.RECORDS_WRITE)
+        raise refuse(errors.TOUCH_DENIED, HEADER, scope=Scope.RECORDS_WRITE)
     return rule
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir import feature_rows
 from comptoir.edm.times import Clock
-from comptoir.errors import refuse
+from comptoir.errors.refusal import refuse
+from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.choice import Chooser, ChosenRule, RuleCounts
 from comptoir.features.rehearsal.documents import MOST_RULES
 from comptoir.features.rehearsal.effects import APPLICABLE, Firing
@@ -141,6 +141,6 @@ class RuleState:
 def check_new(rule: Rule, rules: Sequence[Rule]) -> None:
     """Raise `Refusal` (400, 409) unless a rule can be added to others."""
     if len(rules) >= MOST_RULES:
-        raise refuse(feature_rows.MANY_RULES, limit=MOST_RULES)
+        raise refuse(errors.MANY_RULES, limit=MOST_RULES)
     if any(each.id == rule.id for each in rules):
-        raise refuse(feature_rows.RULE_EXISTS, "id", id=rule.id)
+        raise refuse(errors.RULE_EXISTS, "id", id=rule.id)

@@ -9,7 +9,7 @@ import msgspec
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.edm.times import instant
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.form import Form, number
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.problem import Problem

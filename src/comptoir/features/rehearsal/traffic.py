@@ -10,7 +10,7 @@ import msgspec
 
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock, instant
-from comptoir.errors import (
+from comptoir.errors.table import (
     ENTITY_CHANGED,
     INVALID_CREDENTIALS,
     LINK_EXPIRED,

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 import click
 from msgspec.structs import replace
 
-from comptoir import operator_rows as problems
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, settings_options
 from comptoir.cli.runner import known_company, need_database, opened, use_store
 from comptoir.config import Settings
 from comptoir.edm.model import Company
+from comptoir.errors import operator_rows as problems
 from comptoir.features.samples.command import SAMPLE_NAME, fill
 from comptoir.features.transfer.load import LOADED_BY
 from comptoir.store.baselines import CompanyMark, Records, marked, restore

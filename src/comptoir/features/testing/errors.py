@@ -1,6 +1,6 @@
 """The messages to operators who test their clients."""
 
-from comptoir.operator_rows import OperatorRow
+from comptoir.errors.operator_rows import OperatorRow
 
 # fmt: off
 NOT_STARTED = OperatorRow("the service did not start", "Its log says: {log}")

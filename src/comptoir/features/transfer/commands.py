@@ -27,12 +27,15 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet
+from comptoir.errors.messages import (
+    quoted,
+    suggestion,
+)
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
 from comptoir.features.transfer.dump import Dumper, DumpFormat, dump_file
 from comptoir.features.transfer.files import SUFFIXES, FileSource
 from comptoir.features.transfer.load import FAULTS_KEPT, Loader, LoadReport
-from comptoir.messages import quoted, suggestion
 from comptoir.store.snapshot import ShowProgress, open_snapshot
 from comptoir.store.store import Store
 

@@ -15,10 +15,10 @@ from functools import partial
 
 import msgspec
 
-from comptoir import operator_rows
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows
+from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
 from comptoir.plan.read import Row
 from comptoir.store.company_names import check_other

@@ -1,6 +1,6 @@
 """The messages of loads, dumps, copies and deletions to operators."""
 
-from comptoir.operator_rows import OperatorRow
+from comptoir.errors.operator_rows import OperatorRow
 
 # fmt: off
 NO_FILE = OperatorRow("{path} does not exist", "Correct the path.")

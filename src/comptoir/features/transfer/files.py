@@ -14,10 +14,10 @@ from typing import BinaryIO, Protocol, TextIO, cast
 
 import msgspec
 
-from comptoir.errors import OperatorError
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
 from comptoir.jsonvalue import Json, json_type
-from comptoir.messages import quoted
 
 ROWS_PER_CHUNK = 2_000
 """The most rows that are read, checked and written at a time."""

@@ -9,6 +9,7 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
+from comptoir.errors.messages import message
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import Chunk, FileFault, Source
 from comptoir.features.transfer.load_rows import (
@@ -23,7 +24,6 @@ from comptoir.features.transfer.load_rows import (
     write_rows,
 )
 from comptoir.features.transfer.scratch import Register, Spool
-from comptoir.messages import message
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.snapshot import CHANGES, ShowProgress
 from comptoir.store.store import MANY_ROWS, Store

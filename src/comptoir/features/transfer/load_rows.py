@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from comptoir import refusal_rows
 from comptoir.edm.model import (
     Company,
     Derivation,
@@ -24,6 +23,7 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Guid, Stored, Text, ValueFault
+from comptoir.errors import refusal_rows
 from comptoir.features.transfer.files import Chunk
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records

@@ -6,9 +6,9 @@ request. If the size of the operands shows that the result fits, the database co
 
 from collections.abc import Callable, Mapping
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, UNIT
-from comptoir.errors import Refusal
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Function, Null, Value
 from comptoir.plan.expressions.operands import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
 from comptoir.plan.expressions.calls import bind_call, bind_cast, bind_isof, check_name

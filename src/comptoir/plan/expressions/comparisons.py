@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.derived import CodeText, EnumText
 from comptoir.edm.types import Stored
+from comptoir.errors import refusal_rows as rows
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal, as_wide, within_decimals
 from comptoir.plan.expressions.nodes import (

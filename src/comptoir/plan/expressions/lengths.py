@@ -6,10 +6,13 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeGuard
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.model import Model
 from comptoir.edm.types import Stored, Text
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.expressions.nodes import (
     Choice,
     Exists,

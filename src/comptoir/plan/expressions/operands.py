@@ -6,7 +6,6 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.derived import EnumText
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.numbers import (
@@ -18,8 +17,17 @@ from comptoir.edm.numbers import (
     Int32,
 )
 from comptoir.edm.types import PrimitiveType, Stored, ValueFault
-from comptoir.errors import INVALID_URL, Fact, Refusal, RefusalRow, refuse
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    INVALID_URL,
+    Fact,
+    RefusalRow,
+)
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text

@@ -4,10 +4,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.model import PairFilter
 from comptoir.edm.types import Stored, Text
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_narrow
 from comptoir.plan.expressions.binder import Binder

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from comptoir import refusal_rows as rows
 from comptoir.edm.model import EntitySet
-from comptoir.errors import Refusal
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.operands import (

@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from comptoir.edm.types import Stored
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.expressions.nodes import NOW, Condition
 from comptoir.plan.expressions.operands import BindingContext

@@ -13,9 +13,12 @@ from typing import TypeVar
 import msgspec
 from msgspec.json import Decoder
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal, refuse
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,

@@ -8,9 +8,12 @@ used: it decodes and copies every part, and repairs errors silently.
 import re
 from collections.abc import Iterator
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal, refuse
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,

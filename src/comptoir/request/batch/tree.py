@@ -6,12 +6,14 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import (
-    Fact,
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     Refusal,
-    RefusalRow,
     refuse,
+)
+from comptoir.errors.table import (
+    Fact,
+    RefusalRow,
 )
 from comptoir.request.headers import Headers
 from comptoir.request.methods import WRITE_METHODS

@@ -11,9 +11,9 @@ from typing import TypeAlias, cast, get_args
 
 import msgspec
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Refusal
-from comptoir.messages import quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import quoted
+from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.lexer import (
     AFTER_NAME,
     BOOLEAN_WORDS,

@@ -3,9 +3,19 @@
 import re
 from collections.abc import Iterable
 
-from comptoir import refusal_rows as rows
-from comptoir.errors import Fact, Refusal, RefusalRow, refuse
-from comptoir.messages import SHOWN, quoted
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.messages import (
+    SHOWN,
+    quoted,
+)
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    Fact,
+    RefusalRow,
+)
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
 
 _EXAMPLE = "Write for example `name eq 'A'`."

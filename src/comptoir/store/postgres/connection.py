@@ -19,10 +19,10 @@ from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, 
 
 import asyncpg
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows
 from comptoir.config import Settings
-from comptoir.errors import refuse
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import refuse
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions

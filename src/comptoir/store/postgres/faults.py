@@ -8,15 +8,15 @@ from types import MappingProxyType
 
 import asyncpg
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows as rows
-from comptoir.errors import (
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
     OperatorError,
     Refusal,
-    RefusalRow,
     UnreachableError,
     refuse,
 )
+from comptoir.errors.table import RefusalRow
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
 from comptoir.store.urls import redacted

@@ -20,10 +20,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from comptoir import operator_rows as problems
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import OperatorError
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import OperatorError
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver

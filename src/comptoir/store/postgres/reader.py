@@ -14,8 +14,12 @@ from typing import TypeVar
 
 import asyncpg
 
-from comptoir import refusal_rows
-from comptoir.errors import INVALID_URL, Refusal, refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement
 from comptoir.sql.reads import ReadStatements

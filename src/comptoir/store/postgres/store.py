@@ -11,11 +11,14 @@ from time import time
 import asyncpg
 from typing_extensions import override
 
-from comptoir import refusal_rows as rows
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
-from comptoir.errors import OperatorError, Refusal
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+)
 from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query

@@ -13,8 +13,11 @@ from contextlib import suppress
 import asyncpg
 from typing_extensions import override
 
-from comptoir import refusal_rows
-from comptoir.errors import Refusal, refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection, Pool

@@ -9,10 +9,10 @@ from pathlib import Path
 from time import monotonic, sleep, thread_time
 from typing import TypeVar, cast
 
-from comptoir import operator_rows as problems
-from comptoir import refusal_rows
 from comptoir.edm.types import Stored
-from comptoir.errors import (
+from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
     OperatorError,
     Refusal,
     refuse,

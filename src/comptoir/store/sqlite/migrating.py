@@ -7,8 +7,8 @@ from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
 
-from comptoir import operator_rows as problems
 from comptoir.edm.model import Model
+from comptoir.errors import operator_rows as problems
 from comptoir.store.schema import SchemaState, check_state, revisions
 from comptoir.store.sqlite.connection import (
     DURABILITY,

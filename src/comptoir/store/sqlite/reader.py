@@ -12,8 +12,12 @@ from contextlib import aclosing
 from functools import partial
 from typing import TypeVar
 
-from comptoir import refusal_rows
-from comptoir.errors import INVALID_URL, Refusal, refuse
+from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Steps

@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.sqlite import SQLITE

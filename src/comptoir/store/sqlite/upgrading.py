@@ -9,8 +9,8 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
-from comptoir import operator_rows as problems
 from comptoir.edm.model import Model
+from comptoir.errors import operator_rows as problems
 from comptoir.store.revisions import upgrade
 
 _RECORDS = 1_000_000_000

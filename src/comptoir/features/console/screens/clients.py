@@ -24,7 +24,7 @@ from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.records import Client, ClientKey, Secret
 from comptoir.auth.tokens import Scope
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 from comptoir.features.console import errors as problems
 from comptoir.features.console.form import Form, number
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage

@@ -10,11 +10,19 @@ from typing import cast
 
 import msgspec
 
-from comptoir import feature_rows
 from comptoir.auth.logins import ConsoleRole
 from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Guid
-from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND, Refusal, refuse
+from comptoir.errors.refusal import (
+    Refusal,
+    refuse,
+)
+from comptoir.errors.table import (
+    BAD_REQUEST,
+    ENTITY_CHANGED,
+    RECORD_NOT_FOUND,
+)
+from comptoir.features.console import errors
 from comptoir.features.console.company_records import (
     Author,
     CompanyRecords,
@@ -332,7 +340,7 @@ def _writable(visit: Visit) -> EntitySet:
     """The set of the address; raises `Refusal` (400) for one that only commands write."""
     entity_set = set_of(visit)
     if entity_set.read_only:
-        raise refuse(feature_rows.READ_ONLY_SET, set=entity_set.name)
+        raise refuse(errors.READ_ONLY_SET, set=entity_set.name)
     return entity_set
 
 
@@ -341,7 +349,7 @@ def _posted(visit: Visit, name: str) -> Values:
     try:
         return decoded(visit.form.text(name))
     except ValueError:
-        raise refuse(feature_rows.FORM_FIELD, name=name) from None
+        raise refuse(errors.FORM_FIELD, name=name) from None
 
 
 def _changeable(entity_set: EntitySet, values: Values) -> Values:

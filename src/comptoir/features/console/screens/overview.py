@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from comptoir.errors import Refusal
+from comptoir.errors.messages import time_text
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.backend import QUICK_SECONDS, Backend
 from comptoir.features.console.chart import HEIGHT, WIDTH, Chart
 from comptoir.features.console.figures import MINUTES, Point
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.features.console.visit import Visit
 from comptoir.http.addresses import api_addresses
-from comptoir.messages import time_text
 from comptoir.store.schema import revisions
 from comptoir.store.urls import redacted
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.edm.model import EntitySet
-from comptoir.errors import Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.company_records import (
     PREFER,
     CompanyRecords,

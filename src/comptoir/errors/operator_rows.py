@@ -5,7 +5,7 @@ A feature that is a folder of its own has its rows there. `docs/reference/errors
 
 from typing import NamedTuple
 
-from comptoir.errors import OperatorError
+from comptoir.errors.refusal import OperatorError
 
 
 class OperatorRow(NamedTuple):

@@ -1,10 +1,9 @@
-"""The refusals of rehearsals and of the console."""
+"""The refusals of rehearsals, a row for each."""
 
 from dataclasses import replace
 
-from comptoir.errors import (
+from comptoir.errors.table import (
     BAD_REQUEST,
-    COMPANY_NOT_FOUND,
     DATABASE_BUSY,
     INVALID_CREDENTIALS,
     KEY_EXISTS,
@@ -14,7 +13,6 @@ from comptoir.errors import (
     RESOURCE_NOT_FOUND,
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
-    UNSUPPORTED_MEDIA_TYPE,
     ExceededLimit,
 )
 
@@ -71,12 +69,3 @@ VANISHED = RESOURCE_NOT_FOUND.row("The service does not have {set} now", "Send t
 AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
 UNFINISHED = REQUEST_TIMEOUT.row("The service has not finished the request in time", "Send a smaller one.", group="LONG_WORK")
 UNDONE = DATABASE_BUSY.row("The batch was undone after a request of it failed", "Send the batch again.", headers=_SECOND)
-
-# the console
-NO_COMPANY = COMPANY_NOT_FOUND.row("You may see no company", "Create one with `comptoir company create NAME`, then load this page again.")
-UNANSWERED = UNAVAILABLE.row("The service did not answer in time", "Load the record again, to see whether it was changed.")
-NO_SET = RESOURCE_NOT_FOUND.row("The model has no entity set {name!q}", "Choose one from the list of records.")
-READ_ONLY_SET = BAD_REQUEST.row("{set} is read-only", "Load its records with `comptoir load`.")
-FORM_FIELD = BAD_REQUEST.row("The form lacks {name}, or it was changed on the way", "Open the record again.")
-LONG_FORM = BAD_REQUEST.row("The form has more than {limit} fields", "Send less at a time.")
-NO_FORM = UNSUPPORTED_MEDIA_TYPE.row("The request does not send a form", "Send {media}.")

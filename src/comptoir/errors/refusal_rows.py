@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from comptoir.errors import (
+from comptoir.errors.table import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
     COMPANY_NOT_FOUND,

@@ -6,7 +6,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from comptoir.errors import (
+from comptoir.errors.refusal import OAuthRefusal
+from comptoir.errors.table import (
     INVALID_CLIENT,
     INVALID_REQUEST,
     INVALID_SCOPE,
@@ -16,7 +17,6 @@ from comptoir.errors import (
     UNSUPPORTED_GRANT_TYPE,
     UNSUPPORTED_RESPONSE_TYPE,
     OAuthError,
-    OAuthRefusal,
 )
 
 

@@ -1,0 +1,1 @@
+"""The errors that clients and operators can get, and their messages."""
