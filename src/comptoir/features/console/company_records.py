@@ -1,4 +1,4 @@
-"""The records of a company, through the service that clients use."""
+"""The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import re
 from datetime import UTC, datetime
@@ -8,10 +8,12 @@ from urllib.parse import quote
 
 import msgspec
 
+from comptoir.config import CONSOLE
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
 from comptoir.features.console.backend import body_of
+from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.values import Values, decoded, encoded
 from comptoir.features.console.visit import Visit
 from comptoir.jsonvalue import Json
@@ -196,3 +198,31 @@ def _without_secrets(entity_set: EntitySet) -> str:
 def _version(record: dict[str, Json]) -> Version:
     values = {name: value for name, value in record.items() if "@" not in name}
     return Version(str(record.get("@odata.etag", "")), values)
+
+
+SET = "{set}"
+"""The part of a path that names an entity set."""
+
+
+def set_of(visit: Visit) -> EntitySet:
+    """The entity set that the path names; raises `Refusal` (404) for an unknown one."""
+    name: str = visit.request.path_params["set"]
+    model = visit.backend.model
+    known = {each.name: each for each in model.sets}
+    if name not in known:
+        raise refuse(errors.NO_SET, known=known, name=name)
+    return known[name]
+
+
+def page_url(
+    visit: Visit,
+    entity_set: EntitySet,
+    rest: str = "",
+    query: RecordQuery | None = None,
+    **fields: str,
+) -> str:
+    """The URL of a page about a set, or about its record with the `key` of `fields`."""
+    fields = {"company": company_of(visit), **fields}
+    address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
+    more = "" if query is None else query.address()
+    return f"{address}{'&' if '?' in address else '?'}{more}" if more else address

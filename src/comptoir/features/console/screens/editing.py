@@ -24,13 +24,15 @@ from comptoir.errors.table import (
 )
 from comptoir.features.console import errors
 from comptoir.features.console.company_records import (
+    SET,
     Author,
     CompanyRecords,
     Version,
     change_number,
     key_of,
+    page_url,
+    set_of,
 )
-from comptoir.features.console.draft import ChangedProperty, Draft, Side, differences, rebased
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, TemplatePage
 from comptoir.features.console.record_form import (
     editable,
@@ -39,8 +41,19 @@ from comptoir.features.console.record_form import (
     shown_properties,
     text_of,
 )
-from comptoir.features.console.record_urls import SET, page_url, set_of
-from comptoir.features.console.values import Values, decoded, empty, encoded, shown, typed
+from comptoir.features.console.values import (
+    ChangedProperty,
+    Draft,
+    Side,
+    Values,
+    decoded,
+    differences,
+    empty,
+    encoded,
+    rebased,
+    shown,
+    typed,
+)
 from comptoir.features.console.visit import Visit
 
 FIELD = "field."

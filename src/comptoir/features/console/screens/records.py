@@ -10,10 +10,13 @@ from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.company_records import (
     PREFER,
+    SET,
     CompanyRecords,
     Version,
     company_of,
     key_of,
+    page_url,
+    set_of,
 )
 from comptoir.features.console.curl import curl
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
@@ -29,7 +32,6 @@ from comptoir.features.console.record_query import (
     heading,
     shown_names,
 )
-from comptoir.features.console.record_urls import SET, page_url, set_of
 from comptoir.features.console.screens import editing
 from comptoir.features.console.visit import Visit
 
