@@ -1,4 +1,4 @@
-"""The keys of an outside issuer: found by its discovery document, and fetched again in time."""
+"""The discovery document and the keys of an outside issuer, which are fetched again in time."""
 
 import asyncio
 import logging
@@ -34,7 +34,6 @@ FETCH_SECONDS = 10.0
 RETRY_SECONDS = 30.0
 """Seconds until the next fetch after one that failed, or that an unknown key has caused."""
 
-_DISCOVERY = ".well-known/openid-configuration"
 _MAX_RSA_BITS = 8192
 _CURVES = frozenset({"P-256", "P-384", "P-521"})
 _EDWARDS_CURVES = frozenset({"Ed25519", "Ed448"})
@@ -45,17 +44,11 @@ _log = logging.getLogger(__name__)
 Kind = TypeVar("Kind", bound=Struct)
 
 
-class Discovery(Struct, frozen=True):
-    """The members of a discovery document that are used (OpenID Connect Discovery, 3)."""
+class _Discovery(Struct, frozen=True):
+    """The members of a discovery document that are needed (OpenID Connect Discovery, 3)."""
 
     issuer: str
-
-
-class _WithKeys(Discovery, frozen=True):
     jwks_uri: str
-
-
-DiscoveryKind = TypeVar("DiscoveryKind", bound=Discovery)
 
 
 class _KeySet(Struct, frozen=True):
@@ -78,10 +71,11 @@ class _Key(Struct, frozen=True):
 
 
 class FetchedKeys(Struct, frozen=True):
-    """The usable keys of an issuer by `kid`, and the seconds for which they are fresh."""
+    """The usable keys of an issuer by `kid`, the seconds for which they are fresh, its document."""
 
     keys: Mapping[str, VerificationKey]
     seconds: float
+    document: bytes
 
 
 async def fetch_keys(issuer: str, fetch: Fetch, seconds: float = FETCH_SECONDS) -> FetchedKeys:
@@ -96,21 +90,21 @@ async def fetch_keys(issuer: str, fetch: Fetch, seconds: float = FETCH_SECONDS) 
         ) from None
 
 
-async def discovered(issuer: str, fetch: Fetch, kind: type[DiscoveryKind]) -> DiscoveryKind:
-    """The discovery document of an issuer; raises `OutgoingError`, also for another issuer's."""
-    address = f"{issuer.removesuffix('/')}/{_DISCOVERY}"
-    discovery = _decoded((await fetch(address)).content, kind, address)
+def discovery_address(issuer: str) -> str:
+    """The address of the discovery document of an issuer."""
+    return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
+
+
+async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
+    address = discovery_address(issuer)
+    content = (await fetch(address)).content
+    discovery = decoded(content, _Discovery, address)
     if discovery.issuer != issuer:
         raise OutgoingError(
             f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
         )
-    return discovery
-
-
-async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
-    discovery = await discovered(issuer, fetch, _WithKeys)
     document = await fetch(discovery.jwks_uri)
-    found = _decoded(document.content, _KeySet, discovery.jwks_uri).keys
+    found = decoded(document.content, _KeySet, discovery.jwks_uri).keys
     if len(found) > MOST_KEYS:
         raise OutgoingError(f"{quoted(discovery.jwks_uri)} has more than {MOST_KEYS} keys")
     keys = dict(pair for each in found if (pair := _usable(each)) is not None)
@@ -118,7 +112,7 @@ async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
         raise OutgoingError(
             f"{quoted(discovery.jwks_uri)} has no key for signatures of a sufficient size"
         )
-    return FetchedKeys(keys, _fresh_seconds(document.cache_control))
+    return FetchedKeys(keys, _fresh_seconds(document.cache_control), content)
 
 
 NoteFetch = Callable[[str, str], None]
@@ -126,7 +120,7 @@ NoteFetch = Callable[[str, str], None]
 
 
 class IssuerKeys:
-    """The keys of one issuer; for use in one event loop only.
+    """The keys and the document of one issuer; for use in one event loop only.
 
     `withdrawn` is called with keys that the issuer no longer has, and `note_fetch` with the issuer
     and the outcome of each fetch.
@@ -148,6 +142,8 @@ class IssuerKeys:
         self._withdrawn = withdrawn
         self._clock = clock
         self._keys: Mapping[str, VerificationKey] = {}
+        self._document = b""
+        self._failure = ""
         self._refreshed: int | None = None
         self._fresh_until = -inf
         self._believed_until = -inf
@@ -177,13 +173,23 @@ class IssuerKeys:
             raise invalid_token(rows.FOREIGN_KEY)
         return key
 
+    async def document(self, refreshed: int) -> bytes:
+        """The discovery document, as old as the keys; `refreshed` as for a key.
+
+        Raises `OutgoingError` if the issuer has been away for too long.
+        """
+        await self._keep_fresh(None, refreshed)
+        if self._clock() >= self._believed_until:
+            raise OutgoingError(self._failure)
+        return self._document
+
     async def stop(self) -> None:
         """Cancel a fetch."""
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.wait((self._fetching,))
 
-    async def _keep_fresh(self, kid: str, refreshed: int) -> None:
+    async def _keep_fresh(self, kid: str | None, refreshed: int) -> None:
         """Fetch the keys if that is due, and wait for them if the request needs them."""
         if self._fetching is not None and self._needs(kid):
             # it may have begun before the issuer had the key; a client that disconnects does not
@@ -195,14 +201,15 @@ class IssuerKeys:
         is_needed = is_asked_for or self._needs(kid)
         may_begin = is_asked_for or now >= self._retry_at
         if self._fetching is None and may_begin and (is_needed or now >= self._fresh_until):
-            if now < self._believed_until and kid not in self._keys:
+            if now < self._believed_until and self._needs(kid):
                 self._retry_at = now + RETRY_SECONDS
             self._fetching = asyncio.create_task(self._fetch_keys())
         if self._fetching is not None and is_needed:
             await asyncio.shield(self._fetching)
 
-    def _needs(self, kid: str) -> bool:
-        return kid not in self._keys or self._clock() >= self._believed_until
+    def _needs(self, kid: str | None) -> bool:
+        is_unknown = kid is not None and kid not in self._keys
+        return is_unknown or self._clock() >= self._believed_until
 
     async def _fetch_keys(self) -> None:
         try:
@@ -210,10 +217,12 @@ class IssuerKeys:
         except OutgoingError as error:
             _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, error)
             self._note_fetch(self._issuer, "failed")
+            self._failure = str(error)
             self._retry_at = self._clock() + RETRY_SECONDS
         else:
             self._note_fetch(self._issuer, "success")
             former, self._keys = self._keys, fetched.keys
+            self._document = fetched.document
             self._fresh_until = self._clock() + fetched.seconds
             self._believed_until = self._fresh_until + self._stale_seconds
             withdrawn = [key for kid, key in former.items() if self._keys.get(kid) != key]
@@ -251,7 +260,8 @@ def _imported(key: _Key) -> VerificationKey | None:
     return None
 
 
-def _decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
+def decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
+    """The document at an address; raises `OutgoingError` for one of another form."""
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -146,6 +146,10 @@ class OutsideIssuers:
         highest = max(roles, key=lambda role: role.rank)
         return Login(f"{issuer.name}:{registered.sub}", highest, _companies(claims, terms))
 
+    async def document(self, issuer: Issuer) -> bytes:
+        """The discovery document of an issuer; raises `OutgoingError`."""
+        return await self._keys_of(issuer.url).document(issuer.terms.refreshed)
+
     async def stop(self) -> None:
         """Cancel the fetches."""
         for each in self._keys.values():

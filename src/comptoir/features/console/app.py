@@ -71,7 +71,7 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     """The application at `/console`."""
-    flow = CodeFlow(kernel.registry, kernel.fetch, kernel.post_form, kernel.issuers)
+    flow = CodeFlow(kernel.registry, kernel.post_form, kernel.issuers)
     backend = Backend(
         kernel.settings,
         kernel.model,
