@@ -20,7 +20,6 @@ from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response import tags
 from comptoir.response.records import key_in_path
-from comptoir.store.ledger import Change
 
 PAGE_SIZE = 50
 """The records of a page."""
@@ -114,28 +113,17 @@ class CompanyRecords:
         """Delete a record, if it has the ETag."""
         await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
 
-    async def author(self, entity_set: EntitySet, key: str, tag: str) -> Author | None:
-        """The author of the version with an ETag; None if the change log does not say."""
-        return await self.author_of(entity_set, key, change_number(entity_set, tag))
-
-    async def author_of(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
+    async def author(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
         """The author of the change with a number; None if the change log does not say."""
-        change = await self._change(entity_set, key, number)
-        if change is None:
-            return None
-        day, _, time = change.at.partition("T")
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        shown_time = time[:8] if day == today else f"{day} {time[:8]}"
-        return Author(change.by, f"{shown_time} UTC", change.number)
-
-    async def _change(self, entity_set: EntitySet, key: str, number: int | None) -> Change | None:
         store = self._visit.backend.store
         company = await store.company(company_of(self._visit))
         if number is None or company is None:
             return None
         for change in await store.changes(company, number - 1, 1):
             if (change.number, change.entity_set, change.record) == (number, entity_set.name, key):
-                return change
+                day, _, time = change.at.partition("T")
+                date = "" if day == f"{datetime.now(UTC):%Y-%m-%d}" else f"{day} "
+                return Author(change.by, f"{date}{time[:8]} UTC", change.number)
         return None
 
     def _company(self, entity_set: EntitySet) -> str:

@@ -239,7 +239,7 @@ async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> A
     records = CompanyRecords(replace(visit, company=about.company))
     # the request is shown in any case
     with suppress(Refusal):
-        return await records.author_of(about.entity_set, about.key, number)
+        return await records.author(about.entity_set, about.key, number)
     return None
 
 
