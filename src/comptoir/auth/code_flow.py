@@ -13,8 +13,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 import msgspec
 from msgspec import Struct
 
-from comptoir.auth.issuer_keys import decoded, discovery_address
-from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.issuers import OutsideIssuers, decoded, discovery_address
 from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
 from comptoir.auth.records import ConsoleLogin, Issuer, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES

@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from comptoir.auth.client_terms import checked_name
 from comptoir.auth.code_flow import OPENID, login_endpoints
-from comptoir.auth.fields import Field
-from comptoir.auth.issuer_keys import fetch_keys
-from comptoir.auth.issuers import RESERVED_NAMES
+from comptoir.auth.fields import Field, checked_name
+from comptoir.auth.issuers import RESERVED_NAMES, fetch_keys
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy

@@ -16,8 +16,7 @@ from comptoir.auth.logins import ConsoleRole, Session
 from comptoir.config import CONSOLE
 from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.features.console import errors
-from comptoir.features.console.backend import Backend
-from comptoir.features.console.companies import company_choices
+from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards
@@ -41,7 +40,6 @@ from comptoir.features.console.screens import (
 )
 from comptoir.features.console.templates import refusal_page
 from comptoir.features.console.visit import (
-    CompanyChoice,
     FormData,
     Visit,
     form_data,

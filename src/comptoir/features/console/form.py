@@ -9,7 +9,7 @@ from comptoir.errors.refusal import (
     Refusal,
 )
 from comptoir.features.console import errors as problems
-from comptoir.features.console.companies import listed_companies
+from comptoir.features.console.backend import listed_companies
 from comptoir.features.console.visit import FormData, Visit
 
 T = TypeVar("T")

@@ -4,19 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from msgspec import Struct
 from starlette.requests import Request
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.logins import ConsoleRole, Login, Session
-from comptoir.auth.principal import Principal
+from comptoir.auth.roles import Principal
 from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
 from comptoir.errors.table import BODY_TOO_LARGE
 from comptoir.features.console import errors
-from comptoir.features.console.backend import Backend
+from comptoir.features.console.backend import Backend, CompanyChoice
 from comptoir.features.console.templates import LARGEST_FORM
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.request.headers import Headers, combined
@@ -26,13 +25,6 @@ MOST_FIELDS = 1_000
 """The most fields of a form."""
 
 _FORM = "application/x-www-form-urlencoded"
-
-
-class CompanyChoice(Struct, frozen=True):
-    """A company that the user may choose."""
-
-    id: str
-    name: str
 
 
 class FormData:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from comptoir.auth.audit import ActName
 from comptoir.auth.client_keys import parse_client_key
-from comptoir.auth.client_terms import (
+from comptoir.auth.fields import (
     LARGEST_QUOTA,
     LONGEST_DAYS,
     USUAL_DAYS,

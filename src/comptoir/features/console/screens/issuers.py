@@ -1,6 +1,6 @@
 """Issuers: other services whose tokens this one accepts."""
 
-from comptoir.auth.client_terms import guids
+from comptoir.auth.fields import guids
 from comptoir.auth.issuer_terms import (
     COMPANIES_CLAIM,
     CONSOLE_CLIENT,
