@@ -200,7 +200,6 @@ async def _opened(
         log,
         metrics,
         clocks.of_tokens,
-        _fetch(settings),
         _post_form(settings),
         features,
     )

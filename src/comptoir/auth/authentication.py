@@ -10,11 +10,10 @@ from msgspec import UNSET
 
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
-from comptoir.auth.key_folder import KeyFolder
-from comptoir.auth.keys import VerificationKey, ended
+from comptoir.auth.keys import KeyFolder, VerificationKey, ended
 from comptoir.auth.limits import Limits
-from comptoir.auth.principal import Principal
 from comptoir.auth.records import Client, ClientState, Issuer, Registry, RegistrySnapshot
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import implied
 from comptoir.auth.verification import (
     MAX_TOKEN_BYTES,
