@@ -155,8 +155,8 @@ def test_a_switch_ends_by_itself(folder: Path) -> None:
         inspector.set(Level.BODIES, None)
         now += 10**9
         assert other.switch.level is Level.BODIES
-        await inspector.stop()
-        await other.stop()
+        inspector.stop()
+        other.stop()
 
     asyncio.run(switched())
 

@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,7 +76,7 @@ class KeyFolder:
             }
         except OSError as error:
             raise problems.UNUSABLE_KEY_FOLDER(folder=folder, reason=error.strerror) from error
-        self._ring = self._ring_now()
+        self._ring = self._followed = self._ring_now()
 
     @property
     def ring(self) -> KeyRing:
@@ -130,6 +130,15 @@ class KeyFolder:
             self._ring = self._ring_now()
         else:
             _log.warning("the former keys remain in use: %s has no key that signs", self._folder)
+
+    def withdrawn(self) -> Collection[VerificationKey]:
+        """Look at the folder; returns the keys that are no longer trusted since the last look."""
+        self.reload()
+        former, self._followed = self._followed, self.ring
+        if self._followed is former:
+            return ()
+        trusted = list(self._followed.trusted.values())
+        return [each for each in former.trusted.values() if each not in trusted]
 
     def add_signing_key(self, starts_at: datetime) -> SigningKey:
         """Create the key that signs from a time on, in whole seconds.

@@ -3,7 +3,7 @@
 import math
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -146,14 +146,6 @@ def ring_at(
         trusted={**public, **by_thumbprint, **own},
         changes_at=min(changes),
     )
-
-
-def ended(former: KeyRing, ring: KeyRing) -> Collection[VerificationKey]:
-    """The keys that are trusted in a former ring, and no longer in another one."""
-    if ring is former:
-        return ()
-    trusted = list(ring.trusted.values())
-    return [each for each in former.trusted.values() if each not in trusted]
 
 
 def end_of(successor: SigningKey) -> float:

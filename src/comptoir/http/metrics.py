@@ -246,6 +246,12 @@ class Metrics:
             self._database_connections.labels("used").set(load.used_connections)
             self._database_connections.labels("idle").set(load.idle_connections)
 
+    async def report(self) -> None:
+        """Record the state of the process also while no request ends, and report it."""
+        self.sample()
+        if self._link is not None:
+            self._link.report()
+
     def _counted(self) -> Counted:
         counted: Counted = {}
         for family in self._registry.collect():

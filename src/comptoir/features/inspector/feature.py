@@ -1,15 +1,16 @@
 """The inspector as a part of a service."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.features.inspector.inspector import Inspector
+from comptoir.features.inspector.inspector import LOOK_SECONDS, Inspector
 from comptoir.http.feature import Feature, Kernel, Observer
 from comptoir.http.redaction import Redactor
+from comptoir.store.jobs import Job, every
 
 
 class Inspecting(Feature):
@@ -26,11 +27,14 @@ class Inspecting(Feature):
     @asynccontextmanager
     async def opened(self, _: Kernel) -> AsyncIterator[None]:
         self.inspector = Inspector(self._settings, Redactor.of(self._model))
-        self.inspector.start()
         try:
             yield
         finally:
-            await self.inspector.stop()
+            self.inspector.stop()
+
+    @override
+    def jobs(self) -> Iterable[Job]:
+        return [every(LOOK_SECONDS, self.inspector.look)]
 
     @override
     def observers(self) -> Sequence[Observer]:
