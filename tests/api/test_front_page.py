@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from comptoir.http.addresses import profile_addresses
+from comptoir.http.routes import profile_addresses
 from comptoir.profiles import PROFILES
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase

@@ -14,8 +14,8 @@ import pytest
 from comptoir.config import Settings
 from comptoir.features.inspector.inspector import Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord
+from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.redaction import MASK, Redactor
-from comptoir.http.shared_folder import FOLDER, private_folder
 from conftest import stock
 from support.companies import Company
 from support.console import Browser, new_code, origin_of

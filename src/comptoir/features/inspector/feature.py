@@ -1,13 +1,15 @@
 """The inspector as a part of a service."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.features.inspector.inspector import LOOK_SECONDS, Inspector
+from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.feature import Feature, Kernel, Observer
 from comptoir.http.redaction import Redactor
 from comptoir.store.jobs import Job, every
@@ -31,6 +33,14 @@ class Inspecting(Feature):
             yield
         finally:
             self.inspector.stop()
+
+    @override
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Let all workers share a folder."""
+        with private_folder() as folder:
+            os.environ[FOLDER] = str(folder)
+            yield
 
     @override
     def jobs(self) -> Iterable[Job]:

@@ -16,11 +16,15 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.features.inspector.capture import Capture
 from comptoir.features.inspector.record import ExchangeRecord, Head, Scribe
-from comptoir.features.inspector.segments import SegmentReader, SegmentWriter
+from comptoir.features.inspector.segments import (
+    FOLDER,
+    SegmentReader,
+    SegmentWriter,
+    private_folder,
+)
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Observer
 from comptoir.http.redaction import Redactor
-from comptoir.http.shared_folder import FOLDER, private_folder
 from comptoir.response.response import Response
 
 LOOK_SECONDS = 0.5
