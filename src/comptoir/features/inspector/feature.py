@@ -58,7 +58,7 @@ class Inspecting(Feature):
 
     @override
     def jobs(self) -> Iterable[Job]:
-        return [every(LOOK_SECONDS, self.inspector.look)]
+        return [every(LOOK_SECONDS, self.inspector.look)] if self._has_screen else []
 
     @override
     def observers(self) -> Sequence[Observer]:
