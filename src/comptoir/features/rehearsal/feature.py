@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.origins import is_loopback
-from comptoir.config import environment_name, load_settings
+from comptoir.config import Settings, environment_name, load_settings
+from comptoir.features.rehearsal import RehearsalSettings
 from comptoir.features.rehearsal import errors as problems
 from comptoir.features.rehearsal.control import ControlEndpoint
 from comptoir.features.rehearsal.rehearsal import Rehearsal
@@ -27,7 +28,8 @@ class Rehearsing(Rehearsal):
         addresses = filter(None, (self.settings.public_url, self.settings.listening_url))
         foreign = [each for each in addresses if not is_loopback(urlsplit(each).hostname or "")]
         file = config or os.environ.get(environment_name("config"))
-        if foreign and (file is None or not load_settings({"config": file}, {}).rehearses):
+        written = load_settings({"config": file}, {}) if foreign and file else Settings()
+        if foreign and not written.of(RehearsalSettings).is_on:
             raise problems.FAULTS_FOR_OTHERS(address=foreign[0])
 
     @override

@@ -18,7 +18,7 @@ from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import Check
-from comptoir.features.rehearsal import errors
+from comptoir.features.rehearsal import RehearsalSettings, errors
 from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
 from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.faults.fault import (
@@ -84,7 +84,7 @@ class Rehearsal(Feature):
         self.clock_moved = asyncio.Event()
 
     def _first_rules(self) -> Sequence[Rule]:
-        path = self.settings.fault_rules
+        path = self.settings.of(RehearsalSettings).fault_rules
         if not path:
             return ()
         content = read_whole(Path(path), problems.FILE_OF_RULES)
