@@ -29,7 +29,7 @@ from reference_pages import (
 
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
-from comptoir.config import HELP
+from comptoir.config import SETTINGS
 from comptoir.errors import (
     oauth_rows,
     operator_rows,
@@ -42,6 +42,7 @@ from comptoir.errors.table import (
     OAUTH_ERROR_TABLE,
     RefusalRow,
 )
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
 from comptoir.features.inspector import errors as inspector_errors
@@ -50,7 +51,6 @@ from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
-from comptoir.profiles import CURRENT
 from comptoir.profiles.standard import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -123,7 +123,7 @@ def options_of_settings() -> Mapping[str, str]:
         for each in command.parameters:
             option = each.name.split()[0].strip(",")
             setting = option.removeprefix("--").replace("-", "_")
-            if setting in HELP:
+            if setting in SETTINGS:
                 found[setting] = option
     return found
 

@@ -11,13 +11,18 @@ def api_addresses(settings: Settings) -> Mapping[str, str]:
     return {**base, **profile_addresses(settings)}
 
 
+def path_names(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+    """The names in the addresses of a profile, by what they name (`profiles.record.Routes`)."""
+    return {"tenant": settings.tenants, **settings.behaviour.routes.names}
+
+
 def profile_addresses(settings: Settings) -> Mapping[str, str]:
     """The service roots that a profile adds, by label.
 
     They have the first names of the settings: they show the form of all.
     """
     addresses: dict[str, str] = {}
-    names = {key: values[0] for key, values in settings.address_names.items()}
+    names = {key: values[0] for key, values in path_names(settings).items()}
     origin = settings.base_url.removesuffix(settings.base_path)
     routes = settings.behaviour.routes
     for environment in routes.environments:

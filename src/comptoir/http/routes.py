@@ -21,6 +21,7 @@ from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
+from comptoir.http.addresses import path_names
 from comptoir.http.company_names import COMPANY_HEADERS, CompanyNames, RequestTarget
 from comptoir.request.headers import Headers
 from comptoir.response.root import Root
@@ -135,7 +136,7 @@ def routes_of(settings: Settings, model: Model, store: Store) -> Routes:
 def _filled(path: str, settings: Settings) -> Iterator[str]:
     """The paths that match a pattern of a profile, with the names of the settings."""
     fields = [name for _, name, _, _ in Formatter().parse(path) if name is not None]
-    known: Mapping[str, Sequence[str]] = settings.address_names
+    known: Mapping[str, Sequence[str]] = path_names(settings)
     for values in product(*(known[name] for name in fields)):
         yield path.format(**dict(zip(fields, values, strict=True)))
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from comptoir.config import CONSOLE
+from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors

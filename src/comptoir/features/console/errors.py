@@ -1,6 +1,6 @@
 """The refusals of the console, and its messages to operators."""
 
-from comptoir.config import CONSOLE
+from comptoir.auth.origins import CONSOLE
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.table import (
     BAD_REQUEST,

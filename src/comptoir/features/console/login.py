@@ -18,7 +18,7 @@ from comptoir.auth.logins import (
     former_digest,
     new_secret,
 )
-from comptoir.config import CONSOLE
+from comptoir.auth.origins import CONSOLE
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.console import errors

@@ -7,6 +7,9 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.errors import operator_rows as problems
+from comptoir.features.console import serves_console
+from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector.inspector import Inspector
 from comptoir.http.feature import Feature, Kernel, Observer
 from comptoir.http.redaction import Redactor
@@ -21,10 +24,21 @@ class Inspecting(Feature):
     def __init__(self, settings: Settings, model: Model) -> None:
         self._settings = settings
         self._model = model
+        self._has_screen = serves_console(settings)
+
+    @override
+    def check_start(self, config: str | None) -> None:
+        """Raise `OperatorError` for `inspect` without a console."""
+        inspect = self._settings.of(InspectorSettings).inspect
+        if not self._has_screen and inspect in ("heads", "bodies"):
+            raise problems.INSPECT_WITHOUT_CONSOLE(inspect=inspect)
 
     @override
     @asynccontextmanager
     async def opened(self, _: Kernel) -> AsyncIterator[None]:
+        if not self._has_screen:
+            yield
+            return
         self.inspector = Inspector(self._settings, Redactor.of(self._model))
         self.inspector.start()
         try:
@@ -34,4 +48,4 @@ class Inspecting(Feature):
 
     @override
     def observers(self) -> Sequence[Observer]:
-        return [self.inspector]
+        return [self.inspector] if self._has_screen else []

@@ -9,6 +9,7 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import instant_type
+from comptoir.features.notifications import NotificationSettings
 from comptoir.features.notifications.resource import SubscriptionResource
 from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscriptions
@@ -34,8 +35,9 @@ class Notifications(Feature):
         hooks = settings.behaviour.hooks
         if hooks is None:
             raise LookupError("a profile without notifications")
-        hooks = hooks.scaled(settings.clock_factor)
-        post = Poster(Guard(settings.networks, plain=settings.outgoing_http == "on")).post
+        own = settings.of(NotificationSettings)
+        hooks = hooks.scaled(own.clock_factor)
+        post = Poster(Guard(settings.networks, plain=own.outgoing_http == "on")).post
         faults: DeliveryFaults | None = None
         for each in kernel.features:
             faults = faults or each.delivery_faults
