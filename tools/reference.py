@@ -183,7 +183,14 @@ def _shown(response: Answered) -> str:
 
 def error_page() -> str:
     """The errors of clients and of operators."""
-    modules = (operator_rows, transfer_errors, console_errors, rehearsal_errors, testing_errors)
+    modules = (
+        operator_rows,
+        transfer_errors,
+        console_errors,
+        inspector_errors,
+        rehearsal_errors,
+        testing_errors,
+    )
     named = [each for module in modules for each in vars(module).values()]
     return errors_page(
         ERROR_TABLE,
