@@ -9,7 +9,7 @@ from string import Formatter
 
 from profile_differences import Difference, Part, Row
 
-from comptoir.config import HELP, Settings, SettingValue, environment_name
+from comptoir.config import SETTINGS, SettingValue, environment_name
 from comptoir.edm.model import (
     Calculated,
     EntitySet,
@@ -270,20 +270,19 @@ def _notes(entity_set: EntitySet) -> Iterator[str]:
 
 def settings_page(options: Mapping[str, str]) -> str:
     """Every setting; `options` are the options of the commands, by setting."""
-    settings = Settings()
     rows = (
         (
             code(name),
-            text,
-            _default(getattr(settings, name)),
+            each.help,
+            _default(each.default),
             code(environment_name(name)),
             code(options[name]) if name in options else "",
         )
-        for name, text in HELP.items()
+        for name, each in SETTINGS.items()
     )
     return page(
         "Settings",
-        "`src/comptoir/config.py`",
+        "`src/comptoir/config.py` and the features",
         _SETTINGS_INTRO,
         table(("Setting", "Description", "Default", "Environment", "Option"), rows),
     )
@@ -623,8 +622,8 @@ def _parameter_default(parameter: Parameter) -> str:
 
 def undocumented(model: Model, errors: Iterable[ErrorType]) -> Iterator[str]:
     """The settings, errors, entity types and properties without a description."""
-    for name, text in HELP.items():
-        if not text.strip():
+    for name, setting in SETTINGS.items():
+        if not setting.help.strip():
             yield f"the setting {name} has no help"
     for each in errors:
         if not (each.meaning.strip() and each.remedy.strip()):

@@ -18,6 +18,7 @@ from comptoir.auth import Scope
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.catalog import MODEL
 from comptoir.edm.times import INSTANT
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.notifications import sender
 from comptoir.features.notifications.delivery import LEASE_SECONDS
@@ -25,7 +26,6 @@ from comptoir.features.notifications.notifications import at
 from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
 from comptoir.outgoing.session import Guard, Outgoing
-from comptoir.profiles import CURRENT
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.jobs import running
 from comptoir.store.store import Store

@@ -8,10 +8,10 @@ from string import Formatter
 import comptoir
 from comptoir.errors import refusal_rows
 from comptoir.errors.table import RefusalRow
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
-from comptoir.profiles import CURRENT
 from comptoir.profiles.standard import STANDARD
 from house.rules import UNPLAIN
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from comptoir.config import Settings
 from comptoir.features.inspector.inspector import Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord
 from comptoir.features.inspector.segments import FOLDER, private_folder
@@ -22,6 +21,7 @@ from support.console import Browser, new_code, origin_of
 from support.databases import FreshDatabase
 from support.samples import CONTACT
 from support.service import Service
+from support.settings import settings_of
 from support.waiting import until
 
 ADDRESS = f"contactsExt({CONTACT})"
@@ -143,8 +143,8 @@ def test_a_switch_ends_by_itself(folder: Path) -> None:
 
     async def switched() -> None:
         nonlocal now
-        inspector = Inspector(Settings(inspect="heads"), Redactor(()), clock=lambda: now)
-        other = Inspector(Settings(inspect="heads"), Redactor(()), clock=lambda: now)
+        inspector = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
+        other = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
         inspector.set(Level.OFF, 600)
         levels = [inspector.switch.level, other.switch.level]
         now += 599

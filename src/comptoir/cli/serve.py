@@ -16,7 +16,7 @@ from comptoir.app import application
 from comptoir.catalog import MODEL
 from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import use_store, warn
-from comptoir.config import Settings
+from comptoir.config import SETTINGS, Settings
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import (
@@ -65,22 +65,7 @@ _RAISED = (1 << 16, 10_240)
     is_flag=True,
     help="Serve HTTPS with a certificate for localhost, created on first use.",
 )
-@settings_options(
-    "database",
-    "read_database",
-    "keys",
-    "host",
-    "port",
-    "profile",
-    "relations",
-    "faults",
-    "fault_rules",
-    "base_path",
-    "public_url",
-    "trusted_proxies",
-    "workers",
-    "log_level",
-)
+@settings_options(*dict.fromkeys(name for each in SETTINGS.values() for name in each.part.options))
 def serve(settings: Settings, quickstart: bool, https: bool) -> None:
     """Serve the API.
 
@@ -185,8 +170,7 @@ def _serve(
     is_empty: bool,
 ) -> None:
     is_quickstart = announce is not None
-    if is_quickstart and settings.inspect == "auto":
-        settings = replace(settings, inspect="bodies")
+    settings = replace(settings, is_quickstart=is_quickstart)
     app = application(settings)
     with ExitStack() as serving:
         for each in app.features:

@@ -280,7 +280,7 @@ def routes_of(settings: Settings, model: Model, store: Store) -> Routes:
 def _filled(path: str, settings: Settings) -> Iterator[str]:
     """The paths that match a pattern of a profile, with the names of the settings."""
     fields = [name for _, name, _, _ in Formatter().parse(path) if name is not None]
-    known: Mapping[str, Sequence[str]] = settings.address_names
+    known: Mapping[str, Sequence[str]] = path_names(settings)
     for values in product(*(known[name] for name in fields)):
         yield path.format(**dict(zip(fields, values, strict=True)))
 
@@ -300,13 +300,18 @@ def api_addresses(settings: Settings) -> Mapping[str, str]:
     return {**base, **profile_addresses(settings)}
 
 
+def path_names(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+    """The names in the addresses of a profile, by what they name (`profiles.record.Routes`)."""
+    return {"tenant": settings.tenants, **settings.behaviour.routes.names}
+
+
 def profile_addresses(settings: Settings) -> Mapping[str, str]:
     """The service roots that a profile adds, by label.
 
     They have the first names of the settings: they show the form of all.
     """
     addresses: dict[str, str] = {}
-    names = {key: values[0] for key, values in settings.address_names.items()}
+    names = {key: values[0] for key, values in path_names(settings).items()}
     origin = settings.base_url.removesuffix(settings.base_path)
     routes = settings.behaviour.routes
     for environment in routes.environments:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.logins import ConsoleRole, Session
-from comptoir.config import CONSOLE
+from comptoir.auth.origins import CONSOLE
 from comptoir.errors.refusal import (
     OperatorError,
     Refusal,

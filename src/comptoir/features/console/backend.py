@@ -14,6 +14,7 @@ from comptoir.auth.logins import SessionPolicy
 from comptoir.auth.principal import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.figures import Figures
 from comptoir.http.feature import Feature
 from comptoir.http.routes import RequestTarget, Routes
@@ -65,10 +66,8 @@ class Backend:
     @property
     def terms(self) -> SessionPolicy:
         """The duration of sessions."""
-        settings = self.settings
-        return SessionPolicy(
-            int(settings.console_idle_seconds), int(settings.console_session_seconds)
-        )
+        own = self.settings.of(ConsoleSettings)
+        return SessionPolicy(int(own.console_idle_seconds), int(own.console_session_seconds))
 
     @property
     def now(self) -> int:

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from comptoir.auth.audit import Actor
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.logins import NewSession, former_digest, new_secret
-from comptoir.config import CONSOLE
+from comptoir.auth.origins import CONSOLE
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import refuse
 from comptoir.features.console.backend import Backend

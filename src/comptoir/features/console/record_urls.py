@@ -1,6 +1,6 @@
 """The URLs of the pages about records."""
 
-from comptoir.config import CONSOLE
+from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors

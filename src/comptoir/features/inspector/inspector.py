@@ -14,6 +14,7 @@ from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.config import Settings
+from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector.capture import Capture
 from comptoir.features.inspector.record import ExchangeRecord, Head, Scribe
 from comptoir.features.inspector.segments import (
@@ -73,11 +74,15 @@ class Inspector(Observer):
         shared = os.environ.get(FOLDER)
         folder = Path(shared) if shared else self._closing.enter_context(private_folder())
         self._switch_file = folder / _SWITCH
-        self._first = Switch(Level.OFF if settings.inspect == "auto" else Level(settings.inspect))
-        self._body_bytes = settings.inspect_body_bytes
-        self._most_bytes = settings.inspect_bytes // settings.workers // 2
+        own = settings.of(InspectorSettings)
+        chosen = own.inspect
+        if chosen == "auto":
+            chosen = "bodies" if settings.is_quickstart else "off"
+        self._first = Switch(Level(chosen))
+        self._body_bytes = own.inspect_body_bytes
+        self._most_bytes = own.inspect_bytes // settings.workers // 2
         self._scribe = Scribe(redactor)
-        self._writer = SegmentWriter(folder, settings.inspect_requests, self._most_bytes)
+        self._writer = SegmentWriter(folder, own.inspect_requests, self._most_bytes)
         self._reader = SegmentReader(folder)
         self._ended: deque[tuple[Exchange, Capture, int]] = deque()
         self._ended_bytes = 0
@@ -85,7 +90,7 @@ class Inspector(Observer):
         self._timer: asyncio.TimerHandle | None = None
         self._limit = 0
         self.is_on = False
-        self.requests = settings.inspect_requests
+        self.requests = own.inspect_requests
         """The number of its last exchanges that each process keeps."""
         self.skipped = 0
         """The number of exchanges that were not captured because they came too fast."""

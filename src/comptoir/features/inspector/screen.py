@@ -12,9 +12,8 @@ from starlette.responses import Response
 
 from comptoir.auth.audit import ActName
 from comptoir.auth.logins import ConsoleRole
-from comptoir.auth.origins import needs_credentials
+from comptoir.auth.origins import CONSOLE, needs_credentials
 from comptoir.auth.records import Client
-from comptoir.config import CONSOLE
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import Check
 from comptoir.features.console.company_records import Author, CompanyRecords
@@ -22,6 +21,7 @@ from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, 
 from comptoir.features.console.problem import Problem
 from comptoir.features.console.record_urls import page_url
 from comptoir.features.console.visit import FormData, Visit
+from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector.capture import NotedBody
 from comptoir.features.inspector.exchanges import (
     check_results,
@@ -270,7 +270,7 @@ async def again(visit: Visit) -> Answer:
         status, check, shown = refusal.error.status, str(refusal.check), refusal.message
     else:
         status, check = response.status, ""
-        noted = await _noted_body(response, int(settings.inspect_body_bytes))
+        noted = await _noted_body(response, settings.of(InspectorSettings).inspect_body_bytes)
         shown = _shown(visit, response, noted)
         context["length"] = noted.length if noted.length > len(noted.content) else 0
     context |= {"status": status, "check": check, "body": shown}

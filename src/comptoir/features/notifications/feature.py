@@ -9,6 +9,7 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import instant_type
+from comptoir.features.notifications import NotificationSettings
 from comptoir.features.notifications.resource import SubscriptionResource
 from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscriptions
@@ -35,8 +36,9 @@ class Notifications(Feature):
         hooks = settings.behaviour.hooks
         if hooks is None:
             raise LookupError("a profile without notifications")
-        hooks = hooks.scaled(settings.clock_factor)
-        post = Outgoing(Guard(settings.networks, plain=settings.outgoing_http == "on")).post
+        own = settings.of(NotificationSettings)
+        hooks = hooks.scaled(own.clock_factor)
+        post = Outgoing(Guard(settings.networks, plain=own.outgoing_http == "on")).post
         self._kernel = kernel
         self._subscriptions = Subscriptions(store)
         instants = instant_type(settings.behaviour.forms)
