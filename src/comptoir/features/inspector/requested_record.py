@@ -14,8 +14,8 @@ from comptoir.features.console.backend import QUICK_SECONDS, body_of
 from comptoir.features.console.companies import company_with_id
 from comptoir.features.console.values import decoded
 from comptoir.features.console.visit import CompanyChoice, Visit
+from comptoir.features.inspector.exchanges import headers_of
 from comptoir.features.inspector.record import ExchangeRecord
-from comptoir.features.inspector.replay import headers_of
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.path import first_segment, parse_path
 
