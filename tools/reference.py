@@ -45,6 +45,7 @@ from comptoir.errors.table import (
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
+from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.presets import PRESETS
@@ -58,10 +59,17 @@ from support.profiles import Answered, cases, elsewhere
 
 REFUSALS = [
     each
-    for module in (refusal_rows, rehearsal_errors, console_errors)
+    for module in (refusal_rows, rehearsal_errors)
     for each in vars(module).values()
     if isinstance(each, RefusalRow)
 ]
+PAGES = [
+    each
+    for module in (console_errors, inspector_errors)
+    for each in vars(module).values()
+    if isinstance(each, RefusalRow)
+]
+"""What pages for people refuse."""
 
 
 def commands() -> Iterator[Command]:
@@ -177,6 +185,7 @@ def error_page() -> str:
         OAUTH_ERROR_TABLE,
         [each for each in vars(oauth_rows).values() if isinstance(each, OAuthRow)],
         [each for each in named if isinstance(each, OperatorRow)],
+        PAGES,
     )
 
 

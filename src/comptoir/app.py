@@ -212,7 +212,6 @@ async def _opened(
         journal.log,
         metrics,
         clocks.of_tokens,
-        fetch,
         post_form,
         features,
     )

@@ -11,8 +11,7 @@ from joserfc.jwk import ECKey
 from auth.token_forger import AUDIENCE, ISSUER, NOW
 from comptoir.auth import KeyFolder, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.key_folder import SIGNING_KEY_FILE
-from comptoir.auth.keys import TRUSTED_SECONDS
+from comptoir.auth.keys import SIGNING_KEY_FILE, TRUSTED_SECONDS
 from comptoir.errors.refusal import (
     OperatorError,
     Refusal,

@@ -11,8 +11,8 @@ from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.limits import Limits
-from comptoir.auth.principal import Principal
 from comptoir.auth.records import Client, ClientState, Issuer, Registry, RegistrySnapshot
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import implied
 from comptoir.auth.verification import (
     MAX_TOKEN_BYTES,

@@ -21,7 +21,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.http.routes import Routes
-from comptoir.outgoing import Fetch, PostForm
+from comptoir.outgoing import PostForm
 from comptoir.outgoing.faults import DeliveryFaults
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
@@ -91,7 +91,6 @@ class Kernel:
     log: RequestLog
     metrics: Metrics
     clock: Clock
-    fetch: Fetch
     post_form: PostForm
     features: "Sequence[Feature]"
 
