@@ -14,6 +14,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.overlay import overlaid
+from comptoir.features.notifications.statements import subscription_statements
 from comptoir.profiles.standard import DECLARED
 from comptoir.profiles.values import FieldRule, Relation, TableRule
 from comptoir.profiles.values import Values as Overlay
@@ -37,7 +38,7 @@ from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
 
-CONTROL = control_tables().metadata.tables.keys()
+CONTROL = control_tables().tables.keys()
 """The control tables, which stay on one node."""
 
 MANY = 2 * ARRAY_ROWS
@@ -217,7 +218,9 @@ def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Statem
     elif is_dataclass(thing):
         for field in fields(thing):
             yield from held(getattr(thing, field.name), f"{name}.{field.name}")
-    elif type(thing).__module__.startswith("comptoir.sql") and hasattr(thing, "__dict__"):
+    elif type(thing).__module__.startswith(("comptoir.sql", "comptoir.features")) and hasattr(
+        thing, "__dict__"
+    ):
         for inner, each in vars(thing).items():
             yield from held(each, f"{name}.{inner}")
 
@@ -244,9 +247,10 @@ def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None
     statements = statements_of(LINKED, POSTGRESQL)
     assert statements.company_rows.tables, "compiled when a first table is copied"
     assert statements.company_rows.removals, "compiled when a first table is dropped"
-    of_subscriptions = [each for _, each in held(statements.subscriptions)]
+    of_subscriptions = list(held(subscription_statements(statements)))
     assert len(of_subscriptions) > 8
-    prepared = [each for _, each in held(statements) if isinstance(each, Prepared)]
+    kept = [*held(statements), *of_subscriptions]
+    prepared = [each for _, each in kept if isinstance(each, Prepared)]
     assert len(prepared) > 100
     found = faults(sharded, {each.text: [] for each in prepared})
     names = found.pop(statements.service.names.text)

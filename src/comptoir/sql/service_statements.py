@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
-from comptoir.sql.control import control_tables
+from comptoir.sql.control import CONTROL
 from comptoir.sql.prepared import Prepared, constant, named, prepare, prepare_insert, whole
 from comptoir.sql.tables import COMPANY, COMPANY_ID, VERSION, Tables, of_company
 
@@ -42,7 +42,7 @@ class ServiceStatements:
         self.names = self._prepare(select(company[COMPANY_ID], company["name"]))
         """The ids and names of all companies."""
 
-        version = select(control_tables().control.c.version)
+        version = select(CONTROL.c.version)
         self.lock_names = self._prepare(version.with_for_update())
         """Lock the row of `control`, so that processes add companies one after the other."""
 

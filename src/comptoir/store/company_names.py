@@ -6,10 +6,7 @@ have companies with the same name, so no index ensures this.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from comptoir.errors.messages import (
-    message,
-    quoted,
-)
+from comptoir.errors.messages import message, quoted
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Steps

@@ -20,10 +20,7 @@ from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
@@ -32,7 +29,7 @@ from comptoir.store.company_names import check_name, sorted_names
 from comptoir.store.control import ControlStore
 from comptoir.store.event_loop import Slices, SliceScheduler
 from comptoir.store.fair_queue import Load
-from comptoir.store.ledger import Change, Tally
+from comptoir.store.ledger import Change
 from comptoir.store.refusals import of_write
 from comptoir.store.text_index import BackgroundIndexing, index_some
 from comptoir.store.unit import UnitOfWork, Work
@@ -234,14 +231,9 @@ class Reads:
         rows = await self._reader.rows(query, while_connected)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def tally_of(
-        self, company: Company, entity_set: EntitySet, since: int, until: int
-    ) -> Tally:
-        """A summary of the changes of one set after the number `since` and up to `until`."""
-        prepared = self._statements.subscriptions.tally
-        query = prepared.query(company.id, entity_set.name, since, until)
-        (row,) = await self._reader.rows(query, always_connected)
-        return Tally(*row)  # type: ignore[arg-type]
+    async def rows(self, query: Query) -> list[Row]:
+        """All rows of a statement that returns few."""
+        return await self._reader.rows(query, always_connected)
 
     async def _found(
         self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected

@@ -11,4 +11,5 @@ ENTRY = FeatureEntry(
         )
     },
     mount="comptoir.features.console.feature:Console",
+    tables="comptoir.features.console.tables:METADATA",
 )

@@ -15,6 +15,7 @@ from comptoir.auth.principal import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.features.console.figures import Figures
+from comptoir.features.console.logins import Logins
 from comptoir.http.company_names import RequestTarget
 from comptoir.http.feature import Feature
 from comptoir.http.routes import Routes
@@ -53,8 +54,13 @@ class Backend:
 
     @property
     def control(self) -> ControlStore:
-        """Clients, roles, issuers, sessions and the audit log."""
+        """Clients, roles, issuers and the audit log."""
         return self.store.control
+
+    @property
+    def logins(self) -> Logins:
+        """The sessions, and the codes that begin them."""
+        return Logins(self.store.control)
 
     def feature(self, kind: type[F]) -> F:
         """The part of the service of a type; raises `LookupError` without one."""

@@ -125,7 +125,7 @@ class IssuerLogin:
                 self._guesses.note(issuer.name, exchange.client)
             raise
         new = new_session(self._backend, exchange, pending.former)
-        logins = self._backend.control.logins
+        logins = self._backend.logins
         session = await logins.begin_once(pending.text, issuer, login, new)
         if session is None:
             raise Problem(

@@ -74,7 +74,7 @@ class LoginPage:
         async with self._lock:
             check_guesses(self._guesses, GUESSED, exchange)
             new = new_session(backend, exchange, former)
-            session = await backend.control.logins.begin(code, new)
+            session = await backend.logins.begin(code, new)
             if session is None:
                 self._guesses.note(GUESSED, exchange.client)
         if session is None:

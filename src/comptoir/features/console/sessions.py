@@ -16,7 +16,7 @@ async def found_session(backend: Backend, secret: str) -> Session | None:
 
     Raises `Problem` (503) without a database, which alone knows which sessions have ended.
     """
-    logins, now = backend.control.logins, backend.now
+    logins, now = backend.logins, backend.now
     try:
         async with asyncio.timeout(QUICK_SECONDS):
             session = await logins.session(secret)

@@ -6,4 +6,5 @@ ENTRY = FeatureEntry(
     "notifications",
     mount="comptoir.features.notifications.feature:Notifications",
     is_on=lambda settings: settings.behaviour.hooks is not None,
+    tables="comptoir.features.notifications.tables:METADATA",
 )

@@ -5,20 +5,25 @@ An id begins with the company's, so that each statement is about one company.
 
 import re
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
+from sqlalchemy import delete, insert, select
 
 from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
+from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.features.notifications.delivery import DeliveryCursor
+from comptoir.features.notifications.fold import Tally
+from comptoir.features.notifications.statements import subscription_statements
+from comptoir.features.notifications.tables import SUBSCRIBED
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps
-from comptoir.sql.subscriptions import SubscriptionStatements
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
 
@@ -30,6 +35,8 @@ NEEDED = frozenset({Scope.RECORDS_READ, Scope.EVENTS})
 """The scopes that a subscription needs."""
 
 _CLIENT = "client:"
+
+_COMPANIES = select(SUBSCRIBED).order_by(SUBSCRIBED.c.company)
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -82,10 +89,37 @@ class Subscriptions:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._control = store.control
+        self._statements = subscription_statements(store.statements)
 
-    @property
-    def _statements(self) -> SubscriptionStatements:
-        return self._store.statements.subscriptions
+    async def companies(self) -> list[tuple[str, int]]:
+        """The companies that may have subscriptions, and since when in epoch seconds."""
+        rows = await self._control.fetch(self._control.query(_COMPANIES))
+        return [(str(company_id), int(since)) for company_id, since in rows]
+
+    async def add_company(self, company_id: str) -> None:
+        """Add a company that is about to have a subscription, from now on."""
+        now = int(time.time())
+
+        def work() -> Steps[None]:
+            yield self._control.lock()
+            yield self._drop_company(company_id, now)
+            yield self._control.query(insert(SUBSCRIBED).values((company_id, now)))
+
+        await self._control.transact(work)
+
+    async def drop_company(self, company_id: str, until: int) -> None:
+        """Remove a company without subscriptions, unless it was added after a time."""
+
+        def work() -> Steps[None]:
+            yield self._drop_company(company_id, until)
+
+        await self._control.transact(work)
+
+    def _drop_company(self, company_id: str, until: int) -> Query:
+        added = SUBSCRIBED.c
+        return self._control.query(
+            delete(SUBSCRIBED).where(added.company == company_id, added.since <= until)
+        )
 
     async def find(self, subscription_id: str) -> Subscription | None:
         """The subscription with this id, None if it does not exist."""
@@ -106,9 +140,11 @@ class Subscriptions:
 
     def _everywhere(self, *, locks: bool = False) -> Steps[list[Subscription]]:
         """The subscriptions of all companies; with `locks`, no other process adds one meanwhile."""
-        companies = yield from self._control.subscribed_companies(locks=locks)
+        if locks:
+            yield self._control.lock()
+        companies = yield self._control.query(_COMPANIES)
         found: list[Subscription] = []
-        for company_id in companies:
+        for company_id, _ in companies:
             rows = yield self._statements.subscriptions.query(company_id)
             found += [Subscription(*row) for row in rows]  # type: ignore[arg-type]
         return found
@@ -127,7 +163,7 @@ class Subscriptions:
             yield statements.add_lane.query(company_id, *_columns(lane))
 
         # first, because only the subscriptions of such companies are looked for
-        await self._control.add_subscribed(company_id)
+        await self.add_company(company_id)
         await self._store.transact(company_id, work)
         await self._control.record([act])
 
@@ -226,11 +262,14 @@ class Subscriptions:
 
         return await self._store.transact(company_id, work)
 
-    async def _rows(self, query: Query) -> list[Row]:
-        def work() -> Steps[list[Row]]:
-            return (yield query)
+    async def tally(self, company_id: str, entity_set: EntitySet, since: int, until: int) -> Tally:
+        """A summary of the changes of one set after the number `since` and up to `until`."""
+        query = self._statements.tally.query(company_id, entity_set.name, since, until)
+        (row,) = await self._rows(query)
+        return Tally(*row)  # type: ignore[arg-type]
 
-        return await self._store.read(work())
+    async def _rows(self, query: Query) -> list[Row]:
+        return await self._store.rows(query)
 
     def _stored(self, subscription_id: str) -> Steps[Subscription | None]:
         company_id = _company_in(subscription_id)

@@ -20,6 +20,7 @@ from comptoir.errors.refusal import (
 from comptoir.errors.table import Check
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.faults import Fault
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError, Exchange
@@ -28,7 +29,6 @@ from comptoir.plan.target import Target
 from comptoir.request.headers import Headers
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request, Service
-from comptoir.store.pinned_reads import StaleReads
 
 DATE_SECONDS = 30
 """The seconds from now to a date in `Retry-After`."""

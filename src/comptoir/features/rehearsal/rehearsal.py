@@ -39,6 +39,7 @@ from comptoir.features.rehearsal.effects import (
     touchable,
 )
 from comptoir.features.rehearsal.faults import Stage
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, check_new
 from comptoir.features.rehearsal.rules import Candidate, Rule
 from comptoir.features.rehearsal.traffic import Traffic
@@ -52,7 +53,6 @@ from comptoir.request.path import parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines
-from comptoir.store.pinned_reads import StaleReads
 
 _LONGEST_DETAIL = 500
 

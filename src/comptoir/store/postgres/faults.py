@@ -10,12 +10,7 @@ import asyncpg
 
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-    UnreachableError,
-    refuse,
-)
+from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError, refuse
 from comptoir.errors.table import RefusalRow
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals

@@ -15,10 +15,7 @@ from typing import TypeVar
 import asyncpg
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement

@@ -13,21 +13,13 @@ from functools import partial
 from typing import TypeVar
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query, Steps
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import (
-    JSON_SLICE,
-    SLICE,
-    Slices,
-    SliceScheduler,
-)
+from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
 from comptoir.store.store import WhileConnected

@@ -22,7 +22,6 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import Row
-from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements, statements_of
@@ -39,13 +38,7 @@ from comptoir.store.sqlite.connection import (
     refusal_of,
 )
 from comptoir.store.sqlite.reader import Scans, SqliteReader
-from comptoir.store.store import (
-    SLICE_CHARACTERS,
-    SLICE_ROWS,
-    SnapshotConnection,
-    Store,
-    characters,
-)
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, Store, characters
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import NO_COMPANY, Condition, Job, Writer
@@ -213,7 +206,7 @@ class SqliteStore(Store):
             )
             opened.pop_all()
         control = ControlStore(
-            control_statements(SQLITE.compiler),
+            SQLITE.compiler,
             partial(self._file_reader.lookup, scans=self._control_scans),
             self._file_writer,
             [each.name for each in model.per_company],

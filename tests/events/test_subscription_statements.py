@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from comptoir.catalog import MODEL
 from comptoir.edm.types import Stored
+from comptoir.features.notifications.statements import subscription_statements
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Prepared
@@ -27,7 +28,7 @@ class Rows:
     def __init__(self, url: str) -> None:
         self._url = url
         statements = statements_of(MODEL, POSTGRESQL if is_postgres(url) else SQLITE)
-        self.of, self._service = statements.subscriptions, statements.service
+        self.of, self._service = subscription_statements(statements), statements.service
         for company in (OURS, OTHERS):
             self.run(self._service.add_company, company, company, "", AT, "i" * 32)
             self.run(self._service.store_ledger, company, 5, AT)

@@ -5,23 +5,14 @@ it. Each docstring ends with the values to bind, in order.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Table,
-    and_,
-    case,
-    delete,
-    func,
-    or_,
-    select,
-    update,
-)
-from sqlalchemy.engine import Dialect
+from sqlalchemy import Column, ColumnElement, Table, and_, case, delete, func, or_, select, update
 
+from comptoir.features.notifications.tables import LANES, SUBSCRIPTIONS
 from comptoir.sql.prepared import Prepared, constant, constant_text, named, prepare, prepare_insert
-from comptoir.sql.tables import COMPANY, COMPANY_ID, Tables, of_company
+from comptoir.sql.statements import Statements
+from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company
 
 _DELETE = constant_text("delete")
 """The verb of the change log."""
@@ -30,50 +21,49 @@ _DELETE = constant_text("delete")
 class SubscriptionStatements:
     """A row has the columns of its table in order, without the company."""
 
-    def __init__(self, tables: Tables, dialect: Dialect) -> None:
-        self._tables = tables
-        self._dialect = dialect
-        subscriptions, lanes = tables.subscriptions, tables.lanes
+    def __init__(self, statements: Statements) -> None:
+        self._tables = statements.tables
+        self._dialect = dialect = statements.compiler
 
-        self.add_subscription = self._add_row(subscriptions)
+        self.add_subscription = self._add_row(SUBSCRIPTIONS)
         """Add a subscription: company, row."""
 
-        self.subscription = self._row(subscriptions)
+        self.subscription = self._row(SUBSCRIPTIONS)
         """A subscription: company, id."""
 
         self.subscriptions = prepare(
-            select(*_others(subscriptions))
-            .where(of_company(subscriptions))
-            .order_by(subscriptions.c.created_at, subscriptions.c.id),
+            select(*_others(SUBSCRIPTIONS))
+            .where(of_company(SUBSCRIPTIONS))
+            .order_by(SUBSCRIPTIONS.c.created_at, SUBSCRIPTIONS.c.id),
             dialect,
             (COMPANY,),
         )
         """All subscriptions of a company, in the order of their creation: company."""
 
         self.renew_subscription = self._set(
-            subscriptions, ("url", "client_state", "version", "expires_at", "modified_at")
+            SUBSCRIPTIONS, ("url", "client_state", "version", "expires_at", "modified_at")
         )
         """Change a subscription: company, id, URL, client state, version, end, time."""
 
         self.drop_subscription = prepare(
-            delete(subscriptions).where(*_is_key(subscriptions)),
+            delete(SUBSCRIPTIONS).where(*_is_key(SUBSCRIPTIONS)),
             dialect,
-            _key_names(subscriptions),
+            _key_names(SUBSCRIPTIONS),
         )
         """Delete a subscription without its lanes: company, id."""
 
-        self.add_lane = self._add_row(lanes)
+        self.add_lane = self._add_row(LANES)
         """Add a lane: company, row."""
 
-        self.lane = self._row(lanes)
+        self.lane = self._row(LANES)
         """A lane: company, subscription, number."""
 
-        self.set_lane = self._set(lanes, ("cursor", "tries", "due_at", "holder", "leased_until"))
+        self.set_lane = self._set(LANES, ("cursor", "tries", "due_at", "holder", "leased_until"))
         """Replace a lane: company, row."""
 
         self.drop_lanes = prepare(
-            delete(lanes).where(
-                of_company(lanes), lanes.c.subscription == named("is_subscription")
+            delete(LANES).where(
+                of_company(LANES), LANES.c.subscription == named("is_subscription")
             ),
             dialect,
             (COMPANY, "is_subscription"),
@@ -107,8 +97,7 @@ class SubscriptionStatements:
         return prepare(statement, self._dialect, [*_key_names(table), *names])
 
     def _waiting(self) -> Prepared:
-        companies, subscriptions = self._tables.companies, self._tables.subscriptions
-        lanes = self._tables.lanes
+        companies, subscriptions, lanes = self._tables.companies, SUBSCRIPTIONS, LANES
         has_ended = subscriptions.c.expires_at <= named("now")
         may_try = and_(lanes.c.cursor < companies.c.change_number, lanes.c.due_at <= named("now"))
         statement = (
@@ -129,11 +118,7 @@ class SubscriptionStatements:
         return prepare(statement, self._dialect, (COMPANY, "now", "real_now"))
 
     def _undelivered(self) -> Prepared:
-        subscriptions, lanes, changes = (
-            self._tables.subscriptions,
-            self._tables.lanes,
-            self._tables.changes,
-        )
+        subscriptions, lanes, changes = SUBSCRIPTIONS, LANES, self._tables.changes
         statement = (
             select(func.min(changes.c["at"]))
             .select_from(subscriptions)
@@ -167,6 +152,12 @@ class SubscriptionStatements:
             changes.c.number <= named("until"),
         )
         return prepare(statement, self._dialect, (COMPANY, "entity_set", "since", "until"))
+
+
+@cache
+def subscription_statements(statements: Statements) -> SubscriptionStatements:
+    """The statements in the dialect of a store, compiled once for all stores of a process."""
+    return SubscriptionStatements(statements)
 
 
 def _others(table: Table) -> list[Column[str | int]]:
