@@ -44,8 +44,7 @@ from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
 from comptoir.store.control_watch import ControlWatch
-from comptoir.store.event_loop import cancel_and_wait
-from comptoir.store.note_saver import NoteSaver
+from comptoir.store.event_loop import BackgroundFlusher, cancel_and_wait
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
 from comptoir.store.urls import is_postgres
@@ -53,6 +52,12 @@ from comptoir.store.watermarks import WatermarkFile, WatermarkSaver
 
 SAMPLE_SECONDS = 1.0
 """Seconds between two records of what waits, runs and is open, for the metrics."""
+
+NOTE_SECONDS = 1.0
+"""Seconds between two writes of failed authentications."""
+
+LAST_NOTE_SECONDS = 1.0
+"""Seconds that a stop waits for the last one."""
 
 
 class _Tokens(NamedTuple):
@@ -172,7 +177,7 @@ async def _opened(
     limits = _limits(settings, clocks)
     issuers = _issuers(settings, metrics)
     failures = Failures()
-    notes = NoteSaver(partial(failures.write, store.control.record))
+    notes = BackgroundFlusher(partial(failures.write, store.control.record), NOTE_SECONDS)
     notes.start()
     check = ClientCheck(watch, settings, failures)
     basic = BasicAuthenticator(check, limits) if behaviour.routes.basic else None
@@ -214,7 +219,8 @@ async def _opened(
         await issuers.stop()
         await cancel_and_wait(following)
         await watch.stop()
-        await notes.stop()
+        # a store that does not answer ends the write when it is closed
+        await notes.stop(LAST_NOTE_SECONDS)
         # the store finishes the accepted writes
         await store.close()
         await watermarks.stop()

@@ -20,15 +20,15 @@ from comptoir.errors.table import (
     ExceededLimit,
 )
 from comptoir.sql.prepared import Steps
-from comptoir.store import control_watch, note_saver
+from comptoir.store import control_watch
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
-from comptoir.store.note_saver import NoteSaver
+from comptoir.store.event_loop import BackgroundFlusher
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
 from support.clocks import SetClock
 from support.databases import FreshDatabase, run_sql
 from support.roles import TESTS
-from support.waiting import PATIENCE_SECONDS, until
+from support.waiting import until
 
 HIDE, SHOW = "ALTER TABLE control RENAME TO hidden", "ALTER TABLE hidden RENAME TO control"
 RAISE = "UPDATE control SET version = version + 1"
@@ -141,18 +141,12 @@ def test_what_is_known_becomes_stale(
     asyncio.run(run())
 
 
-def test_failures_are_written_when_the_log_is_back(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(note_saver, "SAVE_SECONDS", 0.1)
-    # a busy machine may need longer for the last note
-    monkeypatch.setattr(note_saver, "STOP_SECONDS", PATIENCE_SECONDS)
-
+def test_failures_are_written_when_the_log_is_back(url: str) -> None:
     async def run() -> None:
         clock = SetClock()
         failures = Failures(clock)
         async with opened(url) as store:
-            saver = NoteSaver(partial(failures.write, store.control.record))
+            saver = BackgroundFlusher(partial(failures.write, store.control.record), 0.1)
             failures.note("webshop", "10.0.0.1", "The secret is wrong", "r-1")
             await asyncio.to_thread(run_sql, url, "ALTER TABLE audit RENAME TO hidden")
             clock.now += 60

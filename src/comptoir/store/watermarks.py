@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from typing_extensions import override
 
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
+from comptoir.store.event_loop import BackgroundFlusher
 
 NAME = "watermarks.json"
 LOCK_NAME = "watermarks.lock"
@@ -182,32 +184,21 @@ class WatermarkFile:
         draft.replace(self.path)
 
 
-class WatermarkSaver:
+class WatermarkSaver(BackgroundFlusher):
     """Saves the watermarks of a process to the file every `SAVE_SECONDS`."""
 
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
+        super().__init__(self._save, SAVE_SECONDS)
         self._watermarks = watermarks
         self._file = file
         self._has_failed = False
-        self._task: asyncio.Task[None] | None = None
 
+    @override
     def start(self) -> None:
         """Read the file, and begin to save."""
         with suppress(OperatorError):
             self._watermarks.learn(self._file.read())
-        self._task = asyncio.create_task(self._save_regularly())
-
-    async def stop(self) -> None:
-        """Save once more, and end."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
-        await self._save()
-
-    async def _save_regularly(self) -> None:
-        while True:
-            await asyncio.sleep(SAVE_SECONDS)
-            await self._save()
+        super().start()
 
     async def _save(self) -> None:
         watermarks = self._watermarks.take_unsaved()
@@ -216,10 +207,6 @@ class WatermarkSaver:
         merge = partial(self._file.merge, watermarks, self._watermarks.known)
         try:
             self._watermarks.learn(await retry_while_locked(merge))
-        except asyncio.CancelledError:
-            # the thread may or may not have saved them, so `stop` saves them again
-            self._watermarks.put_back(watermarks)
-            raise
         except OSError as error:
             self._watermarks.put_back(watermarks)
             # another process that locks the file needs no warning

@@ -4,27 +4,17 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from random import uniform
-from time import monotonic, sleep
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.store.schema import SchemaState, check_state, revisions
 from comptoir.store.sqlite.connection import (
-    DURABILITY,
-    PAGE_BYTES,
-    Connection,
-    cannot_open,
     connect,
-    is_busy,
     is_writable,
 )
 
 LOCK_SECONDS = 30.0
 """Seconds that a process waits for others that migrate or use the same file."""
-
-_MOST_PAUSE = 0.2
-"""The most seconds between two attempts to rewrite a file."""
 
 _STATE = (
     "SELECT version_num, (SELECT value FROM schema_state WHERE name = 'revision'),"
@@ -40,20 +30,10 @@ def migrate_file(path: Path, model: Model) -> str:
     is too new.
     """
     _create_file(path)
-    ends_at = monotonic() + LOCK_SECONDS
-    while True:
-        # this connection sets the journal mode, and its errors have one line
-        with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
-            if _is_current(connection):
-                return revisions().head
-            try:
-                _enlarge_pages(connection)
-                break
-            except sqlite3.Error as error:
-                if not is_busy(error) or monotonic() > ends_at:
-                    raise cannot_open(path, error) from error
-        # closed meanwhile, because a process rewrites the file only if no other one has it open
-        sleep(uniform(0, _MOST_PAUSE))  # noqa: S311 - only spreads the attempts
+    # this connection sets the journal mode, and its errors have one line
+    with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
+        if _is_current(connection):
+            return revisions().head
     from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
 
     return upgrade_file(path, model, LOCK_SECONDS)
@@ -86,22 +66,6 @@ def _is_current(connection: sqlite3.Connection) -> bool:
         return False
     known = revisions()
     return state == (known.head, known.head, known.serves[known.head])
-
-
-def _enlarge_pages(connection: Connection) -> None:
-    """Rewrite a file of an earlier release with pages of `PAGE_BYTES`.
-
-    Its records are unchanged if that fails, because the file is in use or the disk is full.
-    """
-    ((size,),) = connection.execute("PRAGMA page_size").fetchall()
-    if size >= PAGE_BYTES:
-        return
-    # the size of pages is fixed in a file with a write-ahead log; the lock is held, because another
-    # process would begin such a log
-    for step in ("locking_mode=EXCLUSIVE", "journal_mode=DELETE"):
-        connection.execute(f"PRAGMA {step}").fetchall()
-    connection.execute("VACUUM")
-    connection.execute(f"PRAGMA journal_mode={DURABILITY['journal_mode']}").fetchall()
 
 
 def _create_file(path: Path) -> None:
