@@ -4,7 +4,7 @@ Their metadata is separate from that of `build_tables`, whose tables are copied,
 distributed by company.
 """
 
-from functools import cache
+from functools import cache, partial
 
 from sqlalchemy import BigInteger, Column, Index, MetaData
 
@@ -12,19 +12,18 @@ from comptoir.sql.column_types import text
 from comptoir.sql.tables import COMPANY_ID, feature_tables, service_table
 
 _METADATA = MetaData()
+_table = partial(service_table, _METADATA, per_company=False)
 _number, _any_text, _instant = BigInteger(), text(), text(24)
 
 USER = "user"
 """The key in `Table.info` of the name of a column with users. Their rows end with their issuer."""
 
-CONTROL = service_table(_METADATA, "control", 1, per_company=False, version=_number)
+CONTROL = _table("control", 1, version=_number)
 """Has one row, whose version every change raises."""
 
-CLIENTS = service_table(
-    _METADATA,
+CLIENTS = _table(
     "clients",
     1,
-    per_company=False,
     id=text(36),
     name=_any_text,
     scopes=_any_text,
@@ -38,11 +37,9 @@ CLIENTS = service_table(
 )
 Index("ux_clients_name", CLIENTS.c["name"], unique=True)
 
-CLIENT_SECRETS = service_table(
-    _METADATA,
+CLIENT_SECRETS = _table(
     "client_secrets",
     2,
-    per_company=False,
     client=text(36),
     id=text(16),
     digest=text(64),
@@ -52,11 +49,9 @@ CLIENT_SECRETS = service_table(
     used_at=_number,
 )
 
-CLIENT_KEYS = service_table(
-    _METADATA,
+CLIENT_KEYS = _table(
     "client_keys",
     2,
-    per_company=False,
     client=text(36),
     kid=text(64),
     jwk=_any_text,
@@ -69,11 +64,9 @@ CLIENT_KEYS = service_table(
 `x5t` and `x5t_s256` are the thumbprints of a certificate, blank for a key without one.
 """
 
-ASSERTIONS = service_table(
-    _METADATA,
+ASSERTIONS = _table(
     "assertions",
     2,
-    per_company=False,
     client=text(36),
     jti=text(255),
     expires_at=_number,
@@ -81,25 +74,19 @@ ASSERTIONS = service_table(
 """The ids of the assertions that clients have used, until their end in epoch seconds."""
 Index("ix_assertions_expires_at", ASSERTIONS.c.expires_at)
 
-ROLES = service_table(_METADATA, "roles", 1, per_company=False, name=text(64), document=_any_text)
+ROLES = _table("roles", 1, name=text(64), document=_any_text)
 
-REVOKED = service_table(
-    _METADATA, "revoked", 1, per_company=False, jti=text(255), expires_at=_number
-)
+REVOKED = _table("revoked", 1, jti=text(255), expires_at=_number)
 """The ids of tokens that were revoked, until their end in epoch seconds."""
 Index("ix_revoked_expires_at", REVOKED.c.expires_at)
 
-ISSUERS = service_table(
-    _METADATA, "issuers", 1, per_company=False, name=text(64), url=_any_text, document=_any_text
-)
+ISSUERS = _table("issuers", 1, name=text(64), url=_any_text, document=_any_text)
 """Outside issuers; the document has the terms of their tokens."""
 Index("ux_issuers_url", ISSUERS.c.url, unique=True)
 
-AUDIT = service_table(
-    _METADATA,
+AUDIT = _table(
     "audit",
     1,
-    per_company=False,
     number=_number,
     at=_instant,
     by=_any_text,
@@ -112,12 +99,10 @@ AUDIT = service_table(
 """The audit log, numbered without gaps under the lock of the row of `control`."""
 
 # not used: earlier releases store here what the processes of a service with faults share
-service_table(_METADATA, "rehearsal", 1, per_company=False, version=_number, document=_any_text)
+_table("rehearsal", 1, version=_number, document=_any_text)
 
 # not used: earlier releases store here the failed logins of the last minute
-_guesses = service_table(
-    _METADATA, "console_guesses", 1, per_company=False, number=_number, network=text(64), at=_number
-)
+_guesses = _table("console_guesses", 1, number=_number, network=text(64), at=_number)
 # programs of revision 0011 add wrong codes without it
 _guesses.append_column(Column("issuer", text(), nullable=False, server_default=""))
 Index("ix_console_guesses_network", _guesses.c.network)

@@ -2,9 +2,12 @@
 
 from functools import cache, cached_property
 
+from sqlalchemy.sql import ClauseElement
+
 from comptoir.edm.model import Model
 from comptoir.sql.company_rows import CompanyRowStatements
 from comptoir.sql.dialects import Dialect
+from comptoir.sql.prepared import Query, query_of
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.service_statements import ServiceStatements
 from comptoir.sql.tables import build_tables
@@ -25,6 +28,10 @@ class Statements:
         self.tables = build_tables(model)
         self.reads = ReadStatements(model, self.tables, dialect)
         self.service = ServiceStatements(self.tables, self.compiler)
+
+    def query(self, statement: ClauseElement) -> Query:
+        """A statement that is not frequent, with the values in it."""
+        return query_of(statement, self.compiler)
 
     @cached_property
     def writes(self) -> WriteStatements:

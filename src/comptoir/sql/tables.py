@@ -62,9 +62,6 @@ class Tables:
     changes: Table
     """The change log."""
 
-    loads: Table
-    """The progress of loads."""
-
     repeats: Table
     """The outcomes of repeatable writes."""
 
@@ -127,7 +124,6 @@ def build_tables(model: Model) -> Tables:
             by=any_text,
             with_rowid=False,
         ),
-        loads=add("loads", 2, entity_set=any_text, digest=text(64), rows_done=number),
         repeats=add(
             "repeats",
             3,

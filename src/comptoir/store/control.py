@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy import Table, delete, func, insert, select, tuple_, update
+from sqlalchemy import Select, Table, delete, func, insert, select, tuple_, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
@@ -85,14 +85,21 @@ class ControlStore:
     ) -> None:
         """`sets` are the names of the entity sets to which roles give rights."""
         self._dialect = dialect
-        self.fetch = fetch
-        """Reads the rows of a statement."""
+        self._fetch = fetch
         self._writer = writer
         self._sets = sets
 
     def query(self, statement: ClauseElement) -> Query:
         """A statement over the control tables, with the values in it."""
         return query_of(statement, self._dialect)
+
+    async def fetch(self, statement: ClauseElement) -> list[Row]:
+        """The rows of a statement over the control tables."""
+        return await self._fetch(self.query(statement))
+
+    def drop(self, table: Table, **values: Stored) -> Query:
+        """Delete the rows with these values."""
+        return self.query(delete(table).where(*[table.c[each] == values[each] for each in values]))
 
     def lock(self) -> Query:
         """Lock the version of the control tables until the end of the transaction."""
@@ -104,7 +111,7 @@ class ControlStore:
 
     async def version(self) -> int:
         """The version of the control tables."""
-        return _number(await self.fetch(self.query(select(CONTROL.c.version))))
+        return _number(await self.fetch(select(CONTROL.c.version)))
 
     async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.
@@ -121,23 +128,21 @@ class ControlStore:
         version = await self.version()
         secrets: dict[str, list[Secret]] = {}
         for client_id, secret_id, digest, hint, _, expires_at, _ in await self.fetch(
-            self.query(
-                select(CLIENT_SECRETS).order_by(CLIENT_SECRETS.c.created_at, CLIENT_SECRETS.c.id)
-            )
+            select(CLIENT_SECRETS).order_by(CLIENT_SECRETS.c.created_at, CLIENT_SECRETS.c.id)
         ):
             secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at))
             secrets.setdefault(str(client_id), []).append(secret)
         keys: dict[str, list[ClientKey]] = {}
         for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self.fetch(
-            self.query(select(CLIENT_KEYS).order_by(CLIENT_KEYS.c.expires_at, CLIENT_KEYS.c.kid))
+            select(CLIENT_KEYS).order_by(CLIENT_KEYS.c.expires_at, CLIENT_KEYS.c.kid)
         ):
             key = ClientKey(str(kid), str(jwk), str(x5t), str(x5t_s256), int(expires_at))
             keys.setdefault(str(client_id), []).append(key)
-        rows = await self.fetch(self._by_name(CLIENTS))
+        rows = await self.fetch(_by_name(CLIENTS))
         clients = [_client(row, secrets, keys) for row in rows]
         roles = Roles(await self.roles(), self._sets)
         issuers = await self.issuers()
-        revoked = await self.fetch(self.query(select(REVOKED.c.jti)))
+        revoked = await self.fetch(select(REVOKED.c.jti))
         return RegistrySnapshot(
             version,
             {each.id: each for each in clients},
@@ -148,7 +153,7 @@ class ControlStore:
 
     async def roles(self) -> list[Role]:
         """All roles by name."""
-        rows = await self.fetch(self._by_name(ROLES))
+        rows = await self.fetch(_by_name(ROLES))
         return [
             Role(str(name), msgspec.json.decode(str(document), type=dict[str, str]))
             for name, document in rows
@@ -159,7 +164,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             for each in roles:
-                yield self.query(delete(ROLES).where(ROLES.c.name == each.name))
+                yield self.drop(ROLES, name=each.name)
                 document = msgspec.json.encode(each.letters).decode()
                 yield self.query(insert(ROLES).values((each.name, document)))
 
@@ -171,14 +176,14 @@ class ControlStore:
 
         def change() -> Steps[None]:
             yield from self._check_roles([name])
-            clients = [_client(row, {}, {}) for row in (yield self._by_name(CLIENTS))]
+            clients = [_client(row, {}, {}) for row in (yield self.query(_by_name(CLIENTS)))]
             owner = next((each.name for each in clients if name in (each.roles or ())), None)
             if owner is not None:
                 raise problems.ROLE_OF_CLIENT(client=owner, role=name)
-            for issuer in _issuers((yield self._by_name(ISSUERS))):
+            for issuer in _issuers((yield self.query(_by_name(ISSUERS)))):
                 if any(name in names for names in issuer.terms.roles.values()):
                     raise problems.ROLE_OF_ISSUER(issuer=issuer.name, role=name)
-            yield self.query(delete(ROLES).where(ROLES.c.name == name))
+            yield self.drop(ROLES, name=name)
 
         await self._change(change, Act(actor, ActName.ROLE_REMOVE, name))
 
@@ -223,11 +228,7 @@ class ControlStore:
             found = [secret_id for secret_id, known in hints if known == hint]
             if not found:
                 raise problems.NO_SECRET(client=name, hint=quoted(hint))
-            yield self.query(
-                delete(CLIENT_SECRETS).where(
-                    CLIENT_SECRETS.c.client == client_id, CLIENT_SECRETS.c.id == found[0]
-                )
-            )
+            yield self.drop(CLIENT_SECRETS, client=client_id, id=found[0])
 
         await self._change(change, Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…"))
 
@@ -254,11 +255,7 @@ class ControlStore:
             kids = yield self._key_ids(client_id)
             if all(each != kid for (each,) in kids):
                 raise problems.NO_KEY(client=name, kid=quoted(kid))
-            yield self.query(
-                delete(CLIENT_KEYS).where(
-                    CLIENT_KEYS.c.client == client_id, CLIENT_KEYS.c.kid == kid
-                )
-            )
+            yield self.drop(CLIENT_KEYS, client=client_id, kid=kid)
 
         await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
 
@@ -310,8 +307,8 @@ class ControlStore:
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
             for table in (CLIENT_SECRETS, CLIENT_KEYS):
-                yield self.query(delete(table).where(table.c.client == client_id))
-            yield self.query(delete(CLIENTS).where(CLIENTS.c.id == client_id))
+                yield self.drop(table, client=client_id)
+            yield self.drop(CLIENTS, id=client_id)
 
         await self._change(change, Act(actor, ActName.CLIENT_REMOVE, name))
 
@@ -341,16 +338,16 @@ class ControlStore:
         """Up to `limit` entries of the audit log after the one with the number `since`."""
         number = AUDIT.c.number
         entries = select(AUDIT).where(number > since).order_by(number).limit(limit)
-        rows = await self.fetch(self.query(entries))
+        rows = await self.fetch(entries)
         return [AuditEntry(int(number), *map(str, rest)) for number, *rest in rows]
 
     async def last_audited(self) -> int:
         """The number of the last entry of the audit log, 0 without one."""
-        return _number(await self.fetch(self.query(_LAST_AUDITED)))
+        return _number(await self.fetch(_LAST_AUDITED))
 
     async def issuers(self) -> list[Issuer]:
         """All outside issuers by name."""
-        return _issuers(await self.fetch(self._by_name(ISSUERS)))
+        return _issuers(await self.fetch(_by_name(ISSUERS)))
 
     async def add_issuer(self, issuer: Issuer, actor: Actor) -> None:
         """Add an outside issuer.
@@ -359,7 +356,7 @@ class ControlStore:
         """
 
         def change() -> Steps[None]:
-            for each in _issuers((yield self._by_name(ISSUERS))):
+            for each in _issuers((yield self.query(_by_name(ISSUERS)))):
                 if each.name == issuer.name or each.url == issuer.url:
                     raise problems.ISSUER_EXISTS(name=each.name, url=each.url)
             yield from self._check_roles(
@@ -392,7 +389,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             yield from self._issuer_named(name)
-            yield self.query(delete(ISSUERS).where(ISSUERS.c.name == name))
+            yield self.drop(ISSUERS, name=name)
             for table in feature_tables():
                 if USER in table.info:
                     user = table.c[table.info[USER]]
@@ -402,13 +399,13 @@ class ControlStore:
         await self._change(change, Act(actor, ActName.ISSUER_REMOVE, name))
 
     def _issuer_named(self, name: str) -> Steps[Issuer]:
-        for each in _issuers((yield self._by_name(ISSUERS))):
+        for each in _issuers((yield self.query(_by_name(ISSUERS)))):
             if each.name == name:
                 return each
         raise problems.UNKNOWN_ISSUER(name=quoted(name))
 
     def _check_roles(self, names: Iterable[str]) -> Steps[None]:
-        known = {str(name) for name, _ in (yield self._by_name(ROLES))}
+        known = {str(name) for name, _ in (yield self.query(_by_name(ROLES)))}
         for name in sorted(set(names) - known):
             raise problems.NO_ROLE(suggested=suggestion(name, known), name=quoted(name))
 
@@ -420,9 +417,6 @@ class ControlStore:
         if not rows:
             raise problems.UNKNOWN_CLIENT(name=quoted(name))
         return rows[0]
-
-    def _by_name(self, table: Table) -> Query:
-        return self.query(select(table).order_by(table.c.name))
 
     def _client_named(self, name: str) -> Query:
         return self.query(select(CLIENTS).where(CLIENTS.c.name == name))
@@ -467,6 +461,10 @@ def names_of(stored: str) -> frozenset[str] | None:
 def stored_names(names: Iterable[str] | None) -> str:
     """The text that is stored for names, None for all."""
     return _ALL if names is None else msgspec.json.encode(sorted(names)).decode()
+
+
+def _by_name(table: Table) -> Select[*tuple[str | int, ...]]:
+    return select(table).order_by(table.c.name)
 
 
 def _number(rows: Sequence[Row]) -> int:

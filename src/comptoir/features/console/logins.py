@@ -6,7 +6,7 @@ No method raises the version of these tables: a process reads a session with eac
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
-from sqlalchemy import delete, insert, or_, select, update
+from sqlalchemy import Select, Table, delete, insert, or_, select, update
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole, Login, NewSession, Session, digest_of
@@ -48,7 +48,7 @@ class Logins:
 
         def work() -> Steps[Session | None]:
             yield self._control.lock()
-            found = yield self._code(digest_of(code))
+            found = yield self._query(_with_digest(CODES, digest_of(code)))
             if not found or _is_over(found[0], now):
                 return None
             digest, *login = found[0][:-2]
@@ -70,7 +70,7 @@ class Logins:
         def work() -> Steps[Session | None]:
             yield self._control.lock()
             yield self._drop_ended_codes(now)
-            if (yield self._code(digest)):
+            if (yield self._query(_with_digest(CODES, digest))):
                 return None
             if not _has(issuer, (yield self._query(select(ISSUERS)))):
                 return None
@@ -86,7 +86,7 @@ class Logins:
         now, terms, each = new.now, new.terms, SESSIONS.c
         has_ended = or_(each.expires_at <= now, each.seen_at <= now - terms.idle_seconds)
         yield self._query(delete(SESSIONS).where(has_ended))
-        former = [_session(row) for row in (yield self._session(new.former))]
+        former = [_session(row) for row in (yield self._query(_with_digest(SESSIONS, new.former)))]
         yield self._drop_session(new.former)
         row = (digest_of(new.secret), *login, now, now, now + terms.session_seconds)
         yield self._query(insert(SESSIONS).values(row))
@@ -98,14 +98,14 @@ class Logins:
 
     async def session(self, secret: str) -> Session | None:
         """The session with this secret, whether or not it has ended; None if there is none."""
-        rows = await self._control.fetch(self._session(digest_of(secret)))
+        rows = await self._control.fetch(_with_digest(SESSIONS, digest_of(secret)))
         return _session(rows[0]) if rows else None
 
     async def sessions(self, limit: int) -> list[Session]:
         """The sessions by their last use, the latest first."""
         order = SESSIONS.c.seen_at.desc(), SESSIONS.c.digest
         latest = select(SESSIONS).order_by(*order).limit(limit)
-        return [_session(row) for row in await self._control.fetch(self._query(latest))]
+        return [_session(row) for row in await self._control.fetch(latest)]
 
     async def note_seen(self, session: Session, now: int) -> None:
         """Note that a session is in use."""
@@ -129,15 +129,9 @@ class Logins:
 
         def change() -> Steps[None]:
             for table in (CODES, SESSIONS):
-                yield self._query(delete(table).where(table.c.subject == subject))
+                yield self._control.drop(table, subject=subject)
 
         await self._act(change, Act(actor, ActName.CONSOLE_END, subject))
-
-    def _code(self, digest: str) -> Query:
-        return self._query(select(CODES).where(CODES.c.digest == digest))
-
-    def _session(self, digest: str) -> Query:
-        return self._query(select(SESSIONS).where(SESSIONS.c.digest == digest))
 
     def _add_code(self, *row: Stored) -> Query:
         """Add a code: digest, subject, role, companies, end, time of use or 0."""
@@ -147,7 +141,7 @@ class Logins:
         return self._query(delete(CODES).where(CODES.c.expires_at <= now))
 
     def _drop_session(self, digest: str) -> Query:
-        return self._query(delete(SESSIONS).where(SESSIONS.c.digest == digest))
+        return self._control.drop(SESSIONS, digest=digest)
 
     async def _act(self, change: Callable[[], Steps[None]], act: Act) -> None:
         def work() -> Steps[None]:
@@ -156,6 +150,10 @@ class Logins:
             yield from self._control.log([act])
 
         await self._control.transact(work, alone=True)
+
+
+def _with_digest(table: Table, digest: str) -> Select[*tuple[str | int, ...]]:
+    return select(table).where(table.c.digest == digest)
 
 
 def _is_over(code: Row, now: int) -> bool:

@@ -1,16 +1,16 @@
 """Statements over the subscriptions of a company, and the progress of their deliveries.
 
 The lock of the company's row guards each change: a unit of work reads a row, decides, and writes
-it. Each docstring ends with the values to bind, in order.
+it. Docstrings of prepared statements end with the values to bind, in order.
 """
 
-from collections.abc import Sequence
 from functools import cache
 
-from sqlalchemy import Column, ColumnElement, Table, and_, case, delete, func, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, Table, and_, case, func, or_, select
 
+from comptoir.edm.types import Stored
 from comptoir.features.notifications.tables import LANES, SUBSCRIPTIONS
-from comptoir.sql.prepared import Prepared, constant, constant_text, named, prepare, prepare_insert
+from comptoir.sql.prepared import Prepared, constant, constant_text, named, prepare
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company
 
@@ -19,56 +19,11 @@ _DELETE = constant_text("delete")
 
 
 class SubscriptionStatements:
-    """A row has the columns of its table in order, without the company."""
+    """The frequent statements. A row has the columns of its table in order, without the company."""
 
     def __init__(self, statements: Statements) -> None:
         self._tables = statements.tables
-        self._dialect = dialect = statements.compiler
-
-        self.add_subscription = self._add_row(SUBSCRIPTIONS)
-        """Add a subscription: company, row."""
-
-        self.subscription = self._row(SUBSCRIPTIONS)
-        """A subscription: company, id."""
-
-        self.subscriptions = prepare(
-            select(*_others(SUBSCRIPTIONS))
-            .where(of_company(SUBSCRIPTIONS))
-            .order_by(SUBSCRIPTIONS.c.created_at, SUBSCRIPTIONS.c.id),
-            dialect,
-            (COMPANY,),
-        )
-        """All subscriptions of a company, in the order of their creation: company."""
-
-        self.renew_subscription = self._set(
-            SUBSCRIPTIONS, ("url", "client_state", "version", "expires_at", "modified_at")
-        )
-        """Change a subscription: company, id, URL, client state, version, end, time."""
-
-        self.drop_subscription = prepare(
-            delete(SUBSCRIPTIONS).where(*_is_key(SUBSCRIPTIONS)),
-            dialect,
-            _key_names(SUBSCRIPTIONS),
-        )
-        """Delete a subscription without its lanes: company, id."""
-
-        self.add_lane = self._add_row(LANES)
-        """Add a lane: company, row."""
-
-        self.lane = self._row(LANES)
-        """A lane: company, subscription, number."""
-
-        self.set_lane = self._set(LANES, ("cursor", "tries", "due_at", "holder", "leased_until"))
-        """Replace a lane: company, row."""
-
-        self.drop_lanes = prepare(
-            delete(LANES).where(
-                of_company(LANES), LANES.c.subscription == named("is_subscription")
-            ),
-            dialect,
-            (COMPANY, "is_subscription"),
-        )
-        """Delete the lanes of a subscription: company, id."""
+        self._dialect = statements.compiler
 
         self.waiting = self._waiting()
         """The rows of subscriptions and of their lanes that nobody delivers now, and that have
@@ -82,19 +37,6 @@ class SubscriptionStatements:
         self.tally = self._tally()
         """The number of changes of a set, the last one's number and time, and the deletions among
         them: company, entity set, number before the first, number of the last."""
-
-    def _add_row(self, table: Table) -> Prepared:
-        return prepare_insert(table, [column.name for column in table.columns], self._dialect)
-
-    def _row(self, table: Table) -> Prepared:
-        rows = select(*_others(table)).where(*_is_key(table))
-        return prepare(rows, self._dialect, _key_names(table))
-
-    def _set(self, table: Table, columns: Sequence[str]) -> Prepared:
-        names = [f"set_{name}" for name in columns]
-        values = {column: named(name) for column, name in zip(columns, names, strict=True)}
-        statement = update(table).where(*_is_key(table)).values(values)
-        return prepare(statement, self._dialect, [*_key_names(table), *names])
 
     def _waiting(self) -> Prepared:
         companies, subscriptions, lanes = self._tables.companies, SUBSCRIPTIONS, LANES
@@ -160,16 +102,17 @@ def subscription_statements(statements: Statements) -> SubscriptionStatements:
     return SubscriptionStatements(statements)
 
 
+def rows_of(table: Table, *key: Stored) -> Select[*tuple[str | int, ...]]:
+    """The rows with a key, which begins with a company, or with its first values."""
+    return select(*_others(table)).where(*is_row(table, *key))
+
+
+def is_row(table: Table, *key: Stored) -> list[ColumnElement[bool]]:
+    """The condition on each column of a key, or on its first ones."""
+    columns = table.primary_key.columns
+    return [column == value for column, value in zip(columns, key, strict=False)]
+
+
 def _others(table: Table) -> list[Column[str | int]]:
     """The columns of a table without the company."""
     return [column for column in table.columns if column.name != COMPANY_ID]
-
-
-def _is_key(table: Table) -> Sequence[ColumnElement[bool]]:
-    """The condition on each column of the key, for the values of `_key_names`."""
-    columns = table.primary_key.columns
-    return [column == named(f"is_{column.name}") for column in columns]
-
-
-def _key_names(table: Table) -> list[str]:
-    return [f"is_{column.name}" for column in table.primary_key.columns]

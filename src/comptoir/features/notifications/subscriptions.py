@@ -11,17 +11,20 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 
 from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.model import EntitySet
-from comptoir.edm.types import Stored
 from comptoir.features.notifications.delivery import DeliveryCursor
 from comptoir.features.notifications.fold import Tally
-from comptoir.features.notifications.statements import subscription_statements
-from comptoir.features.notifications.tables import SUBSCRIBED
+from comptoir.features.notifications.statements import (
+    is_row,
+    rows_of,
+    subscription_statements,
+)
+from comptoir.features.notifications.tables import LANES, SUBSCRIBED, SUBSCRIPTIONS
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.store import Store
@@ -89,11 +92,12 @@ class Subscriptions:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._control = store.control
+        self._query = store.statements.query
         self._statements = subscription_statements(store.statements)
 
     async def companies(self) -> list[tuple[str, int]]:
         """The companies that may have subscriptions, and since when in epoch seconds."""
-        rows = await self._control.fetch(self._control.query(_COMPANIES))
+        rows = await self._control.fetch(_COMPANIES)
         return [(str(company_id), int(since)) for company_id, since in rows]
 
     async def add_company(self, company_id: str) -> None:
@@ -126,12 +130,12 @@ class Subscriptions:
         if _ID.fullmatch(subscription_id) is None:
             return None
         company_id = _company_in(subscription_id)
-        rows = await self._rows(self._statements.subscription.query(company_id, subscription_id))
+        rows = await self._rows(self._query(rows_of(SUBSCRIPTIONS, company_id, subscription_id)))
         return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
 
     async def of_company(self, company_id: str) -> list[Subscription]:
         """The subscriptions of a company, in the order of their creation."""
-        rows = await self._rows(self._statements.subscriptions.query(company_id))
+        rows = await self._rows(self._of_company(company_id))
         return [Subscription(*row) for row in rows]  # type: ignore[arg-type]
 
     async def everywhere(self) -> list[Subscription]:
@@ -145,7 +149,7 @@ class Subscriptions:
         companies = yield self._control.query(_COMPANIES)
         found: list[Subscription] = []
         for company_id, _ in companies:
-            rows = yield self._statements.subscriptions.query(company_id)
+            rows = yield self._of_company(str(company_id))
             found += [Subscription(*row) for row in rows]  # type: ignore[arg-type]
         return found
 
@@ -153,14 +157,15 @@ class Subscriptions:
         self, subscription: Subscription, act: Act, check: Callable[[Sequence[Subscription]], None]
     ) -> None:
         """Add a subscription to the changes from now on, after a `check` of all others."""
-        company_id, statements = subscription.company_id, self._statements
+        company_id = subscription.company_id
 
         def work(unit: UnitOfWork) -> Steps[None]:
             unit.ledger.check_exists()
             check((yield from self._everywhere(locks=True)))
             lane = DeliveryCursor(subscription.id, _LANE, unit.ledger.number)
-            yield statements.add_subscription.query(company_id, *_columns(subscription))
-            yield statements.add_lane.query(company_id, *_columns(lane))
+            for table, row in ((SUBSCRIPTIONS, subscription), (LANES, lane)):
+                values = company_id, *msgspec.structs.astuple(row)
+                yield self._query(insert(table).values(values))
 
         # first, because only the subscriptions of such companies are looked for
         await self.add_company(company_id)
@@ -169,20 +174,13 @@ class Subscriptions:
 
     async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
         """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        company_id, statements = former.company_id, self._statements
+        company_id = former.company_id
+        stored = update(SUBSCRIPTIONS).where(*is_row(SUBSCRIPTIONS, company_id, former.id))
 
         def work(_: UnitOfWork) -> Steps[bool]:
             if (yield from self._stored(former.id)) != former:
                 return False
-            yield statements.renew_subscription.query(
-                company_id,
-                renewed.id,
-                renewed.url,
-                renewed.client_state,
-                renewed.version,
-                renewed.expires_at,
-                renewed.modified_at,
-            )
+            yield self._query(stored.values(msgspec.structs.asdict(renewed)))
             return True
 
         is_done = await self._store.transact(company_id, work)
@@ -234,7 +232,7 @@ class Subscriptions:
             for lane in lanes:
                 taken = lane.leased(holder, real_now)
                 if taken is not None and (yield from self._is_stored(company_id, lane)):
-                    yield self._statements.set_lane.query(company_id, *_columns(taken))
+                    yield self._set_lane(company_id, taken)
                     leased.append(taken)
             return Leased(leased, unit.ledger.number)
 
@@ -257,7 +255,7 @@ class Subscriptions:
                     yield from self._drop(leased.subscription)
                     dropped.append(leased.subscription)
                 else:
-                    yield self._statements.set_lane.query(company_id, *_columns(following))
+                    yield self._set_lane(company_id, following)
             return dropped
 
         return await self._store.transact(company_id, work)
@@ -273,21 +271,26 @@ class Subscriptions:
 
     def _stored(self, subscription_id: str) -> Steps[Subscription | None]:
         company_id = _company_in(subscription_id)
-        rows = yield self._statements.subscription.query(company_id, subscription_id)
+        rows = yield self._query(rows_of(SUBSCRIPTIONS, company_id, subscription_id))
         return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
 
     def _is_stored(self, company_id: str, lane: DeliveryCursor) -> Steps[bool]:
-        rows = yield self._statements.lane.query(company_id, lane.subscription, lane.lane)
+        rows = yield self._query(rows_of(LANES, company_id, lane.subscription, lane.lane))
         return [DeliveryCursor(*row) for row in rows] == [lane]  # type: ignore[arg-type]
 
     def _drop(self, subscription_id: str) -> Steps[None]:
         company_id = _company_in(subscription_id)
-        yield self._statements.drop_subscription.query(company_id, subscription_id)
-        yield self._statements.drop_lanes.query(company_id, subscription_id)
+        for table in (SUBSCRIPTIONS, LANES):
+            yield self._query(delete(table).where(*is_row(table, company_id, subscription_id)))
 
+    def _of_company(self, company_id: str) -> Query:
+        """All subscriptions of a company, in the order of their creation."""
+        order = SUBSCRIPTIONS.c.created_at, SUBSCRIPTIONS.c.id
+        return self._query(rows_of(SUBSCRIPTIONS, company_id).order_by(*order))
 
-def _columns(row: Subscription | DeliveryCursor) -> tuple[Stored, ...]:
-    return msgspec.structs.astuple(row)
+    def _set_lane(self, company_id: str, lane: DeliveryCursor) -> Query:
+        is_lane = is_row(LANES, company_id, lane.subscription, lane.lane)
+        return self._query(update(LANES).where(*is_lane).values(msgspec.structs.asdict(lane)))
 
 
 def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import replace
 from functools import partial
 from time import time
 
@@ -133,10 +132,11 @@ class PostgresStore(Store):
     @property
     @override
     def load(self) -> StoreLoad:
-        return replace(
-            super().load,
-            used_connections=sum(each.in_use for each in self._pools),
-            idle_connections=sum(each.idle for each in self._pools),
+        return StoreLoad(
+            self._pool_writer.waiting,
+            self._reads.slow.load,
+            sum(each.in_use for each in self._pools),
+            sum(each.idle for each in self._pools),
         )
 
     @property

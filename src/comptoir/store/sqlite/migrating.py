@@ -2,8 +2,13 @@
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
@@ -21,22 +26,43 @@ _STATE = (
     " (SELECT value FROM schema_state WHERE name = 'serves') FROM alembic_version"
 )
 
+_RECORDS = 1_000_000_000
+"""The assumed records of a table. With fewer, a plan might read those of all companies."""
+
+_OF_COMPANY = 1_000_000
+"""The assumed records of a company."""
+
+_ALIKE = 10
+"""The assumed records of a company with the same values in the next columns of an index."""
+
+_INDEXES = (
+    "SELECT CASE each.origin WHEN 'pk' THEN ?1 ELSE each.name END,"
+    " (SELECT count(*) FROM pragma_index_info(each.name)) FROM pragma_index_list(?1) AS each"
+)
+"""The indexes of a table and the numbers of their columns; the primary key has the table's name."""
+
 
 def migrate_file(path: Path, model: Model) -> str:
     """Create a database, or migrate it, and return the revision of its schema.
 
     An outdated file is locked meanwhile: of several processes that start at once, one migrates and
-    the others find it done. Raises `OperatorError` if the file cannot be opened, or if its schema
-    is too new.
+    the others find it done. Stores the planner's statistics too. Raises `OperatorError` if the file
+    cannot be opened or written, or if its schema is too new.
     """
     _create_file(path)
     # this connection sets the journal mode, and its errors have one line
     with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
         if _is_current(connection):
             return revisions().head
-    from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
+    from comptoir.store.revisions import upgrade  # noqa: PLC0415 - brings Alembic
 
-    return upgrade_file(path, model, LOCK_SECONDS)
+    try:
+        with locked(path, LOCK_SECONDS) as locking:
+            state = upgrade(locking, model, str(path))
+            store_statistics(locking, [each.name for each in model.stored])
+            return state.revision or ""
+    except DBAPIError as error:
+        raise problems.CANNOT_MIGRATE(path=path, reason=error.orig) from error
 
 
 def check_file(path: Path) -> None:
@@ -80,3 +106,47 @@ def _create_file(path: Path) -> None:
     # opening the file reports any other fault
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
+    """A connection within a transaction that holds the database's write lock."""
+    engine = create_engine(
+        f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": lock_seconds}
+    )
+
+    @event.listens_for(engine, "connect")
+    def disable_implicit_transactions(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+        driver.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def begin_immediately(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def store_statistics(connection: Connection, tables: Iterable[str]) -> None:
+    """Store the statistics of tables of records; connections that are opened later use them.
+
+    Without statistics, SQLite assumes that a company has ten records. It would rather read all of
+    them in the order of their keys than sort the few that an index finds. They are fixed, so that
+    no plan depends on when they were computed.
+
+    The indexes of these tables begin with the company, and no two records have the same values in
+    all columns of an index.
+    """
+    # this creates the table of the statistics
+    connection.exec_driver_sql("ANALYZE sqlite_schema")
+    connection.exec_driver_sql("DELETE FROM sqlite_stat1")
+    for table in tables:
+        for index, columns in connection.exec_driver_sql(_INDEXES, (table,)).all():
+            rows = [_RECORDS, _OF_COMPANY, *[_ALIKE] * (columns - 2), 1]
+            connection.exec_driver_sql(
+                "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
+                (table, index, " ".join(map(str, rows))),
+            )
