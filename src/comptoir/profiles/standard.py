@@ -89,6 +89,7 @@ STANDARD = Profile(
         basic=False,
         sets_at_root=False,
         definitions=False,
+        names={},
     ),
     hooks=None,
 )

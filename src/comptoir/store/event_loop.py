@@ -1,12 +1,10 @@
-"""Sharing the event loop: slices of long responses, flushes, and cancellation of tasks."""
+"""Sharing the event loop: slices of long responses, and cancellation of tasks."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import TypeVar
 
-from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import Row
 
 SLICE = 25
@@ -20,9 +18,6 @@ SHARED_JSON_SLICE = 48
 
 SHARED_SECONDS = 0.02
 """Seconds for which a client's read by key makes slices shorter."""
-
-RETRY_SECONDS = 60.0
-"""Seconds after which a failed flush is repeated."""
 
 Slices = AsyncGenerator[list[Row], None]
 """Rows in slices. The consumer closes the generator, so that its producer ends at once."""
@@ -64,44 +59,6 @@ class SliceScheduler:
             yield some
             if rows:
                 await self.yield_to_loop()
-
-
-class BackgroundFlusher:
-    """Flushes records from memory, so that no request waits for that."""
-
-    def __init__(self, write: Callable[[], Awaitable[None]], seconds: float) -> None:
-        """`write` is called every `seconds`, and raises `Refusal` if it must be repeated."""
-        self._write = write
-        self._seconds = seconds
-        self._stopping = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Begin to flush; the running event loop must run `stop`."""
-        self._task = asyncio.create_task(self._run())
-
-    async def stop(self, seconds: float | None = None) -> None:
-        """Flush what is left, but wait for that no longer than `seconds`."""
-        self._stopping.set()
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=seconds)
-
-    async def _run(self) -> None:
-        pause = self._seconds
-        while not self._stopping.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._stopping.wait()
-            pause = self._seconds if await self._is_written() else RETRY_SECONDS
-        # what was noted while the write before was under way
-        await self._is_written()
-
-    async def _is_written(self) -> bool:
-        # a failed write is logged where it fails
-        with suppress(Refusal):
-            await self._write()
-            return True
-        return False
 
 
 async def cancel_and_wait(task: asyncio.Future[T]) -> None:

@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from typing_extensions import override
 
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
-from comptoir.store.event_loop import BackgroundFlusher
 
 NAME = "watermarks.json"
 LOCK_NAME = "watermarks.lock"
@@ -165,24 +163,19 @@ class WatermarkFile:
         draft.replace(self.path)
 
 
-class WatermarkSaver(BackgroundFlusher):
-    """Saves the watermarks of a process to the file every `SAVE_SECONDS`."""
+class WatermarkSaver:
+    """Saves the watermarks of a process to the file, every `SAVE_SECONDS` and at the end."""
 
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
-        super().__init__(self._save, SAVE_SECONDS)
         self._watermarks = watermarks
         self._file = file
         self._saved: Mapping[Company, Watermark] = {}
         self._has_failed = False
-
-    @override
-    def start(self) -> None:
-        """Read the file, and begin to save."""
         with suppress(OperatorError):
-            self._watermarks.learn(self._file.read())
-        super().start()
+            watermarks.learn(file.read())
 
-    async def _save(self) -> None:
+    async def save(self) -> None:
+        """Save what was not saved yet."""
         known = self._watermarks.known
         if known.items() <= self._saved.items():
             return
