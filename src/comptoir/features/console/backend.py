@@ -20,6 +20,7 @@ from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.figures import Figures
+from comptoir.features.console.logins import Logins
 from comptoir.http.feature import Feature
 from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
@@ -57,8 +58,13 @@ class Backend:
 
     @property
     def control(self) -> ControlStore:
-        """Clients, roles, issuers, sessions and the audit log."""
+        """Clients, roles, issuers and the audit log."""
         return self.store.control
+
+    @property
+    def logins(self) -> Logins:
+        """The sessions, and the codes that begin them."""
+        return Logins(self.store.control)
 
     def feature(self, kind: type[F]) -> F:
         """The part of the service of a type; raises `LookupError` without one."""

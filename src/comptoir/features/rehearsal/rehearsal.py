@@ -30,6 +30,7 @@ from comptoir.features.rehearsal.faults.fault import (
     Stage,
     has_changes,
 )
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
@@ -43,7 +44,6 @@ from comptoir.request.path import parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines
-from comptoir.store.pinned_reads import StaleReads
 
 APPLIED = "Comptoir-Fault-Applied"
 """The header with the id of the rule that has acted on a request."""

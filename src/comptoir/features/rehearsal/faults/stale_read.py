@@ -11,10 +11,10 @@ from comptoir.features.rehearsal.faults.fault import (
     word,
 )
 from comptoir.features.rehearsal.faults.response import whole
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.request.methods import READ_METHODS
 from comptoir.response.response import Response
-from comptoir.store.pinned_reads import StaleReads
 
 
 class StaleRead(Fault):

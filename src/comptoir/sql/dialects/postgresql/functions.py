@@ -27,14 +27,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import array
 
-from comptoir.edm.numbers import (
-    INT32,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    SCALE,
-    UNIT,
-    WHOLE_DIGITS,
-)
+from comptoir.edm.numbers import INT32, MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE
 from comptoir.sql.dialects import (
     COMMON_FUNCTIONS,
@@ -45,13 +38,7 @@ from comptoir.sql.dialects import (
     Operand,
     SqlExpression,
 )
-from comptoir.sql.prepared import (
-    BLANK,
-    CODE_POINTS,
-    PREFIX,
-    constant,
-    constant_text,
-)
+from comptoir.sql.prepared import BLANK, CODE_POINTS, PREFIX, constant, constant_text
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]

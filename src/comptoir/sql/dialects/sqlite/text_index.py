@@ -17,14 +17,7 @@ from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, Slot
 from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
-from comptoir.sql.prepared import (
-    Statement,
-    constant,
-    constant_text,
-    named,
-    prepare,
-    slot_of,
-)
+from comptoir.sql.prepared import Statement, constant, constant_text, named, prepare, slot_of
 from comptoir.sql.select_scope import SqlValue
 
 INDEX = "search_index"
