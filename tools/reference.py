@@ -50,7 +50,7 @@ from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
 from comptoir.profiles import CURRENT
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas

@@ -14,9 +14,8 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.overlay import overlaid
-from comptoir.profiles.standard import DECLARED
-from comptoir.profiles.values import FieldRule, Relation, TableRule
-from comptoir.profiles.values import Values as Overlay
+from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
+from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import BulkQuery, Prepared, StatementCache

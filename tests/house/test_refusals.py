@@ -12,7 +12,7 @@ from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.profiles import CURRENT
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD
 from house.rules import UNPLAIN
 
 SOURCES = Path(comptoir.__file__).parent

@@ -23,7 +23,7 @@ from comptoir.errors.refusal import (
 )
 from comptoir.http.company_names import COMPANY_HEADERS, CompanyNames, RequestTarget
 from comptoir.request.headers import Headers
-from comptoir.response.root import Root
+from comptoir.response.response import Root
 from comptoir.store.store import Store
 
 

@@ -6,8 +6,7 @@ name.
 
 from collections.abc import Callable
 
-from comptoir.profiles.record import Profile
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD, Profile
 
 VERSIONS = range(15, 29)
 """The versions of Business Central that a profile may imitate: those that have API v2.0."""

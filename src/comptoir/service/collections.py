@@ -16,9 +16,17 @@ from comptoir.errors.refusal import (
     refuse,
 )
 from comptoir.plan.expressions.nodes import padded
-from comptoir.plan.pages import Page, bind_count, bind_page
+from comptoir.plan.pages import (
+    Delta,
+    Page,
+    bind_count,
+    bind_page,
+    decode_delta,
+    encode_delta,
+    expired_delta,
+    invalid_delta,
+)
 from comptoir.plan.read import Bounds, CountPlan, PagePlan, Row, all_records
-from comptoir.plan.tokens import Delta, decode_delta, encode_delta, expired_delta, invalid_delta
 from comptoir.request.headers import NO_PREFERENCES, Preferences, names_protocol, preferences
 from comptoir.request.options import continued
 from comptoir.response.collections import ChangesWriter, PageWriter, Removed, RowWriter
@@ -283,7 +291,8 @@ class Collections:
             rows,
             context.company,
             page,
-            request.root.address(request.path),
+            request.root,
+            request.path,
             request.query,
             None if delta is None else delta.since,
             "" if delta is None else self._deltas.token(context, page, delta),

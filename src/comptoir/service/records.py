@@ -95,17 +95,18 @@ _Write = Callable[[Context, Row], Awaitable[Response]]
 async def _read_json(context: Context, key: Stored, known: EntityTags | None) -> Respond:
     """Read the stored JSON of a record."""
     entity_set, company = context.entity_set, context.company
-    json = await context.reads.record_json(RecordPlan(entity_set, company, key))
+    plan = RecordPlan(entity_set, company.id if company else "", key)
+    json = await context.reads.record_json(plan)
     if json is None:
         raise record_not_found(entity_set, key, context.target.segment)
-    version = version_of(json)
-    if known is not None and known.contain(opaque_tag(company, version)):
-        return partial(_not_modified, context, version)
-    return partial(_spliced, context, version, json)
+    if known is not None and known.contain(opaque_tag(company, version_of(json))):
+        return partial(_not_modified, context, version_of(json))
+    return partial(_spliced, context, json)
 
 
-async def _spliced(context: Context, version: str, json: bytes) -> Response:
-    return _response(context, version, context.records.spliced(context.company, json))
+async def _spliced(context: Context, json: bytes) -> Response:
+    tag, body = context.records.spliced(context.company, json)
+    return _tagged(context, tag, body)
 
 
 def _read(context: Context, write: _Write, computed: Computed = ()) -> Run:
@@ -183,11 +184,18 @@ def _response(
     context: Context, version: str | int, body: bytes | Pieces, media_type: bytes = b""
 ) -> Response:
     """The response with a record, or with a part of it of another media type."""
+    tag = context.records.tag(context.company, version).encode()
+    return _tagged(context, tag, body, media_type)
+
+
+def _tagged(
+    context: Context, tag: bytes, body: bytes | Pieces, media_type: bytes = b""
+) -> Response:
     account = context.request.principal.account
     if account is not None:
         account.spend(1)
     content_type = (b"content-type", media_type or context.records.media_type)
-    headers = [content_type, ODATA_VERSION, _etag(context, version)]
+    headers = [content_type, ODATA_VERSION, (b"etag", tag)]
     return Response(200, headers, body, _is_covered(context))
 
 

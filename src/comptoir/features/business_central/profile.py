@@ -18,10 +18,11 @@ from comptoir.profiles.record import (
     Profile,
     Queries,
     Routes,
+    ShownProperty,
     Tokens,
+    ValueForms,
     WriteRules,
 )
-from comptoir.profiles.values import ShownProperty, ValueForms
 
 ROUTES = Routes(
     environments={

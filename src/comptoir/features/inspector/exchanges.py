@@ -12,7 +12,7 @@ from comptoir.errors.table import (
     Check,
 )
 from comptoir.features.inspector.record import ExchangeRecord, Head, Message
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})

@@ -8,7 +8,7 @@ from comptoir.http.redaction import MASK
 from comptoir.http.routes import Routes
 from comptoir.request.batch.tree import BATCH
 from comptoir.request.headers import Headers
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 
 
 def why_not_replayable(record: ExchangeRecord, routes: Routes) -> str:

@@ -19,7 +19,7 @@ from comptoir.features.rehearsal.traps import TRAPS, TrapLine
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import combined
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 
 FAULTS = "/faults"
 

@@ -23,8 +23,7 @@ from comptoir.features.rehearsal.faults import Fault
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError, Exchange
-from comptoir.plan.rights import right_for
-from comptoir.plan.target import Target
+from comptoir.plan.target import Target, right_for
 from comptoir.request.headers import Headers
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request, Service

@@ -16,7 +16,7 @@ from comptoir.errors.refusal import (
     refuse,
 )
 from comptoir.features.rehearsal import errors
-from comptoir.request.methods import READ_METHODS, WRITE_METHODS
+from comptoir.request.path import READ_METHODS, WRITE_METHODS
 
 LONGEST_FAULT = 400
 """Characters of a fault."""

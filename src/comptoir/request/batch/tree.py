@@ -16,7 +16,7 @@ from comptoir.errors.table import (
     RefusalRow,
 )
 from comptoir.request.headers import Headers
-from comptoir.request.methods import WRITE_METHODS
+from comptoir.request.path import WRITE_METHODS
 
 BATCH = "$batch"
 BODY = "The body"
