@@ -29,7 +29,7 @@ from reference_pages import (
 
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
-from comptoir.config import HELP
+from comptoir.config import SETTINGS
 from comptoir.errors import (
     oauth_rows,
     operator_rows,
@@ -42,14 +42,15 @@ from comptoir.errors.table import (
     OAUTH_ERROR_TABLE,
     RefusalRow,
 )
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
+from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.presets import PRESETS
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
-from comptoir.profiles import CURRENT
 from comptoir.profiles.record import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -58,10 +59,17 @@ from support.profiles import Answered, cases, elsewhere
 
 REFUSALS = [
     each
-    for module in (refusal_rows, rehearsal_errors, console_errors)
+    for module in (refusal_rows, rehearsal_errors)
     for each in vars(module).values()
     if isinstance(each, RefusalRow)
 ]
+PAGES = [
+    each
+    for module in (console_errors, inspector_errors)
+    for each in vars(module).values()
+    if isinstance(each, RefusalRow)
+]
+"""What pages for people refuse."""
 
 
 def commands() -> Iterator[Command]:
@@ -115,7 +123,7 @@ def options_of_settings() -> Mapping[str, str]:
         for each in command.parameters:
             option = each.name.split()[0].strip(",")
             setting = option.removeprefix("--").replace("-", "_")
-            if setting in HELP:
+            if setting in SETTINGS:
                 found[setting] = option
     return found
 
@@ -177,6 +185,7 @@ def error_page() -> str:
         OAUTH_ERROR_TABLE,
         [each for each in vars(oauth_rows).values() if isinstance(each, OAuthRow)],
         [each for each in named if isinstance(each, OperatorRow)],
+        PAGES,
     )
 
 

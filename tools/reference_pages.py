@@ -9,7 +9,7 @@ from string import Formatter
 
 from profile_differences import Difference, Part, Row
 
-from comptoir.config import HELP, Settings, SettingValue, environment_name
+from comptoir.config import SETTINGS, SettingValue, environment_name
 from comptoir.edm.model import (
     Calculated,
     EntitySet,
@@ -275,20 +275,19 @@ def _notes(entity_set: EntitySet) -> Iterator[str]:
 
 def settings_page(options: Mapping[str, str]) -> str:
     """Every setting; `options` are the options of the commands, by setting."""
-    settings = Settings()
     rows = (
         (
             code(name),
-            text,
-            _default(getattr(settings, name)),
+            each.help,
+            _default(each.default),
             code(environment_name(name)),
             code(options[name]) if name in options else "",
         )
-        for name, text in HELP.items()
+        for name, each in SETTINGS.items()
     )
     return page(
         "Settings",
-        "`src/comptoir/config.py`",
+        "`src/comptoir/config.py` and the features",
         _SETTINGS_INTRO,
         table(("Setting", "Description", "Default", "Environment", "Option"), rows),
     )
@@ -304,8 +303,9 @@ def errors_page(
     of_tokens: Sequence[OAuthError],
     token_rows: Sequence[OAuthRow],
     operator_rows: Sequence[OperatorRow],
+    page_rows: Sequence[RefusalRow],
 ) -> str:
-    """Every error by status, those of the token endpoint and of operators, with their messages."""
+    """Every error by status, and those of the token endpoint, of operators and of the console."""
     errors = sorted(errors, key=lambda each: (each.status, each.code))
     rows = (
         (str(each.status), code(each.code), each.check, each.meaning, each.remedy)
@@ -341,6 +341,13 @@ def errors_page(
         "## Of commands and the start\n\n"
         "A command, or a service that starts, prints the problem and the remedy, and ends.",
         table(("Problem", "Remedy"), map(_messages, operator_rows)),
+        "## Of the console\n\n"
+        "A page of the [console](../how-to/console.md) says what is wrong. It shows the errors of "
+        "commands too, with the status 409 if they are not about a field.",
+        table(
+            ("Status", "Problem", "Remedy"),
+            ((str(each.error.status), *_message(each)[:2]) for each in page_rows),
+        ),
     )
 
 
@@ -628,8 +635,8 @@ def _parameter_default(parameter: Parameter) -> str:
 
 def undocumented(model: Model, errors: Iterable[ErrorType]) -> Iterator[str]:
     """The settings, errors, entity types and properties without a description."""
-    for name, text in HELP.items():
-        if not text.strip():
+    for name, setting in SETTINGS.items():
+        if not setting.help.strip():
             yield f"the setting {name} has no help"
     for each in errors:
         if not (each.meaning.strip() and each.remedy.strip()):

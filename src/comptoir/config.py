@@ -7,14 +7,15 @@ overrides the default. `docs/reference/settings.md` is generated from the declar
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Literal, get_args, get_type_hints
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeVar, get_args
 from urllib.parse import urljoin
 
 import msgspec
 from msgspec import Meta
+from typing_extensions import override
 
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import (
@@ -23,8 +24,7 @@ from comptoir.errors.messages import (
 )
 from comptoir.errors.refusal import OperatorError
 from comptoir.files import read_whole
-from comptoir.profiles import CURRENT, VERSIONS, profile_of
-from comptoir.profiles.record import Profile
+from comptoir.profiles.record import STANDARD, Profile
 
 SettingValue = str | int | float
 
@@ -33,23 +33,16 @@ RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
 LONGEST_REPEATABILITY = 366 * 86_400
 """The most seconds for which repeated writes can be recognized."""
 
-SHORTEST_IDLE = 120
-"""The least seconds without a request that end a session, whose last use is noted by the minute."""
-
-CONSOLE = "/console"
-"""The path of the console, which is outside the base path."""
-
 ENVIRONMENT_PREFIX = "COMPTOIR_"
 
 _RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
-_PATH_NAME = "[A-Za-z0-9][A-Za-z0-9_.~-]*"
 _MOST_WORKERS = min(64, 4 * (os.cpu_count() or 1))
 _UNPRINTABLE = r"\x00-\x1f\x7f\ud800-\udfff"
 """Control characters, and the surrogates in place of bytes that are not UTF-8."""
 
 
-def _list_of(name: str) -> str:
+def list_of(name: str) -> str:
     """The pattern of one or more names, separated by commas."""
     return rf"\A[ ,]*{name}(?: *,[ ,]*{name})*[ ,]*\Z"
 
@@ -65,27 +58,15 @@ Count = Annotated[int, Meta(gt=0), "Use an integer greater than 0."]
 CountOrZero = Annotated[int, Meta(ge=0), "Use 0 or a greater integer."]
 Positive = Annotated[float, Meta(gt=0, le=1e300), "Use a number greater than 0."]
 Port = Annotated[int, Meta(ge=0, le=65_535), "Use an integer from 0 to 65535."]
-PathName = Annotated[str, Meta(pattern=rf"\A{_PATH_NAME}\Z"), "Use letters, digits, - . _ and ~."]
-PathNames = Annotated[
-    str,
-    Meta(pattern=_list_of(_PATH_NAME)),
-    "Use names of letters, digits, - . _ and ~, such as Production.",
-]
 _Workers = Annotated[
     int,
     Meta(gt=0, le=_MOST_WORKERS),
     f"Use an integer from 1 to {_MOST_WORKERS}, which is four for each core and 64 in all.",
 ]
-_Idle = Annotated[float, Meta(ge=SHORTEST_IDLE, le=1e300), f"Use {SHORTEST_IDLE} or more."]
 _UpToAYear = Annotated[
     float,
     Meta(gt=0, le=LONGEST_REPEATABILITY),
     f"Use a number greater than 0 and at most {LONGEST_REPEATABILITY}, which is a year.",
-]
-_Version = Annotated[
-    int,
-    Meta(ge=VERSIONS[0], le=VERSIONS[-1]),
-    f"Use an integer from {VERSIONS[0]} to {VERSIONS[-1]}.",
 ]
 _BasePath = Annotated[
     str,
@@ -95,7 +76,7 @@ _BasePath = Annotated[
 _Tenants = Annotated[
     str,
     # client libraries convert the addresses of tenants to lower case
-    Meta(pattern=_list_of("[a-z0-9][a-z0-9.-]*")),
+    Meta(pattern=list_of("[a-z0-9][a-z0-9.-]*")),
     "Use names of lower-case letters, digits, - and ., such as comptoir.",
 ]
 _HOST = rf"\[[0-9A-Fa-f:.]+\]|[^/?#\[\]:\s{_UNPRINTABLE}]+"
@@ -111,8 +92,45 @@ _Rate = Annotated[
 ]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings. Sizes are in bytes, times in seconds."""
+class SettingsPart(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings that belong together. Sizes are in bytes, times in seconds.
+
+    `options` are those that `comptoir serve` has as options, `flags` those of them that are
+    flags, with the help of the flag.
+    """
+
+    options: ClassVar[tuple[str, ...]] = ()
+    flags: ClassVar[Mapping[str, str]] = {}
+
+    def conflicts(self, settings: "Settings") -> Iterator[tuple[str, str]]:
+        """The settings that others do not allow, each with a remedy."""
+        yield from ()
+
+
+P = TypeVar("P", bound=SettingsPart)
+
+
+class Settings(SettingsPart, frozen=True, kw_only=True):
+    """The settings of the service itself; `parts` are those of optional parts of it.
+
+    `is_quickstart`: they are those of `serve --quickstart`.
+    """
+
+    parts: tuple[SettingsPart, ...] = ()
+    is_quickstart: bool = False
+    options = (
+        "database",
+        "read_database",
+        "keys",
+        "host",
+        "port",
+        "profile",
+        "base_path",
+        "public_url",
+        "trusted_proxies",
+        "workers",
+        "log_level",
+    )
 
     database: Annotated[
         Text, "The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."
@@ -145,53 +163,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_port: Annotated[
         Port, "The only port with `/metrics`, `/readyz` and `/docs`; 0 to have them beside the API."
     ] = 0
-    console: Annotated[
-        Literal["auto", "on", "off"],
-        "The web console at `/console`, on `admin_port` if there is one: `on`, `off`, or `auto` "
-        "to serve it on a loopback address only, if `public_url` is empty.",
-    ] = "auto"
-    console_idle_seconds: Annotated[
-        _Idle, "How long a session of the console lasts without a request."
-    ] = 1_800.0
-    console_session_seconds: Annotated[
-        Positive, "The longest duration of a session of the console."
-    ] = 28_800.0
     profile: Annotated[
-        Literal["standard", "business-central"],
-        "How the service behaves where the interface leaves it open: `standard`, or "
-        "`business-central` to rehearse an integration with Business Central.",
+        Text,
+        "How the service behaves where the interface leaves it open: `standard`, or a profile "
+        "that imitates another product.",
     ] = "standard"
-    relations: Annotated[
-        Switch,
-        "Whether the profile `business-central` refuses codes that name no record, such as those "
-        "of items: `on`, or `off` for partial data.",
-    ] = "on"
-    interface_extensions: Annotated[
-        Switch, "Whether `business-central` has the interface's additions: `on` or `off`."
-    ] = "on"
-    faults: Annotated[
-        Switch, "`on` lets requests meet faults on demand, to rehearse a client; for tests only."
-    ] = "off"
-    fault_rules: Annotated[Text, "The JSON file of the rules of `faults` at the start."] = ""
-    bc_version: Annotated[
-        _Version,
-        "The version of Business Central that `profile = business-central` imitates, from "
-        f"{VERSIONS[0]} to {VERSIONS[-1]}.",
-    ] = CURRENT
     base_path: Annotated[_BasePath, "The path of the service root."] = "/api"
-    environments: Annotated[
-        PathNames,
-        "The names of environments, separated by commas, in addresses such as "
-        "`/v2.0/Production/api/v2.0` of the profile `business-central`.",
-    ] = "Production, Sandbox"
-    instance: Annotated[
-        PathName, "The server's name in addresses of `business-central` such as `/BC/ODataV4`."
-    ] = "BC"
-    api_publisher: Annotated[
-        PathName, "The publisher in addresses of that profile such as `/BC/api/comptoir/ext/v1.0`."
-    ] = "comptoir"
-    api_group: Annotated[PathName, "The group in such addresses, after `api_publisher`."] = "ext"
-    api_version: Annotated[PathName, "The version in such addresses, after `api_group`."] = "v1.0"
     public_url: Annotated[
         _PublicUrl,
         "The complete base URL as clients see it, if there is a proxy; by default, it consists of "
@@ -209,9 +186,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "The sites, such as `https://app.example.com`, separated by commas, whose scripts may use "
         "the API in a browser; `*` for all.",
     ] = ""
-    workers: Annotated[
-        _Workers, "Processes that serve: up to four for each core, and 64; 1 with `faults`."
-    ] = 1
+    workers: Annotated[_Workers, "Processes that serve: up to four for each core, and 64."] = 1
     log_level: Annotated[
         Literal["debug", "info", "warning", "off"],
         "`info` logs every request, `warning` only failures, `off` nothing; `debug` adds queries "
@@ -222,18 +197,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "`on` adds the header `Server-Timing` to responses, with the milliseconds of the stages of "
         "their requests.",
     ] = "off"
-    inspect: Annotated[
-        Literal["auto", "off", "heads", "bodies"],
-        "What is kept of requests for the console: `bodies`, `heads` without bodies, `off`, or "
-        "`auto` for `bodies` with `--quickstart` and else `off`.",
-    ] = "auto"
-    inspect_requests: Annotated[
-        Count, "How many of its last requests each worker keeps for `inspect`."
-    ] = 1_000
-    inspect_body_bytes: Annotated[Count, "How much of each body is kept for `inspect`."] = 64 << 10
-    inspect_bytes: Annotated[
-        Count, "The most bytes that are kept for `inspect`, in files that the stop removes."
-    ] = 64 << 20
     token_issuer: Annotated[Text, "The `iss` claim of issued and accepted tokens."] = "comptoir"
     token_audience: Annotated[Text, "The `aud` claim of issued and accepted tokens."] = "comptoir"
     token_algorithms: Annotated[Text, "The accepted signature algorithms, separated by commas."] = (
@@ -254,17 +217,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 86_400.0
     outgoing_allow: Annotated[
         Text,
-        "The networks, such as `10.0.0.0/8`, separated by commas, that the service may reach for "
-        "the keys of outside issuers and for notifications, besides public addresses.",
+        "The networks, such as `10.0.0.0/8`, separated by commas, that the service may reach, "
+        "besides public addresses, such as for the keys of outside issuers.",
     ] = ""
-    outgoing_http: Annotated[
-        Switch, "`on` allows notification URLs of subscriptions with http://, to try them out."
-    ] = "off"
-    clock_factor: Annotated[
-        Positive,
-        "By how much the waits of the profile are shorter: those before notifications and before "
-        "retries, and the lifetime of subscriptions.",
-    ] = 1.0
     body_bytes: Annotated[Count, "The largest body of a request."] = 1 << 20
     batch_bytes: Annotated[Count, "The largest body of a batch, all its requests together."] = (
         8 << 20
@@ -330,17 +285,37 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def origins(self) -> frozenset[str]:
         """The sites of `cors_origins`."""
-        return frozenset(each.lower().removesuffix("/") for each in _items(self.cors_origins))
+        return frozenset(each.lower().removesuffix("/") for each in items(self.cors_origins))
+
+    def of(self, part: type[P]) -> P:
+        """The settings of a part."""
+        return next((each for each in (self, *self.parts) if isinstance(each, part)), part())
+
+    def value(self, name: str) -> SettingValue:
+        """The value of a setting by its name."""
+        value: SettingValue = getattr(self.of(SETTINGS[name].part), name)
+        return value
+
+    @override
+    def conflicts(self, settings: "Settings") -> Iterator[tuple[str, str]]:
+        if self.admin_port and self.admin_port == self.port:
+            yield "admin_port", "Choose another number than that of port."
+        if self.tls_certificate and not self.tls_key:
+            yield "tls_key", "Name the file of the certificate's private key."
+        if self.tls_key and not self.tls_certificate:
+            yield "tls_certificate", "Name the file of the key's certificate."
+        if self.first_segment in self.tenants:
+            yield "base_path", "Choose another first segment than the names of oauth_tenants."
+
+    @property
+    def first_segment(self) -> str:
+        """The first segment of the base path."""
+        return self.base_path.split("/", 2)[1]
 
     @property
     def behaviour(self) -> Profile:
-        """The profile that `profile` names, without what other settings turn off."""
-        profile = profile_of(self.profile, self.bc_version)
-        if self.relations == "off":
-            profile = profile.without_relations()
-        return (
-            profile if self.interface_extensions == "on" else profile.without_interface_extensions()
-        )
+        """The profile that `profile` names."""
+        return PROFILES[self.profile](self)
 
     @property
     def refuses_writes(self) -> bool:
@@ -348,36 +323,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.read_only == "on"
 
     @property
-    def rehearses(self) -> bool:
-        """Whether requests can meet faults on demand."""
-        return self.faults == "on"
-
-    @property
     def tenants(self) -> tuple[str, ...]:
         """The names of `oauth_tenants`."""
-        return _items(self.oauth_tenants)
-
-    @property
-    def address_names(self) -> Mapping[str, tuple[str, ...]]:
-        """The names in the addresses of a profile, by what they name (`profiles.record.Routes`)."""
-        return {
-            "tenant": self.tenants,
-            "environment": _items(self.environments),
-            "instance": (self.instance,),
-            "publisher": (self.api_publisher,),
-            "group": (self.api_group,),
-            "version": (self.api_version,),
-        }
+        return items(self.oauth_tenants)
 
     @property
     def resources(self) -> tuple[str, ...]:
         """The resources of `oauth_resources`."""
-        return _items(self.oauth_resources)
+        return items(self.oauth_resources)
 
     @property
     def networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of `outgoing_allow`; raises `ValueError` for one that is not valid."""
-        return tuple(map(ip_network, _items(self.outgoing_allow)))
+        return tuple(map(ip_network, items(self.outgoing_allow)))
 
     @property
     def base_url(self) -> str:
@@ -387,19 +345,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def docs_url(self) -> str:
         """The address of the documentation of the API."""
-        return self._beside_api("/docs")
-
-    @property
-    def console_url(self) -> str:
-        """The address of the console, if it is served."""
-        return self._beside_api(CONSOLE)
+        return self.beside_api("/docs")
 
     @property
     def listening_url(self) -> str:
         """The base URL by the address that the service listens on."""
         return f"{self._origin(self.host, self.port)}{self.base_path}"
 
-    def _beside_api(self, path: str) -> str:
+    def beside_api(self, path: str) -> str:
+        """The address of a page outside the base path, on `admin_port` if there is one."""
         if not self.admin_port:
             return urljoin(self.base_url, path)
         return f"{self._origin(self.admin_host, self.admin_port)}{path}"
@@ -409,15 +363,43 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _items(text: str) -> tuple[str, ...]:
+def items(text: str) -> tuple[str, ...]:
     """The items of a list that commas separate."""
     return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
-_HINTS = get_type_hints(Settings, include_extras=True)
+PROFILES: dict[str, Callable[[Settings], Profile]] = {"standard": lambda _: STANDARD}
+"""What makes each profile, by the names that the setting `profile` accepts.
 
-HELP: Mapping[str, str] = {name: hint.__metadata__[-1] for name, hint in _HINTS.items()}
-"""Setting to its one line of documentation."""
+Optional parts of the service add theirs.
+"""
+
+
+class Setting(NamedTuple):
+    """A declared setting: `choices`, or the remedy for an invalid value."""
+
+    part: type[SettingsPart]
+    default: SettingValue
+    choices: tuple[str, ...]
+    remedy: str
+    help: str
+
+
+SETTINGS: dict[str, Setting] = {}
+"""All settings, by their names."""
+
+
+def declare(part: type[SettingsPart]) -> None:
+    """Add the settings of a part to those that can be given."""
+    for field in msgspec.structs.fields(part):
+        if not hasattr(field.type, "__metadata__"):
+            continue
+        *kind, text = field.type.__metadata__
+        choices = get_args(field.type.__origin__)
+        SETTINGS[field.name] = Setting(part, field.default, choices, "".join(kind[1:]), text)
+
+
+declare(Settings)
 
 
 def environment_name(setting: str) -> str:
@@ -444,7 +426,7 @@ def load_settings(
     for former, name in _RENAMED.items():
         if (variable := environment_name(former)) in environment:
             raise problems.RENAMED_VARIABLE(former=variable, name=environment_name(name))
-    for name in HELP:
+    for name in SETTINGS:
         variable = environment_name(name)
         if variable in environment:
             given[name], sources[name] = environment[variable], variable
@@ -457,14 +439,29 @@ def load_settings(
         return problems.INVALID_VALUE(source=source, value=quoted(value), remedy=remedy)
 
     try:
-        settings = msgspec.convert(given, Settings, strict=False)
+        settings = read(given)
     except msgspec.ValidationError as error:
         # the message ends with the place: at `$.page_size`
         name = str(error).rpartition("$.")[2].rstrip("`")
-        raise invalid(name, given[name], _remedy(name, given[name])) from None
+        declared, text = SETTINGS[name], given[name]
+        raise invalid(name, text, declared.remedy or _one_of(declared.choices, text)) from None
+    if settings.profile not in PROFILES:
+        raise invalid("profile", settings.profile, _one_of(tuple(PROFILES), settings.profile))
     for name, value, remedy in _contradictions(settings):
         raise invalid(name, str(value), remedy)
     return with_defaults(settings, given)
+
+
+def read(given: Mapping[str, SettingValue]) -> Settings:
+    """The settings with these values; raises `msgspec.ValidationError` for an invalid one."""
+    values: dict[type[SettingsPart], dict[str, SettingValue]] = {
+        each.part: {} for each in SETTINGS.values()
+    }
+    for name, value in given.items():
+        values[SETTINGS[name].part][name] = value
+    settings = msgspec.convert(values.pop(Settings), Settings, strict=False)
+    parts = [msgspec.convert(of_part, part, strict=False) for part, of_part in values.items()]
+    return msgspec.structs.replace(settings, parts=tuple(parts))
 
 
 def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
@@ -474,12 +471,10 @@ def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
     return msgspec.structs.replace(settings, **missing)
 
 
-def _remedy(name: str, value: str) -> str:
-    """What to do about a value that a setting does not accept."""
-    choices = get_args(get_type_hints(Settings)[name])
-    if not choices:
-        return str(_HINTS[name].__metadata__[-2])
-    return suggestion(value, choices) or f"Use {', '.join(choices[:-1])} or {choices[-1]}."
+def _one_of(choices: Sequence[str], value: str) -> str:
+    """What to do about a value that is not one of several."""
+    listed = filter(None, (", ".join(choices[:-1]), choices[-1]))
+    return suggestion(value, choices) or f"Use {' or '.join(listed)}."
 
 
 def _config_file(path: Path) -> dict[str, str]:
@@ -488,8 +483,8 @@ def _config_file(path: Path) -> dict[str, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise problems.INVALID_CONFIG(path=path, reason=error) from error
     for name, value in content.items():
-        if name not in HELP:
-            renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, HELP)
+        if name not in SETTINGS:
+            renamed = f"Use {_RENAMED[name]}." if name in _RENAMED else suggestion(name, SETTINGS)
             raise problems.UNKNOWN_SETTING(suggested=renamed, path=path, name=name)
         if isinstance(value, bool) or not isinstance(value, SettingValue):
             raise problems.INVALID_TYPE(path=path, name=name)
@@ -507,34 +502,6 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, SettingValue, str
     except ValueError:
         remedy = "Use networks such as 10.0.0.0/8 or fd00::/8, separated by commas."
         yield "outgoing_allow", settings.outgoing_allow, remedy
-    for name, remedy in _conflicts(settings):
-        yield name, getattr(settings, name), remedy
-
-
-def _conflicts(settings: Settings) -> Iterator[tuple[str, str]]:
-    if settings.fault_rules and not settings.rehearses:
-        yield "fault_rules", "Set faults to on, too."
-    if settings.rehearses and settings.workers > 1:
-        yield "workers", "Use 1 with faults, whose rules and counts are those of one process."
-    if settings.interface_extensions == "off" and settings.profile == "standard":
-        yield "interface_extensions", "Set profile to business-central, too."
-    if settings.admin_port and settings.admin_port == settings.port:
-        yield "admin_port", "Choose another number than that of port."
-    if settings.tls_certificate and not settings.tls_key:
-        yield "tls_key", "Name the file of the certificate's private key."
-    if settings.tls_key and not settings.tls_certificate:
-        yield "tls_certificate", "Name the file of the key's certificate."
-    first = settings.base_path.split("/", 2)[1]
-    console = CONSOLE[1:]
-    if first in settings.tenants:
-        yield "base_path", "Choose another first segment than the names of oauth_tenants."
-    if console in settings.tenants:
-        yield "oauth_tenants", f"Choose other names than {console}."
-    if first == console:
-        yield "base_path", f"Choose another first segment than {console}."
-    routes = {path.split("/")[1] for path in settings.behaviour.routes.environments}
-    taken = {settings.instance.lower() if each == "{instance}" else each for each in routes}
-    if first.lower() in taken:
-        yield "base_path", f"Choose another first segment than {' or '.join(sorted(taken))}."
-    if not taken.isdisjoint(settings.tenants):
-        yield "oauth_tenants", f"Choose other names than {' and '.join(sorted(taken))}."
+    for part in (settings, *settings.parts):
+        for name, remedy in part.conflicts(settings):
+            yield name, settings.value(name), remedy

@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from comptoir.http.addresses import profile_addresses
-from comptoir.profiles import PROFILES
+from comptoir.auth.origins import CONSOLE
+from comptoir.config import PROFILES
+from comptoir.http.routes import profile_addresses
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
@@ -67,7 +68,7 @@ def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
     assert front.json() == {
         "name": "Comptoir",
         "about": "An OData v4 API for business records, in the style of the Business Central API.",
-        "console": each.settings.console_url,
+        "console": each.settings.beside_api(CONSOLE),
         "documentation": each.settings.docs_url,
         "api": base_url,
         "metadata": f"{base_url}/$metadata",

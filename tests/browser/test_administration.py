@@ -12,7 +12,6 @@ from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
 from comptoir.auth.roles import Role
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.chromium import Chromium, Tab, listed
 from support.client import Client
 from support.clients import GRANT, ask
@@ -20,6 +19,7 @@ from support.console import new_code
 from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal
 from support.server import Server
+from support.settings import settings_of
 from support.waiting import until
 
 NARROWEST = 320
@@ -106,7 +106,7 @@ def faulty(
     fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("faulty")
-    settings = Settings(
+    settings = settings_of(
         database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"), faults="on"
     )
     with Server(settings, folder) as server:

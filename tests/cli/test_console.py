@@ -9,6 +9,7 @@ from comptoir.config import Settings
 from support.command import Command
 from support.databases import FreshDatabase
 from support.server import Server, with_tls
+from support.settings import settings_of
 from support.waiting import until
 
 NONE_RUNS = "WARNING: no service runs here with this database. Start it with `comptoir serve`"
@@ -44,7 +45,7 @@ def test_the_link_leads_to_the_running_service(
 def test_a_running_service_without_a_console_is_said(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
-    settings = Settings(
+    settings = settings_of(
         database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"), console="off"
     )
     with Server(settings, tmp_path):

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import pytest
 
-from comptoir.profiles import PROFILES
+from comptoir.config import PROFILES
 from support.command import Command
 from support.quickstart import company_of, lines_of, pasted, ready_lines
 from support.sockets import http_client

@@ -16,7 +16,6 @@ import pytest
 
 from comptoir.auth.local_authority import Pair
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.certificates import write_pair
 from support.clients import add_client
 from support.connect_proxy import ConnectProxy
@@ -24,6 +23,7 @@ from support.databases import FreshDatabase
 from support.ports import LOOPBACK, free_port
 from support.programs import finished
 from support.server import Server
+from support.settings import settings_of
 
 HERE = Path(__file__).parent
 API, LOGIN = "api.businesscentral.dynamics.com", "login.microsoftonline.com"
@@ -166,7 +166,7 @@ def service(
     write_pair(pair, name=API, further_names=[LOGIN])
     rules = folder / "rules.json"
     rules.write_bytes(msgspec.json.encode({"rules": [THROTTLED]}))
-    settings = Settings(
+    settings = settings_of(
         database=fresh_sqlite(folder, MODEL),
         keys=str(folder / "keys"),
         profile="business-central",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
+from comptoir.features.console import ConsoleSettings
 from console.conftest import LoggedIn
 from support.command import Command
 from support.companies import Company
@@ -138,7 +139,7 @@ def test_an_admin_of_some_companies_administers_none(service: Service, stranger:
 def test_a_session_ends_by_time(
     service: Service, admin: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, now = service.settings, time.time()
+    settings, now = service.settings.of(ConsoleSettings), time.time()
     # the session began somewhat earlier
     monkeypatch.setattr(time, "time", lambda: now + settings.console_idle_seconds - 300)
     assert admin.get("/console").status_code == 200

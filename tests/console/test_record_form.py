@@ -9,11 +9,11 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import overlaid
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console.record_form import editable, form_fields, shown_properties
 from comptoir.features.console.values import decoded, empty, encoded, shown, typed
 from comptoir.http.redaction import MASK
-from comptoir.profiles import CURRENT
 from support.samples import SAMPLES
 from support.specimen import SPECIMEN, WITH_SPECIMENS
 

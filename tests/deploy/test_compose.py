@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from comptoir.config import HELP, environment_name, load_settings
+from comptoir.config import SETTINGS, environment_name, load_settings
 from deploy.compose import FOLDER, ROOT, Service, compose, example, variables
 from support.dockerfile import stages
 
@@ -35,7 +35,7 @@ def test_every_variable_of_the_service_is_a_setting() -> None:
     assert len(ours) == 3
     for each in ours:
         given = {name: value for name, value in each.environment.items() if "COMPTOIR" in name}
-        assert given.keys() <= {environment_name(name) for name in HELP}
+        assert given.keys() <= {environment_name(name) for name in SETTINGS}
         assert load_settings({}, given).database.startswith("postgresql://")
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from examples.stage import Stage
 from support.client import Client
 from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal
 from support.server import Server
+from support.settings import settings_of
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def faulty(
     """Its pages are short, so that lists have several."""
     folder = tmp_path_factory.mktemp("faulty")
     database = fresh_database(folder, MODEL)
-    settings = Settings(database=database, keys=str(folder / "keys"), faults="on", page_size=4)
+    settings = settings_of(database=database, keys=str(folder / "keys"), faults="on", page_size=4)
     with Server(settings, folder) as server:
         yield server
 

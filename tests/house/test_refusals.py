@@ -8,10 +8,11 @@ from string import Formatter
 import comptoir
 from comptoir.errors import refusal_rows
 from comptoir.errors.table import RefusalRow
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
+from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
-from comptoir.profiles import CURRENT
 from comptoir.profiles.record import STANDARD
 from house.rules import UNPLAIN
 
@@ -33,7 +34,7 @@ REFUSING: Mapping[str, set[str]] = {
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (console_errors, rehearsal_errors, refusal_rows)
+    for module in (console_errors, inspector_errors, rehearsal_errors, refusal_rows)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }

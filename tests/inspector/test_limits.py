@@ -11,17 +11,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from comptoir.config import Settings
 from comptoir.features.inspector.inspector import Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord
+from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.redaction import MASK, Redactor
-from comptoir.http.shared_folder import FOLDER, private_folder
 from conftest import stock
 from support.companies import Company
 from support.console import Browser, new_code, origin_of
 from support.databases import FreshDatabase
 from support.samples import CONTACT
 from support.service import Service
+from support.settings import settings_of
 from support.waiting import until
 
 ADDRESS = f"contactsExt({CONTACT})"
@@ -143,8 +143,8 @@ def test_a_switch_ends_by_itself(folder: Path) -> None:
 
     async def switched() -> None:
         nonlocal now
-        inspector = Inspector(Settings(inspect="heads"), Redactor(()), clock=lambda: now)
-        other = Inspector(Settings(inspect="heads"), Redactor(()), clock=lambda: now)
+        inspector = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
+        other = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
         inspector.set(Level.OFF, 600)
         levels = [inspector.switch.level, other.switch.level]
         now += 599
@@ -155,8 +155,8 @@ def test_a_switch_ends_by_itself(folder: Path) -> None:
         inspector.set(Level.BODIES, None)
         now += 10**9
         assert other.switch.level is Level.BODIES
-        await inspector.stop()
-        await other.stop()
+        inspector.stop()
+        other.stop()
 
     asyncio.run(switched())
 

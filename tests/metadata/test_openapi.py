@@ -12,9 +12,9 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors.table import ERROR_TABLE
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.metadata.openapi import openapi_document
-from comptoir.profiles import CURRENT
 from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
 from support.programs import needed_module

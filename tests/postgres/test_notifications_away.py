@@ -4,13 +4,13 @@ from functools import partial
 from pathlib import Path
 
 from comptoir.auth import Scope
-from comptoir.config import Settings
 from support.client import record
 from support.companies import Company
 from support.databases import migrated, run_sql
 from support.postgres import Postgres
 from support.receiver import Receiver
 from support.server import Server
+from support.settings import settings_of
 from support.waiting import until
 
 ERRORS = "comptoir_database_errors_total"
@@ -24,7 +24,7 @@ def create(company: Company) -> str:
 def test_notifications_come_after_the_database_was_stopped(
     own_server: Postgres, tmp_path: Path
 ) -> None:
-    settings = Settings(
+    settings = settings_of(
         database=migrated(own_server),
         keys=str(tmp_path / "keys"),
         profile="business-central",

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from comptoir.auth import Scope
+from comptoir.auth.origins import CONSOLE
 from process.conftest import StartServer
 from support.clients import add_client
 from support.databases import ON_SQLITE, FreshDatabase
@@ -133,7 +134,7 @@ def test_the_front_page_of_each_port_names_what_its_readers_can_open(split: Serv
     base_url = split.client.root
     api = {"api": base_url, "metadata": f"{base_url}/$metadata"}
     inside = {
-        "console": split.settings.console_url,
+        "console": split.settings.beside_api(CONSOLE),
         "documentation": split.settings.docs_url,
     }
     for address, expected in ((split.address, api), (admin_address(split), api | inside)):

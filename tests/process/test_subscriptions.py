@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from comptoir.auth import Scope
 from comptoir.auth.audit import ActName
@@ -20,6 +19,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase, run_sql
 from support.receiver import Receiver, status
 from support.server import Server
+from support.settings import changed, settings_of
 from support.waiting import until
 
 SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)
@@ -34,7 +34,7 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
     """Notifications are due at once, and subscriptions last for minutes."""
-    return Settings(
+    return settings_of(
         database=fresh_database(tmp_path, MODEL),
         keys=str(tmp_path / "keys"),
         profile="business-central",
@@ -96,7 +96,7 @@ def test_the_metrics_show_how_late_notifications_are(
     settings: Settings, tmp_path: Path, receiver: Receiver
 ) -> None:
     receiver.delivery = status(503)
-    with Server(replace(settings, faults="on"), tmp_path) as server:
+    with Server(changed(settings, faults="on"), tmp_path) as server:
         company = server.new_company()
         subscribe(server, company, receiver)
         create(company)
@@ -133,7 +133,7 @@ def test_a_killed_process_loses_no_notification(
 def test_the_times_are_those_of_the_clock_of_a_rehearsal(
     settings: Settings, tmp_path: Path, receiver: Receiver
 ) -> None:
-    rehearsing = replace(settings, faults="on", clock_factor=1.0)
+    rehearsing = changed(settings, faults="on", clock_factor=1.0)
     receiver.delivery = status(503)
     with Server(rehearsing, tmp_path) as server:
         company = server.new_company()

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from comptoir.profiles import PROFILES
+from comptoir.config import PROFILES
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.service import Service

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.profiles import PROFILES
+from comptoir.config import PROFILES
 from support.batches import documents
 from support.databases import FreshDatabase, writes_held
 from support.refusals import error_in

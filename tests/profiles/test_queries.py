@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from comptoir.profiles import PROFILES
+from comptoir.config import PROFILES
 from support.client import Client, page, record
 from support.companies import Company
 from support.databases import FreshDatabase

@@ -8,8 +8,8 @@ from profile_differences import differences, rows
 
 from comptoir.config import load_settings
 from comptoir.errors.table import ERROR_TABLE
+from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
-from comptoir.profiles import CURRENT
 from comptoir.profiles.record import STANDARD, Profile
 from support.profiles import cases, elsewhere
 

@@ -7,7 +7,7 @@ import pytest
 
 from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
-from comptoir.profiles import VERSIONS
+from comptoir.features.business_central import VERSIONS, BusinessCentralSettings
 from support.client import page, record
 from support.companies import Company
 from support.databases import FreshDatabase
@@ -76,4 +76,5 @@ def test_a_version_that_is_not_known_is_refused() -> None:
     for version in (VERSIONS[0] - 1, VERSIONS[-1] + 1):
         with pytest.raises(OperatorError, match="--bc-version"):
             load_settings({**chosen, "bc_version": version}, {})
-    assert load_settings(chosen, {"COMPTOIR_BC_VERSION": "22"}).bc_version == 22
+    given = load_settings(chosen, {"COMPTOIR_BC_VERSION": "22"})
+    assert given.of(BusinessCentralSettings).bc_version == 22

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.app import application
-from comptoir.config import Settings
 from comptoir.errors.refusal import (
     OperatorError,
     Refusal,
@@ -30,6 +29,7 @@ from comptoir.features.rehearsal.rules import Match, Rule
 from comptoir.jsonvalue import Json
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
+from support.settings import settings_of
 
 SETS = ("contactsExt", "customersExt", "itemsExt")
 
@@ -353,7 +353,7 @@ def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Pat
 )
 def test_a_wrong_file_prevents_the_start(content: str | None, problem: str, tmp_path: Path) -> None:
     path = str(tmp_path / "none.json") if content is None else rules_file(tmp_path, content)
-    settings = Settings(keys=str(tmp_path / "keys"), faults="on", fault_rules=path)
+    settings = settings_of(keys=str(tmp_path / "keys"), faults="on", fault_rules=path)
     with pytest.raises(OperatorError) as refused:
         application(settings)
     assert path in str(refused.value)

@@ -10,6 +10,7 @@ import httpx
 
 from comptoir.auth.audit import Actor, AuditEntry
 from comptoir.auth.logins import ConsoleRole, Login, new_secret
+from comptoir.auth.origins import CONSOLE
 from comptoir.config import Settings
 from support.client import Carrier
 from support.companies import CompanyAdmin
@@ -173,7 +174,7 @@ def new_code(
 
 def origin_of(settings: Settings) -> str:
     """The origin at which a service without an admin port has its console."""
-    parts = urlsplit(settings.console_url)
+    parts = urlsplit(settings.beside_api(CONSOLE))
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -18,12 +18,13 @@ from msgspec.structs import replace
 
 from comptoir.auth.local_authority import local_certificate
 from comptoir.catalog import MODEL
-from comptoir.config import HELP, Settings, environment_name
+from comptoir.config import SETTINGS, Settings, environment_name
 from comptoir.edm.model import Model
 from support.certificates import trusting
 from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.processes import Process
+from support.settings import changed
 from support.sockets import http_client
 from support.tokens import Tokens
 from support.waiting import PATIENCE_SECONDS, until
@@ -75,7 +76,7 @@ class Server:
     ) -> Self:
         """A server over a fresh database, whose keys are in the folder, with further settings."""
         plain = Settings(database=fresh(folder, MODEL), keys=str(folder / "keys"))
-        settings = replace(plain, **given)
+        settings = changed(plain, **given)
         return cls(
             with_tls(settings, folder / "tls") if https else settings, folder, workers, wrapper
         )
@@ -210,5 +211,5 @@ def trust_of(settings: Settings) -> ssl.SSLContext | None:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    given = {environment_name(name): str(getattr(settings, name)) for name in HELP}
+    given = {environment_name(name): str(settings.value(name)) for name in SETTINGS}
     return {**os.environ, **given}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import httpx
-from msgspec.structs import replace
 
 from comptoir.app import application
 from comptoir.catalog import MODEL
@@ -16,6 +15,7 @@ from comptoir.edm.model import Model
 from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.leaving import left_open
+from support.settings import changed
 from support.tokens import Tokens
 from support.waiting import until
 
@@ -42,7 +42,7 @@ class Service:
             log_level="off",
             connect_seconds=60,
         )
-        self.settings = with_defaults(replace(plain, **given), given)
+        self.settings = with_defaults(changed(plain, **given), given)
         self.tokens = Tokens(self.settings)
         self._runner = asyncio.Runner()
         self._application = application(self.settings, model)

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
-from comptoir.config import CONSOLE, Settings
-from comptoir.errors import operator_rows as problems
+from comptoir.config import Settings
+
+CONSOLE = "/console"
+"""The path of the console, which is outside the base path."""
 
 _ENDPOINT = "/oauth2/v2.0/token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -25,22 +27,6 @@ def own_origins(settings: Settings) -> Sequence[str]:
     return list(dict.fromkeys(origins))
 
 
-def serves_console(settings: Settings) -> bool:
-    """Whether the console is served.
-
-    Raises `OperatorError` if it is on where others could read its cookies.
-    """
-    if settings.console == "off":
-        return False
-    if settings.console == "auto":
-        listening = settings.admin_host if settings.admin_port else settings.host
-        return not settings.public_url and is_loopback(listening)
-    parts = urlsplit(settings.console_url)
-    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        raise problems.CONSOLE_WITHOUT_TLS(url=settings.console_url)
-    return True
-
-
 def console_origins(settings: Settings) -> Mapping[str, str]:
     """The origins at which browsers may use the console, by the `Host` that they send.
 
@@ -48,7 +34,7 @@ def console_origins(settings: Settings) -> Mapping[str, str]:
     """
     scheme = "https" if settings.tls_certificate else "http"
     port = settings.admin_port or settings.port
-    configured = urlsplit(settings.console_url)
+    configured = urlsplit(settings.beside_api(CONSOLE))
     origins = [f"{configured.scheme}://{configured.netloc}"]
     origins += [f"{scheme}://{each}:{port}" for each in _LOOPBACK]
     origins = [_without_default_port(each.lower()) for each in origins]

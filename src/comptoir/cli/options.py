@@ -8,9 +8,8 @@ from typing import TypeVar
 import click
 from typing_extensions import override
 
-from comptoir.auth.client_terms import guid
-from comptoir.auth.fields import Field
-from comptoir.config import HELP, Settings, environment_name, load_settings
+from comptoir.auth.fields import Field, guid
+from comptoir.config import SETTINGS, Setting, Settings, environment_name, load_settings
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -18,8 +17,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 PATH = click.Path(path_type=Path)
 
-_FLAGS = {"faults": "Let requests meet faults on demand, to rehearse how a client handles them."}
-"""The settings that a flag switches on, and the help of the flag."""
+_CONFIG = Setting(Settings, "", (), "", "A TOML file with a line for each setting.")
 
 
 class _SettingOption(click.Option):
@@ -32,14 +30,15 @@ class _SettingOption(click.Option):
 
 def setting_option(name: str) -> Callable[[F], F]:
     """The option of a setting, or that of the config file."""
-    default = getattr(Settings(), name, "")
+    declared = SETTINGS.get(name, _CONFIG)
+    default, flags = declared.default, declared.part.flags
     of_kind: dict[str, object] = {"type": type(default), "show_default": str(default) or False}
-    if name in _FLAGS:
+    if name in flags:
         of_kind = {"flag_value": "on"}
     return click.option(
         f"--{name.replace('_', '-')}",
         cls=_SettingOption,
-        help=_FLAGS.get(name) or HELP.get(name, "A TOML file with a line for each setting."),
+        help=flags.get(name, declared.help),
         envvar=environment_name(name),
         show_envvar=True,
         **of_kind,

@@ -3,6 +3,7 @@
 from functools import partial
 from pkgutil import resolve_name
 
+from comptoir.config import PROFILES, Settings, declare
 from comptoir.features import (
     business_central,
     console,
@@ -12,7 +13,6 @@ from comptoir.features import (
     samples,
     transfer,
 )
-from comptoir.profiles import PROFILES
 from comptoir.profiles.record import Profile
 
 _LISTED = [
@@ -33,12 +33,14 @@ FEATURES = [each for each in _LISTED if _NAMES.issuperset(each.needs)]
 """The entries of the parts, in the order in which a service opens them."""
 
 
-def _profile(place: str, version: int) -> Profile:
-    profile = resolve_name(place)(version)
+def _profile(place: str, settings: Settings) -> Profile:
+    profile = resolve_name(place)(settings)
     if not isinstance(profile, Profile):
         raise TypeError(f"{place} makes no profile")
     return profile
 
 
 for each in FEATURES:
+    if each.settings is not None:
+        declare(each.settings)
     PROFILES.update({name: partial(_profile, place) for name, place in each.profiles.items()})

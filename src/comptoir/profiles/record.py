@@ -291,9 +291,9 @@ class Queries:
 class Routes:
     """The addresses of the API besides `base_path`, each an environment followed by an API.
 
-    `environments` are paths, with the names of settings in braces: `tenant` (one of
-    `oauth_tenants`), `environment`, `instance`, `publisher`, `group` and `version`. Each has the
-    challenge to requests without valid credentials; if it is empty, that for bearer tokens. `apis`
+    `environments` are paths, in which names may be in braces: `tenant` (one of `oauth_tenants`), or
+    what `names` has values for. Each has the challenge to requests without valid credentials; if
+    it is empty, that for bearer tokens. `apis`
     are paths too, each with the group of the refusals of a path below it that names nothing.
     `joins_slashes` is the API in whose paths several slashes in a row are read as one. `basic`: at
     these addresses, a request may have the id or the name and a secret of a client by HTTP Basic,
@@ -309,6 +309,7 @@ class Routes:
     basic: bool = False
     sets_at_root: bool = False
     definitions: bool = False
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

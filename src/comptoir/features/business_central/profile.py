@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+from comptoir.config import Settings, items
+from comptoir.features.business_central import CURRENT, BusinessCentralSettings
 from comptoir.features.business_central.errors import CODES, ERRORS, TRANSLATIONS
 from comptoir.features.business_central.values import VALUES
-from comptoir.profiles import CURRENT
 from comptoir.profiles.record import (
     BatchRules,
     Envelope,
@@ -173,3 +174,22 @@ def business_central(version: int) -> Profile:
         queries=queries_of(version),
         forms=replace(_UNDATED.forms, enumerations="names" if version >= _NAMED else "captions"),
     )
+
+
+def profile_of(settings: Settings) -> Profile:
+    """The profile with what the settings choose."""
+    own = settings.of(BusinessCentralSettings)
+    profile = business_central(own.bc_version)
+    names = {
+        "environment": items(own.environments),
+        "instance": (own.instance,),
+        "publisher": (own.api_publisher,),
+        "group": (own.api_group,),
+        "version": (own.api_version,),
+    }
+    profile = replace(profile, routes=replace(profile.routes, names=names))
+    if own.relations == "off":
+        profile = profile.without_relations()
+    if own.interface_extensions == "off":
+        profile = profile.without_interface_extensions()
+    return profile

@@ -4,13 +4,14 @@ import time
 
 import click
 
-from comptoir.auth.client_terms import token_companies
+from comptoir.auth.fields import token_companies
 from comptoir.auth.logins import ConsoleRole, Login, checked_subject, new_secret
-from comptoir.auth.origins import serves_console
+from comptoir.auth.origins import CONSOLE
 from comptoir.cli.options import checked, settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
 from comptoir.errors.messages import message
+from comptoir.features.console import serves_console
 from comptoir.features.console.running import console_address
 
 _UNSERVED = "the service does not serve the console with these settings. Set console to on."
@@ -87,7 +88,7 @@ def _named_address(settings: Settings) -> str:
     """The address by the settings; warns if they serve no console."""
     if not serves_console(settings):
         warn(_UNSERVED)
-    return settings.console_url
+    return settings.beside_api(CONSOLE)
 
 
 def _running_address(settings: Settings) -> str:
@@ -97,7 +98,7 @@ def _running_address(settings: Settings) -> str:
         warn(message("no service runs here with this database", _NONE_RUNS))
     elif not found:
         warn(_UNSERVED)
-    return found or settings.console_url
+    return found or settings.beside_api(CONSOLE)
 
 
 def console_link(settings: Settings, login: Login, address: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 
 import click
@@ -13,15 +13,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.origins import serves_console
-from comptoir.config import CONSOLE, Settings
+from comptoir.auth.origins import CONSOLE
+from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import message
-from comptoir.features.console.figures import Figures
+from comptoir.features.console import serves_console
+from comptoir.features.console.figures import SAMPLE_SECONDS, Figures
 from comptoir.features.console.running import announced
 from comptoir.http.feature import Feature, Kernel, Link, Mount
 from comptoir.http.pages import is_for_admin
+from comptoir.store.jobs import Job, every
 
 _BELOW = f"{CONSOLE}/"
 _UNSERVED = message(
@@ -42,17 +43,10 @@ class Console(Feature):
         self._building: asyncio.Task[ASGIApp] | None = None
 
     @override
-    def check_start(self, config: str | None) -> None:
-        """Raise `OperatorError` for `inspect` without a console."""
-        inspect = self._settings.inspect
-        if not self._is_served and inspect in ("heads", "bodies"):
-            raise problems.INSPECT_WITHOUT_CONSOLE(inspect=inspect)
-
-    @override
     def announce(self, *, is_quickstart: bool) -> None:
         if not self._is_served:
             return
-        address = self._settings.console_url
+        address = self._settings.beside_api(CONSOLE)
         if not is_quickstart:
             click.echo(f"Console: {address} (comptoir console prints a login link)")
         elif not self._settings.refuses_writes:
@@ -62,21 +56,19 @@ class Console(Feature):
 
     @override
     def serving(self) -> AbstractContextManager[None]:
-        return announced(self._settings, self._settings.console_url if self._is_served else "")
+        address = self._settings.beside_api(CONSOLE) if self._is_served else ""
+        return announced(self._settings, address)
 
     @override
     @asynccontextmanager
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         self._kernel = kernel
         self._figures = Figures(kernel.metrics, time.time)
-        if not self._is_served:
-            yield
-            return
-        self._figures.start()
-        try:
-            yield
-        finally:
-            await self._figures.stop()
+        yield
+
+    @override
+    def jobs(self) -> Iterable[Job]:
+        return [every(SAMPLE_SECONDS, self._figures.sample)] if self._is_served else []
 
     @override
     def routes(self, _: Authenticator) -> Sequence[Route]:
@@ -96,7 +88,7 @@ class Console(Feature):
         if not self._is_served:
             return ()
         about = "Requests, records and clients. The command comptoir console prints a login link."
-        return [Link("console", "Console", about, self._settings.console_url, "console")]
+        return [Link("console", "Console", about, self._settings.beside_api(CONSOLE), "console")]
 
     def _has(self, scope: Scope) -> bool:
         """Whether a request is for the console, which the operator's port has if there is one."""

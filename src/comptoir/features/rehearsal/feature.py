@@ -16,6 +16,7 @@ from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import Refusal
+from comptoir.features.rehearsal import RehearsalSettings
 from comptoir.features.rehearsal.control import control_routes
 from comptoir.features.rehearsal.rehearsal import Rehearsal
 from comptoir.http.exchange import Exchange
@@ -42,7 +43,7 @@ class Rehearsing(Feature):
         if not foreign:
             return
         file = config or os.environ.get(environment_name("config"))
-        if file is None or not load_settings({"config": file}, {}).rehearses:
+        if file is None or not load_settings({"config": file}, {}).of(RehearsalSettings).is_on:
             raise problems.FAULTS_FOR_OTHERS(address=foreign[0])
 
     @override

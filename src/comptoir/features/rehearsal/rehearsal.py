@@ -21,7 +21,7 @@ from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
-from comptoir.features.rehearsal import errors
+from comptoir.features.rehearsal import RehearsalSettings, errors
 from comptoir.features.rehearsal.choice import ChosenRule
 from comptoir.features.rehearsal.clock import ShiftedClock
 from comptoir.features.rehearsal.documents import HEADER, parse_file, parse_header, parse_rule
@@ -85,7 +85,9 @@ class Rehearsal:
         try:
             self.check(rules)
         except Refusal as refusal:
-            raise problems.AT_PLACE(place=settings.fault_rules, error=refusal) from None
+            raise problems.AT_PLACE(
+                place=settings.of(RehearsalSettings).fault_rules, error=refusal
+            ) from None
         self._memory = RuleState(rules, self.clock)
         self.traffic = Traffic(model, self.clock)
         self._mark: Sequence[baselines.CompanyMark] = ()
@@ -431,7 +433,7 @@ def _has_changes(entity_set: EntitySet) -> bool:
 
 def first_rules(settings: Settings, model: Model) -> Sequence[Rule]:
     """The rules of the settings; raises `OperatorError` for wrong ones."""
-    path = settings.fault_rules
+    path = settings.of(RehearsalSettings).fault_rules
     if not path:
         return ()
     content = read_whole(Path(path), problems.FILE_OF_RULES)
