@@ -26,7 +26,6 @@ from comptoir.request.headers import DEFAULT, response_format, spaced_format
 from comptoir.request.options import OptionParser
 from comptoir.request.path import READ_METHODS, Parsed, parse
 from comptoir.response.response import Response
-from comptoir.service.collections import Collections
 from comptoir.service.context import (
     Context,
     Mounted,
@@ -37,7 +36,7 @@ from comptoir.service.context import (
     without_store,
 )
 from comptoir.service.descriptions import Definitions, Descriptions
-from comptoir.service.records import RecordReads
+from comptoir.service.reads import Collections, RecordReads
 from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store
 

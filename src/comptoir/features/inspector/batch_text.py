@@ -11,7 +11,6 @@ from comptoir.features.inspector.exchanges import lacks_body
 from comptoir.features.inspector.record import ExchangeRecord, Message, PartRecord
 from comptoir.http.redaction import MASK
 from comptoir.request.batch.multipart import MULTIPART, boundary_of
-from comptoir.request.batch.tree import Condition, IfConstant, IfNot, Succeeded
 
 _TYPE = "content-type"
 _LENGTH = "content-length"
@@ -34,7 +33,7 @@ def _documents(parts: Sequence[PartRecord], base: str) -> str:
             "id": part.id,
             "atomicityGroup": part.group,
             "dependsOn": part.depends_on,
-            "if": "" if part.condition is None else _condition(part.condition),
+            "if": "" if part.condition is None else part.condition.text,
             "method": part.method,
             "url": _url(part, base),
             "headers": headers,
@@ -53,17 +52,6 @@ def _value(text: str, content_type: str) -> object:
     if media == "application/json" or media.endswith("+json"):
         return msgspec.Raw(text.encode())
     return text if media.startswith("text/") else urlsafe_b64encode(text.encode()).decode()
-
-
-def _condition(condition: Condition) -> str:
-    if isinstance(condition, Succeeded):
-        return f"${condition.id}/$succeeded"
-    if isinstance(condition, IfConstant):
-        return str(condition.value).lower()
-    if isinstance(condition, IfNot):
-        return f"not ({_condition(condition.operand)})"
-    word = " and " if condition.all else " or "
-    return word.join(f"({_condition(each)})" for each in condition.operands)
 
 
 def _multipart(parts: Sequence[PartRecord], boundary: str, base: str) -> Iterator[str]:
