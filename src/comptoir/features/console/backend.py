@@ -24,8 +24,7 @@ from comptoir.features.console.logins import Logins
 from comptoir.http.feature import Feature
 from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
-from comptoir.response.response import Response
-from comptoir.response.root import Root
+from comptoir.response.response import Response, Root
 from comptoir.service import Request, Service
 from comptoir.store.control import ControlStore
 from comptoir.store.store import Store, always_connected

@@ -39,8 +39,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
 from comptoir.outgoing.faults import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.request.methods import READ_METHODS
-from comptoir.request.path import parse_path
+from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines

@@ -13,7 +13,7 @@ from comptoir.features.rehearsal.faults.fault import (
 from comptoir.features.rehearsal.faults.response import whole
 from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 from comptoir.response.response import Response
 
 
