@@ -1,7 +1,6 @@
 """The control endpoint of rehearsals: the rules, their log, and the clock."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
 import msgspec
 from starlette.requests import Request
@@ -37,31 +36,33 @@ class ControlEndpoint:
         self._authenticator = authenticator
 
     def routes(self) -> list[Route]:
-        """The routes of the endpoint; those that concern all companies at the end."""
-        routes: Sequence[tuple[str, Sequence[str], _Act]] = (
-            ("", ("GET", "PUT", "DELETE"), self._rules),
-            ("/rules", ("POST",), self._add),
-            ("/rules/{id}", ("DELETE",), self._remove),
-            ("/log", ("GET",), self._log),
-            ("/requests", ("GET",), self._requests),
-            ("/report", ("GET",), _of_all(self._report)),
-            ("/mark", ("POST",), _of_all(self._mark)),
-            ("/reset", ("POST",), _of_all(self._reset)),
-            ("/clock", ("POST",), _of_all(self._clock)),
-        )
+        """The routes of the endpoint."""
         return [
-            Route(f"{FAULTS}{path}", partial(self._respond, act), methods=list(methods))
-            for path, methods, act in routes
+            self._route("", self._rules, "GET", "PUT", "DELETE"),
+            self._route("/rules", self._add, "POST"),
+            self._route("/rules/{id}", self._remove, "DELETE"),
+            self._route("/log", self._log, "GET"),
+            self._route("/requests", self._requests, "GET"),
+            self._route("/report", self._report, "GET", of_all=True),
+            self._route("/mark", self._mark, "POST", of_all=True),
+            self._route("/reset", self._reset, "POST", of_all=True),
+            self._route("/clock", self._clock, "POST", of_all=True),
         ]
 
-    async def _respond(self, act: _Act, request: Request) -> Response:
-        """Authenticate and act; raises `Refusal`: 401 without a token, 403 without the scope."""
-        authorization = request.headers.get("authorization")
-        sent = None if authorization is None else authorization.encode("latin-1")
-        principal = await self._authenticator.authenticate(sent)
-        _exchange(request).subject = principal.subject
-        require(principal, Scope.FAULTS)
-        return await act(request, principal)
+    def _route(self, path: str, act: _Act, *methods: str, of_all: bool = False) -> Route:
+        """A route for tokens with the scope, or for those of them that are for all companies."""
+
+        async def respond(request: Request) -> Response:
+            authorization = request.headers.get("authorization")
+            sent = None if authorization is None else authorization.encode("latin-1")
+            principal = await self._authenticator.authenticate(sent)
+            _exchange(request).subject = principal.subject
+            require(principal, Scope.FAULTS)
+            if of_all:
+                _require_all(principal)
+            return await act(request, principal)
+
+        return Route(f"{FAULTS}{path}", respond, methods=list(methods))
 
     async def _rules(self, request: Request, principal: Principal) -> Response:
         if request.method in READ_METHODS:
@@ -92,31 +93,21 @@ class ControlEndpoint:
         sent = self._rehearsal.traffic.requests()
         return _json({"value": [each for each in sent if principal.reaches(each.company)]})
 
-    async def _report(self, _: Request) -> Response:
+    async def _report(self, _: Request, _principal: Principal) -> Response:
         report = self._rehearsal.traffic.report()
         return _json({"value": [{"client": each, "traps": report[each]} for each in report]})
 
-    async def _clock(self, request: Request) -> Response:
+    async def _clock(self, request: Request, _: Principal) -> Response:
         ahead = self._rehearsal.advance(parse_advance(await _body(request)))
         return _json({"aheadSeconds": ahead})
 
-    async def _mark(self, _: Request) -> Response:
+    async def _mark(self, _: Request, _principal: Principal) -> Response:
         await self._rehearsal.remember()
         return Response(status_code=204)
 
-    async def _reset(self, request: Request) -> Response:
+    async def _reset(self, request: Request, _: Principal) -> Response:
         await self._rehearsal.restore(_actor(request))
         return Response(status_code=204)
-
-
-def _of_all(act: Callable[[Request], Awaitable[Response]]) -> _Act:
-    """What only a token for all companies may do."""
-
-    async def acted(request: Request, principal: Principal) -> Response:
-        _require_all(principal)
-        return await act(request)
-
-    return acted
 
 
 def _require_all(principal: Principal) -> None:

@@ -26,7 +26,6 @@ from comptoir.features.rehearsal.faults.fault import (
     AffectedRequest,
     Candidate,
     Fault,
-    Perform,
     Stage,
     has_changes,
 )
@@ -229,9 +228,9 @@ class Rehearsal(Feature):
         target = self.target(request)
         self.traffic.note_request(request, exchange, _company(target))
         await self.before_write(request, target)
-        met = self.met(request, exchange, target)
         perform = partial(answer, request, exchange)
-        return await (perform() if met is None else _acted(met, perform))
+        met = self.met(request, exchange, target, perform)
+        return await (perform() if met is None else _acted(met))
 
     @override
     def around_group(self, group: AtomicWrites, exchange: Exchange) -> AtomicWrites:
@@ -260,10 +259,10 @@ class Rehearsal(Feature):
         """The fault that the next delivery for a subscription meets."""
         path = f"/{resource}"
         asked = Candidate("POST", path, entity_set, owner, Stage.DELIVERY, company=company_id)
-        choice = self._state.choose(asked)
-        if choice is None:
+        met = self._state.meet(asked, subscription_id)
+        if met is None:
             return None
-        firing, fault = self._state.fire(choice, asked, subscription_id), choice.rule.fault
+        fault, firing = met
         firing.note(has_acted=False)
 
         def note() -> None:
@@ -285,7 +284,11 @@ class Rehearsal(Feature):
                 return
 
     def met(
-        self, request: Request, exchange: Exchange, target: Target | None
+        self,
+        request: Request,
+        exchange: Exchange,
+        target: Target | None,
+        perform: Callable[[], Awaitable[Response]],
     ) -> AffectedRequest | None:
         """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
         of_header, page = self._of_header(request), SeenPage(0)
@@ -305,21 +308,20 @@ class Rehearsal(Feature):
         chosen = self._chosen(asked, exchange, of_header, token)
         if chosen is None:
             return None
+        service, views, previous = self._kernel.service, self._views, page.previous
         return AffectedRequest(
-            *chosen, exchange, request, target, self._kernel.service, self._views, page.previous
+            *chosen, perform, exchange, request, target, service, views, previous
         )
 
     def _chosen(
         self, asked: Candidate, exchange: Exchange, of_header: Rule | None, token: str = ""
     ) -> tuple[Fault, Firing] | None:
         """The fault that a request meets, and its entry of the log."""
-        choice = self._state.choose(asked, of_header, token)
-        if choice is None:
-            return None
-        rule, firing = choice.rule, self._state.fire(choice, asked, exchange.id)
-        exchange.fault = f"{exchange.fault} {rule.id}".lstrip()
-        self.traffic.meet(exchange, rule.fault, firing)
-        return rule.fault, firing
+        met = self._state.meet(asked, exchange.id, of_header, token)
+        if met is not None:
+            exchange.fault = f"{exchange.fault} {met[1].rule}".lstrip()
+            self.traffic.meet(exchange, *met)
+        return met
 
     def _of_header(self, request: Request) -> Rule | None:
         """The rule of a request's own header; raises `Refusal` for a wrong one."""
@@ -358,13 +360,14 @@ class _Group:
         self._exchange = exchange
         self._met: AffectedRequest | None = None
         self._size = 0
+        self._responses: list[Response] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write; raises `Refusal`, also for a fault that refuses it."""
         target = self._rehearsal.target(request)
         await self._rehearsal.before_write(request, target)
         if self._met is None:
-            met = self._rehearsal.met(request, self._exchange, target)
+            met = self._rehearsal.met(request, self._exchange, target, self._performed)
             refusal = None if met is None else met.fault.refusal(met)
             if met is not None and refusal is not None:
                 raise _marked(refusal, met.firing)
@@ -391,27 +394,26 @@ class _Group:
         """The responses, of which the fault changes one; raises `Refusal` if there are none."""
         if self._met is None:
             return await perform()
-        responses: list[Response] = []
-
-        async def performed() -> Response:
-            responses.extend(await perform())
-            return responses[self._index]
-
-        changed = await _acted(self._met, performed)
-        if not responses:
+        self._perform = perform
+        changed = await _acted(self._met)
+        if not self._responses:
             # the page of a gateway, which never sees the requests of a batch
             raise _marked(self._met.fault.unavailable(), self._met.firing)
-        responses[self._index] = changed
-        return responses
+        self._responses[self._index] = changed
+        return self._responses
+
+    async def _performed(self) -> Response:
+        self._responses += await self._perform()
+        return self._responses[self._index]
 
 
-async def _acted(met: AffectedRequest, perform: Perform) -> Response:
+async def _acted(met: AffectedRequest) -> Response:
     """The response that a fault makes of a request; raises `Refusal`."""
     try:
         refusal = met.fault.refusal(met)
         if refusal is not None:
             raise refusal
-        response = await met.fault.act(met, perform)
+        response = await met.fault.act(met)
     except Refusal as error:
         raise _marked(error, met.firing) from None
     response.headers.append((APPLIED.lower().encode(), met.firing.rule.encode()))

@@ -17,7 +17,7 @@ from comptoir.errors.refusal import refuse
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import MOST_RULES
 from comptoir.features.rehearsal.entries import Firing
-from comptoir.features.rehearsal.faults.fault import Candidate, Stage
+from comptoir.features.rehearsal.faults.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.rules import Rule
 
 MOST_COUNTS = 20_000
@@ -208,8 +208,13 @@ class RuleState:
                     self._window = choice
         return choice
 
-    def fire(self, choice: ChosenRule, asked: Candidate, request_id: str) -> Firing:
-        """Add an entry to the log."""
+    def meet(
+        self, asked: Candidate, request_id: str, of_header: Rule | None = None, token: str = ""
+    ) -> tuple[Fault, Firing] | None:
+        """The fault that a request meets, and its entry of the log."""
+        choice = self.choose(asked, of_header, token)
+        if choice is None:
+            return None
         self._fired += 1
         firing = Firing(
             self._fired,
@@ -225,7 +230,7 @@ class RuleState:
         )
         self.firings.append(firing)
         del self.firings[:-MOST_FIRINGS]
-        return firing
+        return choice.rule.fault, firing
 
 
 def _counted(counts: dict[tuple[str, str], RuleCount], rule: Rule, client: str) -> RuleCount:

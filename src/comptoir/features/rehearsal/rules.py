@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 import msgspec
@@ -33,7 +34,10 @@ class Match(msgspec.Struct, frozen=True):
             and self.entity_set in {"", asked.entity_set}
             and self.client in {"", asked.client}
             and self.company in {"", asked.company}
-            and (not self.path or any(path_matches(self.path, each) for each in asked.paths))
+            and (
+                not self.path
+                or any(path_matches(self.path, each) for each in (asked.path, asked.address))
+            )
         )
 
 
@@ -92,20 +96,8 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Whether a path has the form of a pattern, in which `*` is any text; in linear time."""
-    first, *others = pattern.split("*")
-    if not others:
-        return path == pattern
-    *inner, last = others
-    if not path.startswith(first) or len(path) < len(first) + len(last):
-        return False
-    position, end = len(first), len(path) - len(last)
-    for part in inner:
-        found = path.find(part, position, end)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return path.endswith(last)
+    """Whether a path has the form of a pattern, in which `*` is any text."""
+    return fnmatchcase(path, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 def _rule(

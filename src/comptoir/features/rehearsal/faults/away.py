@@ -5,14 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from comptoir.errors.refusal import Refusal, refuse
-from comptoir.features.rehearsal.faults.fault import (
-    AWAY,
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
+from comptoir.features.rehearsal.faults.fault import AWAY, AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import (
     RetryAfter,
     gateway_page,
@@ -50,7 +43,7 @@ class Away(Fault):
         return [*met, Trap.UPDATE_WINDOW] if self.window else met
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.kind == "json":
             raise self.unavailable()
         return gateway_page(502 if self.kind == "502" else 503, retry_headers(self.retry_after))

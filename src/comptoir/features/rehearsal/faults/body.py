@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, Perform, word
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, word
 from comptoir.features.rehearsal.faults.response import whole
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.response.response import Response
@@ -33,12 +33,12 @@ class Body(Fault):
         return (Trap.GATEWAY_PAGE,) if self.kind == "xml" else ()
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.kind == "xml":
             return Response(500, [(b"content-type", b"application/xml")], _XML_ERROR)
         if self.kind == "empty":
             return Response(500, [(b"content-type", b"application/json")], _EMPTY_ERROR)
-        response = await perform()
+        response = await affected.perform()
         body = await whole(response)
         response.body = body[: len(body) // 2]
         return response

@@ -5,7 +5,7 @@ semicolons, such as `throttle; retry-after=2`.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from enum import StrEnum
 from inspect import cleandoc
@@ -33,8 +33,6 @@ HEADER = "Comptoir-Fault"
 """The header by which a request asks for a fault."""
 
 FaultValue = int | float | str
-Perform = Callable[[], Awaitable[Response]]
-"""Performs a request; raises `Refusal`."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,3})?", re.ASCII)
@@ -73,21 +71,17 @@ class Candidate(msgspec.Struct, frozen=True):
     address: str = ""
     company: str = ""
 
-    @property
-    def paths(self) -> Collection[str]:
-        """The paths that a rule may name."""
-        return {self.path, self.address} - {""}
-
 
 class AffectedRequest(msgspec.Struct, frozen=True):
     """A request that meets a fault, with all that the fault may use.
 
-    `addressed` is its target, None if that is not of an entity set. `previous` is the query
-    of the page before the requested one.
+    `perform` performs it, or raises `Refusal`. `addressed` is its target, None if that is not of an
+    entity set. `previous` is the query of the page before the requested one.
     """
 
     fault: "Fault"
     firing: Firing
+    perform: Callable[[], Awaitable[Response]]
     exchange: Exchange
     request: Request
     addressed: Target | None
@@ -258,12 +252,12 @@ class Fault:
         """The refusal of a request in its place; None if the fault acts in another way."""
         return None
 
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         """The response in place of that of the request, which the fault may perform.
 
         Raises `Refusal`, of the fault or of the request.
         """
-        return await perform()
+        return await affected.perform()
 
     def unavailable(self) -> Refusal:
         """The refusal in place of a gateway's page, where only the service can respond."""

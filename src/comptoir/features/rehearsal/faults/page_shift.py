@@ -3,13 +3,7 @@
 import msgspec
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Candidate,
-    Fault,
-    Perform,
-    parameter,
-)
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Candidate, Fault, parameter
 from comptoir.features.rehearsal.faults.response import whole
 from comptoir.response.response import Response
 
@@ -31,8 +25,8 @@ class PageShift(Fault):
         return asked.page > 1
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
-        response = await perform()
+    async def act(self, affected: AffectedRequest) -> Response:
+        response = await affected.perform()
         page = msgspec.json.decode(await whole(response), type=_PAGE)
         listed = msgspec.json.decode(page["value"], type=_RECORDS)
         if self.n > 0:

@@ -4,13 +4,7 @@ from collections.abc import AsyncGenerator
 
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import lose, whole
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.compression import IDENTITY
@@ -34,9 +28,9 @@ class Reset(Fault):
     )
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.phase == "body":
-            response = await perform()
+            response = await affected.perform()
             # a compressed body would have another length
             affected.exchange.coding = IDENTITY
             body = await whole(response)
@@ -44,7 +38,7 @@ class Reset(Fault):
                 response.body = _cut(body[: self.bytes])
                 return response
         if self.phase == "after":
-            await lose(perform)
+            await lose(affected)
         raise ConnectionCutError
 
 

@@ -7,7 +7,7 @@ from email.utils import formatdate
 from types import MappingProxyType
 
 from comptoir.errors.refusal import Refusal
-from comptoir.features.rehearsal.faults.fault import Perform, parameter
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, parameter
 from comptoir.response.response import Response
 
 _DATE_SECONDS = 30
@@ -67,10 +67,10 @@ def gateway_page(status: int, headers: Mapping[str, str] = MappingProxyType({}))
     return Response(status, sent, page.encode())
 
 
-async def lose(perform: Perform) -> None:
+async def lose(affected: AffectedRequest) -> None:
     """Perform a request whose response is lost."""
     with suppress(Refusal):
-        await discard(await perform())
+        await discard(await affected.perform())
 
 
 async def discard(response: Response) -> None:

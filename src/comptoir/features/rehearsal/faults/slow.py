@@ -4,13 +4,7 @@ import asyncio
 
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import whole
 from comptoir.http.compression import IDENTITY
 from comptoir.response.response import Pieces, Response
@@ -28,11 +22,11 @@ class Slow(Fault):
     kind: str = word("The first byte is late, or the body drips.", "first-byte", "drip")
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.kind == "first-byte":
             await asyncio.sleep(self.seconds)
-            return await perform()
-        response = await perform()
+            return await affected.perform()
+        response = await affected.perform()
         # compression would gather the pieces
         affected.exchange.coding = IDENTITY
         response.body = self._dripping(await whole(response))

@@ -3,13 +3,7 @@
 from typing_extensions import override
 
 from comptoir.edm.model import Company
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import whole
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.request.methods import READ_METHODS
@@ -38,14 +32,14 @@ class StaleRead(Fault):
         await views.prepare(company, self.lag or 1, self.seconds)
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         request = affected.request
         intent = None if request.access is None else request.access.intent
         view = affected.views.of(affected.target.company_id or "", self.seconds)
         if view is None or (self.reads == "readonly" and intent != "readonly"):
             affected.firing.note(has_acted=False)
-            return await perform()
+            return await affected.perform()
         async with view.reads() as request.reads:
-            response = await perform()
+            response = await affected.perform()
             response.body = await whole(response)
         return response

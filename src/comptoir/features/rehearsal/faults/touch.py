@@ -15,7 +15,6 @@ from comptoir.features.rehearsal.faults.fault import (
     AffectedRequest,
     Candidate,
     Fault,
-    Perform,
     has_changes,
     parameter,
 )
@@ -66,8 +65,8 @@ class Touch(Fault):
         return asked.is_record
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
-        response = await perform()
+    async def act(self, affected: AffectedRequest) -> Response:
+        response = await affected.perform()
         if response.status in (200, 304):
             try:
                 await self._change(affected, affected.target.entity_set)
