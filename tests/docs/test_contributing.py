@@ -65,19 +65,16 @@ from comptoir.config import Settings
 from comptoir.store.migration import migrate
 print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
 """
-OTHER_STATUS = """'''A response with another status than that of the request.'''
+OTHER_STATUS = """'''The status is another one, although the request was done.
+
+Clients may not expect it.
+'''
 from typing_extensions import override
 
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter
 from comptoir.response.response import Response
 
-class OtherStatus(Fault):
-    '''The status is another one, although the request was done.
-
-    Clients may not expect it.
-    '''
-
-    name = "other-status"
+class _OtherStatus(Fault):
     status: int = parameter("The status of the response.", 500, 200, 599)
 
     @override

@@ -19,8 +19,8 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import Check
 from comptoir.features.rehearsal import RehearsalSettings, errors
-from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
-from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.documents import MOST_RULES, parse_header, parse_rule, parse_rules
+from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing
 from comptoir.features.rehearsal.faults.fault import (
     HEADER,
     AffectedRequest,
@@ -44,7 +44,7 @@ from comptoir.service import Request
 from comptoir.store import baselines
 from comptoir.store.pinned_reads import StaleReads
 
-APPLIED = "Comptoir-Fault-Applied"
+ACTED = "Comptoir-Fault-Applied"
 """The header with the id of the rule that has acted on a request."""
 
 _LONGEST_DETAIL = 500
@@ -170,9 +170,12 @@ class Rehearsal(Feature):
             self._check(rule, "fault")
             if not reaches(rule.match.company):
                 raise refuse(errors.OTHER_COMPANY, "match.company")
-            self._state.check_new(rule)
+            if len(rules) >= MOST_RULES:
+                raise refuse(errors.MANY_RULES, limit=MOST_RULES)
+            if rule.id in taken:
+                raise refuse(errors.RULE_EXISTS, "id", id=rule.id)
             await self._record((*rules, rule), actor)
-            self._state.add_rule(rule)
+            self._state.change_rules((*rules, rule))
         return rule
 
     async def remove(
@@ -185,7 +188,7 @@ class Rehearsal(Feature):
             if len(left) == len(rules):
                 raise refuse(errors.UNKNOWN_RULE, id=rule_id)
             await self._record(left, actor)
-            self._state.remove_rule(rule_id)
+            self._state.change_rules(left)
 
     async def _record(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Record a change of the rules in the audit log."""
@@ -238,14 +241,7 @@ class Rehearsal(Feature):
 
     @override
     async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
-        asked = Candidate(
-            batch.method,
-            self._path(batch),
-            "",
-            batch.principal.subject,
-            Stage.BATCH,
-            address=_address(batch),
-        )
+        asked = self._candidate(batch, None, Stage.BATCH)
         chosen = self._chosen(asked, exchange, self._of_header(batch))
         if chosen is None:
             return None
@@ -263,10 +259,10 @@ class Rehearsal(Feature):
         if met is None:
             return None
         fault, firing = met
-        firing.note(has_acted=False)
+        firing.outcome = NOT_APPLICABLE
 
         def note() -> None:
-            firing.note(has_acted=True)
+            firing.outcome = APPLIED
             self.traffic.deliver(fault, firing)
 
         return fault.delivery(note)
@@ -294,16 +290,8 @@ class Rehearsal(Feature):
         of_header, page = self._of_header(request), SeenPage(0)
         if target is not None and target.resource is Resource.COLLECTION:
             page = self._state.page(request.principal.subject, request.path, request.query)
-        asked = Candidate(
-            request.method,
-            self._path(request),
-            "" if target is None else target.entity_set.name,
-            request.principal.subject,
-            page=page.number if request.method == "GET" else 0,
-            is_record=target is not None and _can_change(target),
-            address=_address(request),
-            company=_company(target),
-        )
+        number = page.number if request.method == "GET" else 0
+        asked = self._candidate(request, target, Stage.REQUEST, number)
         token = sha256(exchange.authorization).hexdigest()
         chosen = self._chosen(asked, exchange, of_header, token)
         if chosen is None:
@@ -333,8 +321,20 @@ class Rehearsal(Feature):
         self._check(rule, HEADER)
         return rule
 
-    def _path(self, request: Request) -> str:
-        return self.settings.base_path + unquote(request.path)
+    def _candidate(
+        self, request: Request, target: Target | None, stage: Stage, page: int = 0
+    ) -> Candidate:
+        return Candidate(
+            request.method,
+            self.settings.base_path + unquote(request.path),
+            "" if target is None else target.entity_set.name,
+            request.principal.subject,
+            stage,
+            page,
+            target is not None and _can_change(target),
+            unquote(urlsplit(request.root.address(request.path)).path),
+            _company(target),
+        )
 
     def target(self, request: Request) -> Target | None:
         """What a request addresses; None if not an entity set, its records or parts of them."""
@@ -416,20 +416,15 @@ async def _acted(met: AffectedRequest) -> Response:
         response = await met.fault.act(met)
     except Refusal as error:
         raise _marked(error, met.firing) from None
-    response.headers.append((APPLIED.lower().encode(), met.firing.rule.encode()))
+    response.headers.append((ACTED.lower().encode(), met.firing.rule.encode()))
     return response
 
 
 def _marked(refusal: Refusal, firing: Firing) -> Refusal:
     """A refusal with the header that names the rule."""
-    refusal.headers = {**refusal.headers, APPLIED: firing.rule}
+    refusal.headers = {**refusal.headers, ACTED: firing.rule}
     refusal.check = Check.FAULT
     return refusal
-
-
-def _address(request: Request) -> str:
-    """The path at the address that the client used."""
-    return unquote(urlsplit(request.root.address(request.path)).path)
 
 
 def _company(target: Target | None) -> str:

@@ -1,4 +1,4 @@
-"""A service that is unavailable."""
+"""503 or 502: the service is away."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,7 @@ from comptoir.features.rehearsal.traps import Trap
 from comptoir.response.response import Response
 
 
-class Away(Fault):
-    """503 or 502: the service is away."""
-
-    name = "away"
+class _Away(Fault):
     kind: str = word(
         "503 with a JSON body, 503 with the gateway's HTML page, or 502.", "json", "html", "502"
     )

@@ -1,4 +1,4 @@
-"""A body that is not the expected JSON."""
+"""The body of the answer is not the expected JSON."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,7 @@ _XML_ERROR = (
 _EMPTY_ERROR = b'{"error":{"code":"Unknown","message":""}}'
 
 
-class Body(Fault):
-    """The body of the answer is not the expected JSON."""
-
-    name = "body"
+class _Body(Fault):
     kind: str = word(
         "Truncated JSON, an error in XML, or 500 with an empty message.",
         "truncated",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from enum import StrEnum
-from inspect import cleandoc
+from sys import modules
 from typing import ClassVar, Self, TypeVar, dataclass_transform
 
 import msgspec
@@ -164,9 +164,9 @@ REGISTERED: dict[str, "type[Fault]"] = {}
 
 @dataclass_transform(frozen_default=True)
 class Fault:
-    """A fault with the values of its parameters; each name has a subclass in its own module.
+    """A fault with the values of its parameters; each is a subclass in the module of its name.
 
-    The first paragraph of a subclass's docstring is what the reference says a client meets.
+    The first paragraph of the module's docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
     token, and one that `remembers` depends on what was done before.
@@ -183,7 +183,9 @@ class Fault:
     trap: ClassVar[Trap | None] = None
 
     def __init_subclass__(cls) -> None:
-        cls.meaning = " ".join(cleandoc(cls.__doc__ or "").partition("\n\n")[0].split())
+        cls.name = cls.__module__.rpartition(".")[2].replace("_", "-")
+        documented = modules[cls.__module__].__doc__ or ""
+        cls.meaning = " ".join(documented.partition("\n\n")[0].split())
         cls.parameters = {
             name.replace("_", "-"): each.metadata[_PARAMETER]
             for name, each in vars(cls).items()

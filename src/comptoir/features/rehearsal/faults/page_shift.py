@@ -1,4 +1,4 @@
-"""Records that move to another page while a list is read."""
+"""Records appear or vanish between two pages."""
 
 import msgspec
 from typing_extensions import override
@@ -11,10 +11,7 @@ _PAGE = dict[str, msgspec.Raw]
 _RECORDS = list[msgspec.Raw]
 
 
-class PageShift(Fault):
-    """Records appear or vanish between two pages."""
-
-    name = "page-shift"
+class _PageShift(Fault):
     methods = frozenset({"GET"})
     n: int = parameter(
         "The records that the next page repeats, or skips if negative.", 1, -100, 100

@@ -1,4 +1,4 @@
-"""A connection that is cut."""
+"""The connection is cut."""
 
 from collections.abc import AsyncGenerator
 
@@ -12,10 +12,7 @@ from comptoir.http.exchange import ConnectionCutError
 from comptoir.response.response import Response
 
 
-class Reset(Fault):
-    """The connection is cut."""
-
-    name = "reset"
+class _Reset(Fault):
     trap = Trap.LOST_ANSWER
     phase: str = word(
         "Before the request is run, after its commit, or within the body.",

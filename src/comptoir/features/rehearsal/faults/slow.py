@@ -1,4 +1,4 @@
-"""A slow response."""
+"""The answer comes late, or in small pieces."""
 
 import asyncio
 
@@ -14,10 +14,7 @@ _DRIPS = 1_000
 """The most pieces of a response that drips."""
 
 
-class Slow(Fault):
-    """The answer comes late, or in small pieces."""
-
-    name = "slow"
+class _Slow(Fault):
     seconds: float = parameter("How much longer the answer takes.", 5, 0.001, 600, is_whole=False)
     kind: str = word("The first byte is late, or the body drips.", "first-byte", "drip")
 

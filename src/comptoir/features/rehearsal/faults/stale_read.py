@@ -1,8 +1,9 @@
-"""Reads that lag."""
+"""Reads show the state before the last writes, as from a replica that lags."""
 
 from typing_extensions import override
 
 from comptoir.edm.model import Company
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import whole
 from comptoir.features.rehearsal.traps import Trap
@@ -11,10 +12,7 @@ from comptoir.response.response import Response
 from comptoir.store.pinned_reads import StaleReads
 
 
-class StaleRead(Fault):
-    """Reads show the state before the last writes, as from a replica that lags."""
-
-    name = "stale-read"
+class _StaleRead(Fault):
     trap = Trap.STALE_READ
     needs_set = True
     methods = READ_METHODS
@@ -37,7 +35,7 @@ class StaleRead(Fault):
         intent = None if request.access is None else request.access.intent
         view = affected.views.of(affected.target.company_id or "", self.seconds)
         if view is None or (self.reads == "readonly" and intent != "readonly"):
-            affected.firing.note(has_acted=False)
+            affected.firing.outcome = NOT_APPLICABLE
             return await affected.perform()
         async with view.reads() as request.reads:
             response = await affected.perform()

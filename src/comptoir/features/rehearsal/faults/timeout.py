@@ -1,4 +1,4 @@
-"""A request that times out."""
+"""The request times out, before or after its commit."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,10 +17,7 @@ UNFINISHED = REQUEST_TIMEOUT.row(
 )
 
 
-class Timeout(Fault):
-    """The request times out, before or after its commit."""
-
-    name = "timeout"
+class _Timeout(Fault):
     status: str = word("The status.", "408", "504")
     phase: str = word("Whether a write is committed.", "before", "after")
     seconds: float = parameter("The time until the answer.", 0, 0, 600, is_whole=False)

@@ -1,4 +1,4 @@
-"""A record that a background job changes."""
+"""A background job changes the record after it was read, so that its ETag is stale."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Text
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import BAD_REQUEST, REQUEST_DENIED
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import (
     HEADER,
     AffectedRequest,
@@ -38,10 +39,7 @@ _SHORT = 10
 """Characters that the text of each property may have."""
 
 
-class Touch(Fault):
-    """A background job changes the record after it was read, so that its ETag is stale."""
-
-    name = "touch"
+class _Touch(Fault):
     methods = frozenset({"GET"})
     field: str | None = parameter("The property that changes; by default, the first text.", None)
 
@@ -71,14 +69,14 @@ class Touch(Fault):
             try:
                 await self._change(affected, affected.target.entity_set)
             except Refusal:
-                affected.firing.note(has_acted=False)
+                affected.firing.outcome = NOT_APPLICABLE
         return response
 
     async def _change(self, affected: AffectedRequest, entity_set: EntitySet) -> None:
         """Change a text of the record that a request has read, as a background job does."""
         names = [each for each in touchable(entity_set) if self.field in (None, each)]
         if not names:
-            affected.firing.note(has_acted=False)
+            affected.firing.outcome = NOT_APPLICABLE
             return
         name = names[0]
         handle = affected.service.handle
