@@ -45,6 +45,7 @@ from comptoir.errors.table import (
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
+from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
@@ -64,11 +65,17 @@ REFUSALS = [
         rehearsal_errors,
         all_faults,
         *(sys.modules[fault.__module__] for fault in FAULTS.values()),
-        console_errors,
     )
     for each in vars(module).values()
     if isinstance(each, RefusalRow)
 ]
+PAGES = [
+    each
+    for module in (console_errors, inspector_errors)
+    for each in vars(module).values()
+    if isinstance(each, RefusalRow)
+]
+"""What pages for people refuse."""
 
 
 def commands() -> Iterator[Command]:
@@ -184,6 +191,7 @@ def error_page() -> str:
         OAUTH_ERROR_TABLE,
         [each for each in vars(oauth_rows).values() if isinstance(each, OAuthRow)],
         [each for each in named if isinstance(each, OperatorRow)],
+        PAGES,
     )
 
 

@@ -298,8 +298,9 @@ def errors_page(
     of_tokens: Sequence[OAuthError],
     token_rows: Sequence[OAuthRow],
     operator_rows: Sequence[OperatorRow],
+    page_rows: Sequence[RefusalRow],
 ) -> str:
-    """Every error by status, those of the token endpoint and of operators, with their messages."""
+    """Every error by status, and those of the token endpoint, of operators and of the console."""
     errors = sorted(errors, key=lambda each: (each.status, each.code))
     rows = (
         (str(each.status), code(each.code), each.check, each.meaning, each.remedy)
@@ -335,6 +336,13 @@ def errors_page(
         "## Of commands and the start\n\n"
         "A command, or a service that starts, prints the problem and the remedy, and ends.",
         table(("Problem", "Remedy"), map(_messages, operator_rows)),
+        "## Of the console\n\n"
+        "A page of the [console](../how-to/console.md) says what is wrong. It shows the errors of "
+        "commands too, with the status 409 if they are not about a field.",
+        table(
+            ("Status", "Problem", "Remedy"),
+            ((str(each.error.status), *_message(each)[:2]) for each in page_rows),
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, ISSUER
 from comptoir.auth import Scope, TokenIssuer, TokenVerifier, load_keys
-from comptoir.auth.key_folder import SIGNING_KEY_FILE
+from comptoir.auth.keys import SIGNING_KEY_FILE
 from comptoir.errors.refusal import OperatorError
 from support.waiting import PATIENCE_SECONDS
 

@@ -7,7 +7,7 @@ import pytest
 from browser.conftest import OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
 from comptoir.auth.audit import Actor
-from comptoir.auth.client_terms import new_client, secret_for
+from comptoir.auth.fields import new_client, secret_for
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope

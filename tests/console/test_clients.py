@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec.structs import replace
 
 from comptoir.auth.audit import Actor
-from comptoir.auth.client_terms import new_client
+from comptoir.auth.fields import new_client
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.tokens import Scope
 from comptoir.features.console.screens.clients import MOST_SHOWN

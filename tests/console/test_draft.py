@@ -1,7 +1,6 @@
 """A draft is compared with what others have saved, field by field, and loses neither side."""
 
-from comptoir.features.console.draft import Draft, differences, rebased
-from comptoir.features.console.values import Values
+from comptoir.features.console.values import Draft, Values, differences, rebased
 
 READ: Values = {"name": "Quaystone", "phone": "1", "city": "Graz", "state": "", "rank": 1}
 

@@ -571,10 +571,21 @@ def test_users_who_cannot_be_checked_do_not_wait(
 
 @ON_SQLITE
 def test_an_issuer_without_keys(known: Known, stranger: Browser) -> None:
+    """Nobody is sent there, since nothing that it answers could be checked."""
     known.issuer.lie(KEYS, "x")
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
-    assert answer.status_code == 503
-    assert int(answer.headers["retry-after"]) >= 1
+    answer = stranger.get(known.start)
+    assert answer.status_code == 502
+    assert f"The login with {known.name} failed." in answer.text
+    assert stranger.cookies == {}
+
+
+@ON_SQLITE
+def test_the_endpoints_and_the_keys_are_fetched_once(known: Known, stranger: Browser) -> None:
+    for _ in range(2):
+        assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert [each for each in known.issuer.asked if each != TOKEN] == [DISCOVERY, KEYS] * 2, (
+        "once by the command, once by the service"
+    )
 
 
 def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.features.console import figures
-from comptoir.features.console.chart import HEIGHT, MISSING, WIDTH, Chart
 from comptoir.features.console.figures import quantile
+from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, Chart
 from support.clients import add_client
 from support.console import Browser, new_code, origin_of
 from support.databases import FreshDatabase

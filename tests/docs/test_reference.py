@@ -108,17 +108,18 @@ def test_a_setting_is_described_with_its_option_if_it_has_one() -> None:
 
 
 def test_every_error_has_its_row() -> None:
-    page = errors_page(ERROR_TABLE, (), OAUTH_ERROR_TABLE, [NO_TOKEN], [DISK_FULL])
+    page = errors_page(ERROR_TABLE, (), OAUTH_ERROR_TABLE, [NO_TOKEN], [DISK_FULL], ())
     rows = [line for line in page.splitlines() if line.startswith("| ")]
-    assert len(rows) == len(ERROR_TABLE) + 1 + len(OAUTH_ERROR_TABLE) + 1 + 2 + 2
+    assert len(rows) == len(ERROR_TABLE) + 1 + len(OAUTH_ERROR_TABLE) + 1 + 2 + 2 + 1
     assert "| `invalid_request` | The request has no token | Send token=TOKEN. |" in rows
     assert "| the disk of *path* is full | Free some space. |" in rows
 
 
 def test_the_messages_of_an_error_are_listed_with_their_facts() -> None:
     row = BAD_REQUEST.row("{name!q} exceeds {limit:g} * 2", "Send {{}}.", Check.SIZE)
-    page = errors_page(ERROR_TABLE, (row, row), OAUTH_ERROR_TABLE, (), ())
+    page = errors_page(ERROR_TABLE, (row, row), OAUTH_ERROR_TABLE, (), (), (row,))
     assert page.count("| '*name*' exceeds *limit* \\* 2 | Send {}. | size |") == 1
+    assert "| 400 | '*name*' exceeds *limit* \\* 2 | Send {}. |" in page
 
 
 def test_a_command_is_described_with_its_arguments_and_options() -> None:

@@ -72,7 +72,6 @@ MESSAGE_ARGUMENTS = {
     "OAuthRow": (1, 2),
     "OperatorError": (0, 1),
     "OperatorRow": (0, 1),
-    "Problem": (1, 2),
     "message": (0, 1),
     "row": (0, 1),
 }

@@ -12,6 +12,7 @@ from comptoir.errors.table import RefusalRow
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
+from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
@@ -39,7 +40,13 @@ FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.v
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (console_errors, rehearsal_errors, refusal_rows, *FAULT_MODULES)
+    for module in (
+        console_errors,
+        inspector_errors,
+        rehearsal_errors,
+        refusal_rows,
+        *FAULT_MODULES,
+    )
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }

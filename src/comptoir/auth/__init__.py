@@ -3,11 +3,9 @@
 What only a service needs is not here, because a command that issues a token would import it.
 """
 
-from comptoir.auth.key_folder import KeyFolder, load_keys
-from comptoir.auth.keys import KeyRing, VerificationKey
+from comptoir.auth.keys import KeyFolder, KeyRing, VerificationKey, load_keys
 from comptoir.auth.limits import Account, Limits
-from comptoir.auth.principal import Principal, require
-from comptoir.auth.roles import Right, Rights, Role, parse_roles, rights_of
+from comptoir.auth.roles import Principal, Right, Rights, Role, parse_roles, require, rights_of
 from comptoir.auth.tokens import Scope, TokenIssuer, scope_names, token_issuer
 from comptoir.auth.verification import ClientTokens, TokenVerifier, VerifiedToken
 

@@ -5,7 +5,6 @@ import base64
 import hashlib
 import hmac
 import re
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -14,23 +13,18 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 import msgspec
 from msgspec import Struct
 
-from comptoir.auth.issuer_keys import FETCH_SECONDS, RETRY_SECONDS, Discovery, discovered
-from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.issuers import OutsideIssuers, decoded, discovery_address
 from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
 from comptoir.auth.records import ConsoleLogin, Issuer, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
-from comptoir.edm.times import Clock
 from comptoir.errors.messages import quoted
-from comptoir.outgoing import Fetch, OutgoingError, PostAnswer, PostForm
+from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
 
 OPENID = "openid"
 """The scope that makes a request one of OpenID Connect."""
 
 LONGEST_CODE = 2_048
 """The most characters of a code that an issuer gives."""
-
-_FRESH_SECONDS = 600.0
-"""Seconds for which the discovery document of an issuer is not fetched again."""
 
 _LONGEST_SECRET = 4_096
 _OK = 200
@@ -105,7 +99,7 @@ class IssuerAnswer(Struct, frozen=True):
     iss: str
 
 
-class LoginDiscovery(Discovery, frozen=True):
+class LoginEndpoints(Struct, frozen=True):
     """The members of a discovery document that concern logins."""
 
     authorization_endpoint: str
@@ -123,26 +117,9 @@ class _Fault(Struct, frozen=True):
     error: str = ""
 
 
-class _Kept(Struct, frozen=True):
-    """The document of an issuer, or why there is none, until a time of the monotonic clock.
-
-    `refreshed` is how often the operator had asked for new keys.
-    """
-
-    found: LoginDiscovery | str
-    until: float
-    refreshed: int
-
-
-async def login_discovery(issuer: str, fetch: Fetch) -> LoginDiscovery:
-    """The document that the console needs of an issuer; raises `OutgoingError`."""
-    try:
-        async with asyncio.timeout(FETCH_SECONDS):
-            document = await discovered(issuer, fetch, LoginDiscovery)
-    except TimeoutError:
-        raise OutgoingError(
-            f"{quoted(issuer)} did not send its discovery document within {FETCH_SECONDS:g} seconds"
-        ) from None
+def login_endpoints(issuer: str, content: bytes) -> LoginEndpoints:
+    """The members of the discovery document of an issuer for logins; raises `OutgoingError`."""
+    document = decoded(content, LoginEndpoints, discovery_address(issuer))
     for url in (document.authorization_endpoint, document.token_endpoint):
         if not _is_endpoint(url):
             raise OutgoingError(
@@ -155,21 +132,10 @@ async def login_discovery(issuer: str, fetch: Fetch) -> LoginDiscovery:
 class CodeFlow:
     """Sends users to issuers, and finds out who comes back; for use in one event loop only."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        fetch: Fetch,
-        post: PostForm,
-        issuers: OutsideIssuers,
-        monotonic: Clock = time.monotonic,
-    ) -> None:
+    def __init__(self, registry: Registry, post: PostForm, issuers: OutsideIssuers) -> None:
         self._registry = registry
-        self._fetch = fetch
         self._post = post
         self._issuers = issuers
-        self._monotonic = monotonic
-        self._kept: dict[str, _Kept] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
 
     @property
     def choices(self) -> Sequence[str]:
@@ -193,7 +159,7 @@ class CodeFlow:
         self, issuer: Issuer, console: ConsoleLogin, pending: PendingLogin, back: str
     ) -> str:
         """The address where the user logs in, to return to `back`; raises `OutgoingError`."""
-        endpoint = (await self._discovery(issuer)).authorization_endpoint
+        endpoint = (await self._endpoints(issuer)).authorization_endpoint
         query = urlencode(
             {
                 "response_type": "code",
@@ -220,7 +186,7 @@ class CodeFlow:
 
         Raises `OutgoingError`, `Refusal` for an ID token that is not valid, and `NoRoleError`.
         """
-        document = await self._discovery(issuer)
+        document = await self._endpoints(issuer)
         is_named = answered.iss or document.authorization_response_iss_parameter_supported
         if is_named and answered.iss != issuer.url:
             raise OutgoingError("the answer does not name this issuer (iss)")
@@ -235,28 +201,8 @@ class CodeFlow:
         id_token = _id_token(answer, document.token_endpoint)
         return await self._issuers.user(id_token, issuer, console, pending.nonce, pending.begun_at)
 
-    async def _discovery(self, issuer: Issuer) -> LoginDiscovery:
-        """The document of an issuer; one that is away is not asked again with each login."""
-        async with self._locks.setdefault(issuer.url, asyncio.Lock()):
-            kept = self._kept.get(issuer.url)
-            if (
-                kept is None
-                or kept.until <= self._monotonic()
-                or kept.refreshed != issuer.terms.refreshed
-            ):
-                kept = await self._fetched(issuer)
-                self._kept[issuer.url] = kept
-        if isinstance(kept.found, str):
-            raise OutgoingError(kept.found)
-        return kept.found
-
-    async def _fetched(self, issuer: Issuer) -> _Kept:
-        refreshed = issuer.terms.refreshed
-        try:
-            document = await login_discovery(issuer.url, self._fetch)
-        except OutgoingError as error:
-            return _Kept(str(error), self._monotonic() + RETRY_SECONDS, refreshed)
-        return _Kept(document, self._monotonic() + _FRESH_SECONDS, refreshed)
+    async def _endpoints(self, issuer: Issuer) -> LoginEndpoints:
+        return login_endpoints(issuer.url, await self._issuers.document(issuer))
 
 
 def _is_endpoint(url: str) -> bool:
@@ -271,7 +217,7 @@ def _is_endpoint(url: str) -> bool:
 
 
 async def _authenticated(
-    fields: Mapping[str, str], console: ConsoleLogin, document: LoginDiscovery
+    fields: Mapping[str, str], console: ConsoleLogin, document: LoginEndpoints
 ) -> tuple[Mapping[str, str], str]:
     """The fields of a form of the client, and its `Authorization` (RFC 6749, 2.3.1)."""
     named = {**fields, "client_id": console.client_id}

@@ -1,8 +1,21 @@
-"""What an operator enters: an option of a command, and a field of a form in the console."""
+"""What an operator enters, by options of a command and by fields of forms: clients, and checks."""
 
-from collections.abc import Callable, Mapping
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from comptoir.auth.client_check import new_secret
+from comptoir.auth.limits import DAY
+from comptoir.auth.records import Client, ClientState, Secret
+from comptoir.auth.tokens import MOST_COMPANIES, MOST_ROLES
+from comptoir.edm.types import is_guid
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -39,3 +52,70 @@ class Field(Generic[T_co]):
     def of(self, given: Mapping[str, object]) -> T_co:
         """The parsed value among the options of a command; raises `OperatorError`."""
         return self.parse(given[self.key] or "")
+
+
+LONGEST_DAYS = 3_650
+"""The most days for which a secret or a key is valid."""
+
+USUAL_DAYS = 180
+"""The days for which a secret or a key is valid by default."""
+
+LARGEST_QUOTA = 10**15
+"""The most records of a quota."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+def checked_name(text: str, of: str) -> str:
+    """A name for use in subjects and logs; raises `OperatorError` if it is not valid."""
+    if _NAME.fullmatch(text) is None:
+        raise problems.INVALID_NAME(name=quoted(text), of=of)
+    return text
+
+
+def checked_roles(names: Collection[str]) -> frozenset[str]:
+    """The names of a client's roles; raises `OperatorError` for too many."""
+    roles = frozenset(names)
+    if len(roles) > MOST_ROLES:
+        raise problems.TOO_MANY_ROLES(count=len(roles), most=MOST_ROLES)
+    return roles
+
+
+def guid(text: str) -> str:
+    """A company id in lower case; raises `OperatorError` if it is not a Guid."""
+    if not is_guid(text):
+        raise problems.INVALID_COMPANY_ID(text=quoted(text))
+    return text.lower()
+
+
+def guids(texts: Iterable[str]) -> list[str]:
+    """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
+    return list(dict.fromkeys([guid(each) for each in texts]))
+
+
+def token_companies(texts: Iterable[str]) -> frozenset[str]:
+    """The companies of a token; raises `OperatorError` for too many."""
+    companies = frozenset(guids(texts))
+    if len(companies) > MOST_COMPANIES:
+        raise problems.TOO_MANY_COMPANIES(count=len(companies), most=MOST_COMPANIES)
+    return companies
+
+
+def new_client(name: str, secrets: Iterable[Secret], **terms: object) -> Client:
+    """An active client with an id of its own; `terms` are parts of it by name."""
+    id, state = str(uuid4()), ClientState.ACTIVE
+    return replace(Client(id, name, frozenset(), None, None, state, tuple(secrets)), **terms)
+
+
+def secret_for(days: int) -> tuple[Secret, str]:
+    """A secret that is valid for some days from now, and its text."""
+    return new_secret(int(time.time()) + days * DAY)
+
+
+def changes_listed(changes: Mapping[str, object]) -> str:
+    """The changed parts of a client in the audit log."""
+    return " ".join([f"{field}={_shown(value)}" for field, value in changes.items()])
+
+
+def _shown(value: object) -> str:
+    return ",".join(sorted(value)) if isinstance(value, frozenset) else str(value or "any")

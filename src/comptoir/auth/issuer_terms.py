@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from comptoir.auth.client_terms import checked_name
-from comptoir.auth.code_flow import OPENID, login_discovery
-from comptoir.auth.fields import Field
-from comptoir.auth.issuer_keys import fetch_keys
-from comptoir.auth.issuers import RESERVED_NAMES
+from comptoir.auth.code_flow import OPENID, login_endpoints
+from comptoir.auth.fields import Field, checked_name
+from comptoir.auth.issuers import RESERVED_NAMES, fetch_keys
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
@@ -174,15 +172,15 @@ async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -
 
     Raises `OperatorError` if that fails.
     """
-    from comptoir.outgoing.session import Fetcher, Guard  # noqa: PLC0415 - brings aiohttp
+    from comptoir.outgoing.session import Guard, Outgoing  # noqa: PLC0415 - brings aiohttp
 
     try:
         if unchecked:
             Guard().checked(issuer.url)
         else:
-            fetch = Fetcher(Guard(settings.networks)).fetch
-            await fetch_keys(issuer.url, fetch)
+            fetch = Outgoing(Guard(settings.networks)).fetch
+            fetched = await fetch_keys(issuer.url, fetch)
             if issuer.terms.console is not None:
-                await login_discovery(issuer.url, fetch)
+                login_endpoints(issuer.url, fetched.document)
     except OutgoingError as error:
         raise problems.ISSUER_NOT_ADDED(reason=error) from error

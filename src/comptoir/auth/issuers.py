@@ -1,17 +1,25 @@
-"""Tokens of outside issuers: their verification, and what their claims give here."""
+"""Outside issuers: their keys, their tokens, and what the claims of these give here."""
 
+import asyncio
 import hmac
+import logging
+import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from math import ceil, inf
+from typing import TypeVar
 
-from msgspec import UNSET, UnsetType
+import msgspec
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+from joserfc.util import urlsafe_b64decode
+from msgspec import UNSET, Struct, UnsetType
 
-from comptoir.auth.issuer_keys import IssuerKeys, NoteFetch
-from comptoir.auth.keys import VerificationKey
+from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
 from comptoir.auth.logins import Login
-from comptoir.auth.principal import Principal
 from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import NumericDate, RegisteredClaims, Scope, scope_names
 from comptoir.auth.verification import (
     CLOCK_SKEW,
@@ -25,7 +33,262 @@ from comptoir.edm.times import Clock
 from comptoir.edm.types import is_guid
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.outgoing import Fetch
+from comptoir.errors.refusal import refuse
+from comptoir.outgoing import Fetch, OutgoingError
+
+MOST_KEYS = 100
+"""The most keys of an issuer."""
+
+SHORTEST_FRESH, USUALLY_FRESH, LONGEST_FRESH = 300.0, 3_600.0, 86_400.0
+"""Bounds of the seconds for which keys are not fetched again, and the default."""
+
+FETCH_SECONDS = 10.0
+"""The longest time for the documents of an issuer together, which requests may wait for."""
+
+RETRY_SECONDS = 30.0
+"""Seconds until the next fetch after one that failed, or that an unknown key has caused."""
+
+_MAX_RSA_BITS = 8192
+_CURVES = frozenset({"P-256", "P-384", "P-521"})
+_EDWARDS_CURVES = frozenset({"Ed25519", "Ed448"})
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,9})", re.ASCII | re.IGNORECASE)
+
+_log = logging.getLogger(__name__)
+
+Kind = TypeVar("Kind", bound=Struct)
+
+
+class _Discovery(Struct, frozen=True):
+    """The members of a discovery document that are needed (OpenID Connect Discovery, 3)."""
+
+    issuer: str
+    jwks_uri: str
+
+
+class _KeySet(Struct, frozen=True):
+    keys: tuple[msgspec.Raw, ...]
+
+
+class _Key(Struct, frozen=True):
+    """The members of a public key (RFC 7517, 4, and RFC 7518, 6)."""
+
+    kid: str
+    kty: str
+    use: str = "sig"
+    key_ops: tuple[str, ...] = ("verify",)
+    alg: str = ""
+    crv: str = ""
+    n: str = ""
+    e: str = ""
+    x: str = ""
+    y: str = ""
+
+
+class FetchedKeys(Struct, frozen=True):
+    """The usable keys of an issuer by `kid`, the seconds for which they are fresh, its document."""
+
+    keys: Mapping[str, VerificationKey]
+    seconds: float
+    document: bytes
+
+
+async def fetch_keys(issuer: str, fetch: Fetch, seconds: float = FETCH_SECONDS) -> FetchedKeys:
+    """The keys of an issuer; raises `OutgoingError` with what is wrong."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await _fetched_keys(issuer, fetch)
+    except TimeoutError:
+        raise OutgoingError(
+            f"{quoted(issuer)} did not send its discovery document and its keys within "
+            f"{seconds:g} seconds"
+        ) from None
+
+
+def discovery_address(issuer: str) -> str:
+    """The address of the discovery document of an issuer."""
+    return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
+
+
+async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
+    address = discovery_address(issuer)
+    content = (await fetch(address)).content
+    discovery = decoded(content, _Discovery, address)
+    if discovery.issuer != issuer:
+        raise OutgoingError(
+            f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
+        )
+    document = await fetch(discovery.jwks_uri)
+    found = decoded(document.content, _KeySet, discovery.jwks_uri).keys
+    if len(found) > MOST_KEYS:
+        raise OutgoingError(f"{quoted(discovery.jwks_uri)} has more than {MOST_KEYS} keys")
+    keys = dict(pair for each in found if (pair := _usable(each)) is not None)
+    if not keys:
+        raise OutgoingError(
+            f"{quoted(discovery.jwks_uri)} has no key for signatures of a sufficient size"
+        )
+    return FetchedKeys(keys, _fresh_seconds(document.cache_control), content)
+
+
+NoteFetch = Callable[[str, str], None]
+"""Called with the URL of an issuer and the outcome of a fetch: success or failed."""
+
+
+class IssuerKeys:
+    """The keys and the document of one issuer; for use in one event loop only.
+
+    `withdrawn` is called with keys that the issuer no longer has, and `note_fetch` with the issuer
+    and the outcome of each fetch.
+    """
+
+    def __init__(
+        self,
+        issuer: str,
+        fetch: Fetch,
+        stale_seconds: float,
+        withdrawn: Callable[[Collection[VerificationKey]], None],
+        clock: Clock = time.monotonic,
+        note_fetch: NoteFetch = lambda *_: None,
+    ) -> None:
+        self._issuer = issuer
+        self._note_fetch = note_fetch
+        self._fetch = fetch
+        self._stale_seconds = stale_seconds
+        self._withdrawn = withdrawn
+        self._clock = clock
+        self._keys: Mapping[str, VerificationKey] = {}
+        self._document = b""
+        self._failure = ""
+        self._refreshed: int | None = None
+        self._fresh_until = -inf
+        self._believed_until = -inf
+        self._retry_at = -inf
+        self._fetching: asyncio.Task[None] | None = None
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds for which a token of a known key need not be compared with the keys."""
+        now = self._clock()
+        until = self._fresh_until if now < self._fresh_until else self._retry_at
+        return min(until, self._believed_until) - now
+
+    async def key(self, kid: str, refreshed: int) -> VerificationKey:
+        """The key with a name.
+
+        Another number of `refreshed` than in the last call asks for new keys. Raises `Refusal`: 401
+        for an unknown key, 503 if the issuer has been away for too long.
+        """
+        await self._keep_fresh(kid, refreshed)
+        now = self._clock()
+        if now >= self._believed_until:
+            seconds = max(1, ceil(self._retry_at - now))
+            raise refuse(rows.UNREACHABLE_ISSUER, "Authorization", seconds=seconds)
+        key = self._keys.get(kid)
+        if key is None:
+            raise invalid_token(rows.FOREIGN_KEY)
+        return key
+
+    async def document(self, refreshed: int) -> bytes:
+        """The discovery document, as old as the keys; `refreshed` as for a key.
+
+        Raises `OutgoingError` if the issuer has been away for too long.
+        """
+        await self._keep_fresh(None, refreshed)
+        if self._clock() >= self._believed_until:
+            raise OutgoingError(self._failure)
+        return self._document
+
+    async def stop(self) -> None:
+        """Cancel a fetch."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.wait((self._fetching,))
+
+    async def _keep_fresh(self, kid: str | None, refreshed: int) -> None:
+        """Fetch the keys if that is due, and wait for them if the request needs them."""
+        if self._fetching is not None and self._needs(kid):
+            # it may have begun before the issuer had the key; a client that disconnects does not
+            # end it, since others may wait for it
+            await asyncio.shield(self._fetching)
+        now = self._clock()
+        is_asked_for = self._refreshed is not None and refreshed != self._refreshed
+        self._refreshed = refreshed
+        is_needed = is_asked_for or self._needs(kid)
+        may_begin = is_asked_for or now >= self._retry_at
+        if self._fetching is None and may_begin and (is_needed or now >= self._fresh_until):
+            if now < self._believed_until and self._needs(kid):
+                self._retry_at = now + RETRY_SECONDS
+            self._fetching = asyncio.create_task(self._fetch_keys())
+        if self._fetching is not None and is_needed:
+            await asyncio.shield(self._fetching)
+
+    def _needs(self, kid: str | None) -> bool:
+        is_unknown = kid is not None and kid not in self._keys
+        return is_unknown or self._clock() >= self._believed_until
+
+    async def _fetch_keys(self) -> None:
+        try:
+            fetched = await fetch_keys(self._issuer, self._fetch)
+        except OutgoingError as error:
+            _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, error)
+            self._note_fetch(self._issuer, "failed")
+            self._failure = str(error)
+            self._retry_at = self._clock() + RETRY_SECONDS
+        else:
+            self._note_fetch(self._issuer, "success")
+            former, self._keys = self._keys, fetched.keys
+            self._document = fetched.document
+            self._fresh_until = self._clock() + fetched.seconds
+            self._believed_until = self._fresh_until + self._stale_seconds
+            withdrawn = [key for kid, key in former.items() if self._keys.get(kid) != key]
+            if withdrawn:
+                self._withdrawn(withdrawn)
+        finally:
+            self._fetching = None
+
+
+def _usable(encoded: msgspec.Raw) -> tuple[str, VerificationKey] | None:
+    """The name of a key and the key; None if it does not verify signatures, or not safely."""
+    try:
+        found = msgspec.json.decode(encoded, type=_Key)
+        if found.use != "sig" or "verify" not in found.key_ops:
+            return None
+        key = _imported(found)
+    except (JoseError, ValueError, RecursionError):
+        return None
+    return None if key is None else (found.kid, key)
+
+
+def _imported(key: _Key) -> VerificationKey | None:
+    algorithm = {"alg": key.alg} if key.alg else {}
+    if key.kty == "RSA":
+        # joserfc only warns of a short one
+        bits = int.from_bytes(urlsafe_b64decode(key.n.encode())).bit_length()
+        if not MIN_RSA_BITS <= bits <= _MAX_RSA_BITS:
+            return None
+        return RSAKey.import_key({"kty": "RSA", "n": key.n, "e": key.e, **algorithm})
+    if key.kty == "EC" and key.crv in _CURVES:
+        members = {"crv": key.crv, "x": key.x, "y": key.y}
+        return ECKey.import_key({"kty": "EC", **members, **algorithm})
+    if key.kty == "OKP" and key.crv in _EDWARDS_CURVES:
+        return OKPKey.import_key({"kty": "OKP", "crv": key.crv, "x": key.x, **algorithm})
+    return None
+
+
+def decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
+    """The document at an address; raises `OutgoingError` for one of another form."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise OutgoingError(
+            f"{quoted(address)} is not the document of an issuer: {error}"
+        ) from error
+
+
+def _fresh_seconds(cache_control: str) -> float:
+    found = _MAX_AGE.search(cache_control)
+    seconds = USUALLY_FRESH if found is None else float(found[1])
+    return min(max(seconds, SHORTEST_FRESH), LONGEST_FRESH)
+
 
 RESERVED_NAMES = frozenset({"client", "console", "cli"})
 """The beginnings of subjects that are not of an issuer."""
@@ -145,6 +408,10 @@ class OutsideIssuers:
             raise NoRoleError(f"roles are in the claim {quoted(terms.roles_claim)}, and {found}")
         highest = max(roles, key=lambda role: role.rank)
         return Login(f"{issuer.name}:{registered.sub}", highest, _companies(claims, terms))
+
+    async def document(self, issuer: Issuer) -> bytes:
+        """The discovery document of an issuer; raises `OutgoingError`."""
+        return await self._keys_of(issuer.url).document(issuer.terms.refreshed)
 
     async def stop(self) -> None:
         """Cancel the fetches."""

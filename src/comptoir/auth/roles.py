@@ -1,20 +1,21 @@
-"""Roles: which rights they give to the records of each entity set, and what several give together.
-
-A roles file is TOML: a table for each role, with the letters of the rights for each entity set. The
-name `*` is every other entity set.
-"""
+"""Roles and the rights that they give to records, and the principal of a token, which has them."""
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from msgspec import Struct
 
+from comptoir.auth.limits import Account
+from comptoir.auth.tokens import Scope
 from comptoir.errors import operator_rows as problems
+from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import (
     quoted,
     suggestion,
 )
+from comptoir.errors.refusal import refuse
 
 OTHERS = "*"
 """The entity sets that a role does not name."""
@@ -133,3 +134,34 @@ def checked_role(name: str, table: object, sets: Collection[str]) -> Role:
 
 def _are_letters(letters: str) -> bool:
     return len(set(letters)) == len(letters) and set(letters) <= {each.value for each in Right}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The subject of a token, with its scopes and the companies that it can access.
+
+    `companies` contains ids as lower-case Guids; None means every company, an empty set none.
+    `rights` are those of its roles, which scopes bound; None for a client without roles, which may
+    do what its scopes allow. `account` counts what a client uses of its limits; None for a token
+    that is not a client's.
+    """
+
+    subject: str
+    scopes: frozenset[str]
+    companies: frozenset[str] | None
+    rights: Rights | None = None
+    account: Account | None = field(default=None, compare=False)
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the principal has the scope; `admin` implies every scope."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def reaches(self, company_id: str) -> bool:
+        """Whether the principal reaches the company with this id, a lower-case Guid."""
+        return self.companies is None or company_id in self.companies
+
+
+def require(principal: Principal, scope: Scope) -> None:
+    """Raise `Refusal` (403, challenge `insufficient_scope`) if the principal lacks the scope."""
+    if not principal.may(scope):
+        raise refuse(rows.SCOPE_MISSING, scope=scope)

@@ -14,7 +14,7 @@ from joserfc import jws
 from joserfc.jwk import ECKey
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from comptoir.auth.key_folder import load_keys
+from comptoir.auth.keys import load_keys
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
 from comptoir.errors import operator_rows as problems

@@ -17,7 +17,7 @@ from joserfc.errors import (
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from comptoir.auth.keys import KeyLookup, VerificationKey
-from comptoir.auth.principal import Principal
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import (
     JOSE_TYPE,
     SIGNING_ALGORITHM,

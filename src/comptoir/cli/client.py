@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.client_keys import read_client_key
-from comptoir.auth.client_terms import (
+from comptoir.auth.fields import (
     LARGEST_QUOTA,
     LONGEST_DAYS,
     USUAL_DAYS,

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import click
 
-from comptoir.auth.client_terms import guid, guids
+from comptoir.auth.fields import guid, guids
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, checked, settings_options
 from comptoir.cli.runner import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from comptoir.auth.client_terms import guids
+from comptoir.auth.fields import guids
 from comptoir.auth.issuer_terms import (
     ISSUER_FIELDS,
     check_issuer,

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from comptoir.auth.audit import Act, ActName
-from comptoir.auth.key_folder import PUBLIC_KEY_SUFFIX, KeyFolder
-from comptoir.auth.keys import SigningKey, end_of
+from comptoir.auth.keys import PUBLIC_KEY_SUFFIX, KeyFolder, SigningKey, end_of
 from comptoir.cli.options import settings_options
 from comptoir.cli.runner import administer, operator, warn
 from comptoir.config import Settings

@@ -8,8 +8,7 @@ from typing import TypeVar
 import click
 from typing_extensions import override
 
-from comptoir.auth.client_terms import guid
-from comptoir.auth.fields import Field
+from comptoir.auth.fields import Field, guid
 from comptoir.config import SETTINGS, Setting, Settings, environment_name, load_settings
 
 T = TypeVar("T")

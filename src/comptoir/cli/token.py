@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from comptoir.auth import Scope, scope_names, token_issuer
-from comptoir.auth.client_terms import token_companies
-from comptoir.auth.key_folder import SIGNING_KEY_FILE
+from comptoir.auth.fields import token_companies
+from comptoir.auth.keys import SIGNING_KEY_FILE
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems

@@ -1,4 +1,4 @@
-"""The pages of OAuth 2.0: their forms, their errors, and the transport that they need."""
+"""The pages of OAuth 2.0: their documents, their forms, their errors, and their transport."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,11 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from comptoir.auth.assertions import ASSERTION_ALGORITHMS
 from comptoir.auth.client_check import TokenRequest
-from comptoir.auth.discovery import configuration, key_set
 from comptoir.auth.keys import VerificationKey
-from comptoir.auth.origins import issuer_paths, origin_named, token_paths
-from comptoir.auth.token_endpoint import TokenEndpoint
+from comptoir.auth.origins import issuer_paths, origin_named, token_paths, token_url
+from comptoir.auth.token_endpoint import GRANT, TokenEndpoint
+from comptoir.auth.tokens import SIGNING_ALGORITHM, Scope
 from comptoir.config import Settings
 from comptoir.edm.types import is_guid
 from comptoir.errors import oauth_rows as problems
@@ -134,13 +135,13 @@ def _document_routes(keys: PublishedKeys, settings: Settings) -> list[Route]:
     def document(path: str, issuer_path: str, tenant: str) -> Route:
         async def response(request: Request) -> Response:
             origin = origin_named(request.headers.get("host", ""), settings)
-            found = configuration(f"{origin}{issuer_path}", origin, tenant)
+            found = _configuration(f"{origin}{issuer_path}", origin, tenant)
             return _json(msgspec.json.encode(found))
 
         return Route(path, response)
 
     async def key_response(_: Request) -> Response:
-        return _json(key_set(keys()))
+        return _json(_key_set(keys()))
 
     async def authorize(request: Request) -> Response:
         return _refused(request, problems.NO_RESPONSE_TYPE(), settings)
@@ -223,3 +224,56 @@ def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Res
         dict(refusal.headers),
         media_type="application/json",
     )
+
+
+_METHODS = ("client_secret_basic", "client_secret_post", "private_key_jwt")
+
+
+class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """The members of RFC 8414, 2, which OpenID Connect Discovery shares.
+
+    OpenID Connect requires two more, about ID tokens, although the service issues none.
+    """
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    revocation_endpoint: str
+    introspection_endpoint: str
+    scopes_supported: tuple[str, ...] = tuple(Scope)
+    response_types_supported: tuple[str, ...] = ()
+    subject_types_supported: tuple[str, ...] = ("public",)
+    id_token_signing_alg_values_supported: tuple[str, ...] = (SIGNING_ALGORITHM,)
+    grant_types_supported: tuple[str, ...] = (GRANT,)
+    token_endpoint_auth_methods_supported: tuple[str, ...] = _METHODS
+    token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ASSERTION_ALGORITHMS
+    revocation_endpoint_auth_methods_supported: tuple[str, ...] = _METHODS
+    revocation_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ASSERTION_ALGORITHMS
+    introspection_endpoint_auth_methods_supported: tuple[str, ...] = _METHODS
+    introspection_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ASSERTION_ALGORITHMS
+
+
+def _configuration(issuer: str, origin: str, tenant: str) -> _Configuration:
+    """The document of an issuer, which is the address that it was asked for at.
+
+    The endpoints begin with the tenant: Microsoft's library for Node replaces the first segment.
+    """
+    root = f"{origin}/{tenant}"
+    return _Configuration(
+        issuer=issuer,
+        authorization_endpoint=f"{root}/oauth2/v2.0/authorize",
+        token_endpoint=token_url(origin, tenant),
+        jwks_uri=f"{root}/discovery/v2.0/keys",
+        revocation_endpoint=f"{root}/oauth2/v2.0/revoke",
+        introspection_endpoint=f"{root}/oauth2/v2.0/introspect",
+    )
+
+
+def _key_set(keys: Mapping[str, VerificationKey]) -> bytes:
+    """The document with the public keys of clients' tokens, a JWK set (RFC 7517, 5)."""
+    members = [
+        {**key.as_dict(private=False), "kid": kid, "use": "sig", "alg": SIGNING_ALGORITHM}
+        for kid, key in keys.items()
+    ]
+    return msgspec.json.encode({"keys": members})

@@ -17,9 +17,10 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.errors.refusal import (
     OperatorError,
     Refusal,
+    refuse,
 )
-from comptoir.features.console.backend import Backend
-from comptoir.features.console.companies import company_choices
+from comptoir.features.console import errors
+from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards
@@ -29,9 +30,9 @@ from comptoir.features.console.login import (
     LoginPage,
     company_cookie_name,
     cookie_name,
+    found_session,
     set_cookie,
 )
-from comptoir.features.console.problem import Problem, problem_page, unanswered
 from comptoir.features.console.screens import (
     audit,
     clients,
@@ -41,9 +42,8 @@ from comptoir.features.console.screens import (
     roles,
     sessions,
 )
-from comptoir.features.console.sessions import found_session
+from comptoir.features.console.templates import refusal_page
 from comptoir.features.console.visit import (
-    CompanyChoice,
     FormData,
     Visit,
     form_data,
@@ -73,7 +73,7 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     """The application at `/console`."""
-    flow = CodeFlow(kernel.registry, kernel.fetch, kernel.post_form, kernel.issuers)
+    flow = CodeFlow(kernel.registry, kernel.post_form, kernel.issuers)
     backend = Backend(
         kernel.settings,
         kernel.model,
@@ -105,7 +105,6 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
         exception_handlers={
             HTTPException: _not_found,
             Refusal: _failed,
-            Problem: _failed,
             TimeoutError: _failed,
         },
     )
@@ -174,14 +173,14 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
         if visit.lacks_company:
             return TemplatePage("no_company.html", "Unknown company", {}, 404)
         return await endpoint.handler(visit)
-    except Problem as problem:
-        return _page_of(problem)
-    except Refusal as refusal:
-        return _page_of(Problem.of(refusal))
+    except Refusal as error:
+        refusal = error
     except OperatorError as error:
-        return _page_of(Problem(409, error.problem, error.remedy))
+        refusal = refuse(errors.NOT_POSSIBLE, problem=error.problem, remedy=error.remedy)
     except TimeoutError:
-        return _page_of(unanswered())
+        refusal = refuse(errors.NO_ANSWER)
+    context, status = {"problem": refusal}, refusal.error.status
+    return TemplatePage("problem.html", "Not possible", context, status, refusal.headers)
 
 
 def _remember_company(response: Response, visit: Visit) -> None:
@@ -193,41 +192,23 @@ def _remember_company(response: Response, visit: Visit) -> None:
 
 
 def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
-    """Raise `Problem` (403) for a user who lacks the role, or access to all companies."""
+    """Raise `Refusal` (403) for a user who lacks the role, or access to all companies."""
     concerns_all = screen.is_of_service or endpoint.role is ConsoleRole.ADMIN
     if concerns_all and not visit.sees_service:
-        raise Problem(
-            403,
-            f"This concerns all companies, and {visit.login.subject} has some of them",
-            "Log in with a link of `comptoir console` without --company.",
-        )
+        raise refuse(errors.CONCERNS_ALL, subject=visit.login.subject)
     login, needed = visit.login, endpoint.role
     if not visit.may(needed):
-        raise Problem(
-            403,
-            f"This needs the role {needed}, and {login.subject} has {login.role}",
-            f"Log in with a link of `comptoir console --role {needed}`.",
-        )
+        raise refuse(errors.OTHER_ROLE, needed=needed, subject=login.subject, role=login.role)
 
 
-def _page_of(problem: Problem) -> TemplatePage:
-    context = {"problem": problem}
-    return TemplatePage("problem.html", "Not possible", context, problem.status, problem.headers)
-
-
-async def _not_found(_: Request, fault: Exception) -> Response:
-    if isinstance(fault, HTTPException) and fault.status_code == 405:
-        problem = "This page has no such form"
-        return problem_page(Problem(405, problem, f"Begin at {CONSOLE}.", fault.headers))
-    return problem_page(
-        Problem(404, "The console has no page at this address", f"Begin at {CONSOLE}.")
-    )
+async def _not_found(_: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        return refusal_page(refuse(errors.NO_SUCH_FORM, headers=error.headers))
+    return refusal_page(refuse(errors.NO_PAGE))
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    if isinstance(error, Refusal):
-        error = Problem.of(error)
-    return problem_page(error if isinstance(error, Problem) else unanswered())
+    return refusal_page(error if isinstance(error, Refusal) else refuse(errors.NO_ANSWER))
 
 
 def _static_routes() -> list[Route]:

@@ -1,4 +1,4 @@
-"""The parts of the service that screens use, built once for a process."""
+"""The parts of the service that screens use, built once, and the companies of a user."""
 
 import asyncio
 import time
@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import urlencode
+
+import msgspec
 
 from comptoir.auth import KeyFolder
 from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.failures import Failures
 from comptoir.auth.logins import SessionPolicy
-from comptoir.auth.principal import Principal
+from comptoir.auth.roles import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.figures import Figures
-from comptoir.http.company_names import RequestTarget
 from comptoir.http.feature import Feature
-from comptoir.http.routes import Routes
+from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response
 from comptoir.response.root import Root
@@ -134,3 +137,60 @@ async def body_of(response: Response) -> bytes:
         return response.body
     async with aclosing(response.body) as pieces:
         return b"".join([piece async for piece in pieces])
+
+
+MOST_CHOICES = 200
+"""The most companies that the selector lists."""
+
+
+class CompanyChoice(msgspec.Struct, frozen=True):
+    """A company that the user may choose."""
+
+    id: str
+    name: str
+
+
+class _List(msgspec.Struct):
+    value: list[CompanyChoice]
+
+
+async def company_choices(
+    backend: Backend, principal: Principal, wanted: str | None, last: str
+) -> tuple[Sequence[CompanyChoice], CompanyChoice | None]:
+    """The companies by name, and the chosen one.
+
+    That is the one with the id `wanted`. If None is wanted, it is the one with the id `last`, or
+    the first one if the user cannot choose that.
+    """
+    listed = await listed_companies(backend, principal)
+    sought = last if wanted is None else wanted
+    chosen = next((each for each in listed if each.id == sought.lower()), None)
+    if chosen is None:
+        chosen = await company_with_id(backend, principal, sought)
+        if chosen is not None:
+            listed = [chosen, *listed]
+    if chosen is None and wanted is None:
+        chosen = next(iter(listed), None)
+    return listed, chosen
+
+
+async def company_with_id(
+    backend: Backend, principal: Principal, company_id: str
+) -> CompanyChoice | None:
+    """The company with an id, None if the user cannot choose it."""
+    if not is_guid(company_id):
+        return None
+    listed = await listed_companies(backend, principal, f"id eq {company_id}")
+    return next(iter(listed), None)
+
+
+async def listed_companies(
+    backend: Backend, principal: Principal, condition: str = ""
+) -> Sequence[CompanyChoice]:
+    """The companies that a user may choose, by name; raises `Refusal` as the API does."""
+    options = {"$select": "id,name", "$orderby": "name", "$top": str(MOST_CHOICES)}
+    if condition:
+        options["$filter"] = condition
+    path = f"/{backend.model.companies.name}"
+    response = await backend.answer(principal, "GET", path, urlencode(options))
+    return msgspec.json.decode(await body_of(response), type=_List).value

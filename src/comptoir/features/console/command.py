@@ -4,7 +4,7 @@ import time
 
 import click
 
-from comptoir.auth.client_terms import token_companies
+from comptoir.auth.fields import token_companies
 from comptoir.auth.logins import ConsoleRole, Login, checked_subject, new_secret
 from comptoir.auth.origins import CONSOLE
 from comptoir.cli.options import checked, settings_options

@@ -1,4 +1,4 @@
-"""The records of a company, through the service that clients use."""
+"""The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import re
 from datetime import UTC, datetime
@@ -8,17 +8,18 @@ from urllib.parse import quote
 
 import msgspec
 
+from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
 from comptoir.features.console.backend import body_of
+from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.values import Values, decoded, encoded
 from comptoir.features.console.visit import Visit
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response import tags
 from comptoir.response.records import key_in_path
-from comptoir.store.ledger import Change
 
 PAGE_SIZE = 50
 """The records of a page."""
@@ -112,28 +113,17 @@ class CompanyRecords:
         """Delete a record, if it has the ETag."""
         await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
 
-    async def author(self, entity_set: EntitySet, key: str, tag: str) -> Author | None:
-        """The author of the version with an ETag; None if the change log does not say."""
-        return await self.author_of(entity_set, key, change_number(entity_set, tag))
-
-    async def author_of(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
+    async def author(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
         """The author of the change with a number; None if the change log does not say."""
-        change = await self._change(entity_set, key, number)
-        if change is None:
-            return None
-        day, _, time = change.at.partition("T")
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        shown_time = time[:8] if day == today else f"{day} {time[:8]}"
-        return Author(change.by, f"{shown_time} UTC", change.number)
-
-    async def _change(self, entity_set: EntitySet, key: str, number: int | None) -> Change | None:
         store = self._visit.backend.store
         company = await store.company(company_of(self._visit))
         if number is None or company is None:
             return None
         for change in await store.changes(company, number - 1, 1):
             if (change.number, change.entity_set, change.record) == (number, entity_set.name, key):
-                return change
+                day, _, time = change.at.partition("T")
+                date = "" if day == f"{datetime.now(UTC):%Y-%m-%d}" else f"{day} "
+                return Author(change.by, f"{date}{time[:8]} UTC", change.number)
         return None
 
     def _company(self, entity_set: EntitySet) -> str:
@@ -196,3 +186,31 @@ def _without_secrets(entity_set: EntitySet) -> str:
 def _version(record: dict[str, Json]) -> Version:
     values = {name: value for name, value in record.items() if "@" not in name}
     return Version(str(record.get("@odata.etag", "")), values)
+
+
+SET = "{set}"
+"""The part of a path that names an entity set."""
+
+
+def set_of(visit: Visit) -> EntitySet:
+    """The entity set that the path names; raises `Refusal` (404) for an unknown one."""
+    name: str = visit.request.path_params["set"]
+    model = visit.backend.model
+    known = {each.name: each for each in model.sets}
+    if name not in known:
+        raise refuse(errors.NO_SET, known=known, name=name)
+    return known[name]
+
+
+def page_url(
+    visit: Visit,
+    entity_set: EntitySet,
+    rest: str = "",
+    query: RecordQuery | None = None,
+    **fields: str,
+) -> str:
+    """The URL of a page about a set, or about its record with the `key` of `fields`."""
+    fields = {"company": company_of(visit), **fields}
+    address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
+    more = "" if query is None else query.address()
+    return f"{address}{'&' if '?' in address else '?'}{more}" if more else address

@@ -14,9 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from comptoir.auth.origins import console_origins
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import BAD_REQUEST
-from comptoir.features.console.problem import Problem, problem_page
+from comptoir.features.console import errors
+from comptoir.features.console.templates import refusal_page
 from comptoir.http.api import CLIENT_DISCONNECTED
 from comptoir.http.exchange import ClientDisconnectedError, Exchange
 from comptoir.http.log import RequestLog
@@ -65,12 +66,11 @@ class Guards:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
             if not exchange.status:
-                await problem_page(Problem.of(refuse(rows.SERVICE_STOPPED)))(scope, receive, send)
+                await refusal_page(refuse(rows.SERVICE_STOPPED))(scope, receive, send)
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s to the console failed", exchange.id)
             if not exchange.status:
-                problem = Problem.of(refuse(rows.FAILED, id=exchange.id))
-                await problem_page(problem)(scope, receive, send)
+                await refusal_page(refuse(rows.FAILED, id=exchange.id))(scope, receive, send)
         finally:
             exchange.end()
             if UNLOGGED not in scope or exchange.status >= BAD_REQUEST.status:
@@ -81,23 +81,21 @@ class Guards:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._check(scope)
-        except Problem as problem:
-            await problem_page(problem)(scope, receive, send)
+        except Refusal as refusal:
+            await refusal_page(refusal)(scope, receive, send)
             return
         await self._inner(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
-        """Add the origin to the scope; raises `Problem` (421, 403)."""
+        """Add the origin to the scope; raises `Refusal` (421, 403)."""
         headers = combined(scope["headers"])
         origin = self._origins.get(headers.get(b"host", b"").decode("latin-1").lower())
         if origin is None:
-            known = " or ".join(sorted(set(self._origins.values())))
-            raise Problem(421, "The console is not at this address", f"Open it at {known}.")
+            addresses = " or ".join(sorted(set(self._origins.values())))
+            raise refuse(errors.OTHER_ADDRESS, addresses=addresses)
         scope[ORIGIN] = origin
         if scope["method"] not in READ_METHODS and not _is_own(headers, origin):
-            raise Problem(
-                403, "The form was sent from another site", "Open its page again, and send it."
-            )
+            raise refuse(errors.OTHER_SITE)
 
 
 def _is_own(headers: Headers, origin: str) -> bool:

@@ -11,13 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.issuers import NoRoleError
-from comptoir.auth.logins import CODE_SECONDS, Login, checked_subject, former_digest
+from comptoir.auth.logins import CODE_SECONDS, Login, Session, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import ConsoleLogin, Issuer
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.login import (
@@ -30,7 +28,6 @@ from comptoir.features.console.login import (
     pending_cookie_name,
     set_cookie,
 )
-from comptoir.features.console.problem import Problem
 from comptoir.features.console.templates import html_page
 from comptoir.features.console.visit import FormData, form_data
 from comptoir.http.exchange import Exchange
@@ -70,8 +67,8 @@ class IssuerLogin:
         try:
             with self._waiting(issuer):
                 address = await self._backend.code_flow.address(issuer, console, pending, back)
-        except Problem as problem:
-            return self._failed(issuer, problem, request)
+        except Refusal as refusal:
+            return self._failed(issuer, refusal, request)
         response = RedirectResponse(address, 303)
         # the way back is a navigation from another site, for which a strict cookie is not sent
         name = pending_cookie_name(origin)
@@ -81,7 +78,8 @@ class IssuerLogin:
     async def come_back(self, request: Request) -> Response:
         """Begin a session for a user who returns with a code.
 
-        Raises `Refusal` (429) after too many failures, which does not end the login.
+        Raises `Refusal` (429) after too many failures, and 503 without a database, which do not end
+        the login.
         """
         exchange: Exchange = request.scope["exchange"]
         exchange.hide_query()
@@ -90,65 +88,42 @@ class IssuerLogin:
         issuer, console = await self._found(request)
         try:
             pending = self._pending(request, issuer, query)
-        except Problem as problem:
+        except Refusal as refusal:
             # any site can send an answer that this browser has not asked for, and another login may
             # be under way in it: that goes on, and nobody waits
-            return self._failed(issuer, problem, request)
+            return self._failed(issuer, refusal, request)
         check_guesses(self._guesses, issuer.name, exchange)
+        new = new_session(self._backend, exchange, pending.former)
+        session: Session | None = None
         try:
-            secret = await self._begun(request, issuer, console, pending, query)
-        except Problem as problem:
-            response = self._failed(issuer, problem, request)
+            login = await self._login(origin, issuer, console, pending, query)
+        except Refusal as refusal:
+            # 503: nobody has checked the code, or the ID token
+            if refusal.error.status != 503:
+                self._guesses.note(issuer.name, exchange.client)
+            response = self._failed(issuer, refusal, request)
         else:
+            logins = self._backend.control.logins
+            session = await logins.begin_once(pending.text, issuer, login, new)
+            if session is None:
+                response = self._failed(issuer, refuse(errors.FINISHED_LOGIN), request)
+        if session is not None:
+            exchange.subject = session.login.by
             # a redirect would still be a navigation from the issuer, without the strict cookie
             response = html_page("login_done.html", {"title": "Logged in"})
-            set_cookie(response, origin, cookie_name(origin), secret, "strict")
+            set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
         # it is over, whatever has become of it
         set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
         return response
 
-    async def _begun(
-        self,
-        request: Request,
-        issuer: Issuer,
-        console: ConsoleLogin,
-        pending: PendingLogin,
-        query: FormData,
-    ) -> str:
-        """The secret of a new session; raises `Problem`."""
-        exchange: Exchange = request.scope["exchange"]
-        try:
-            login = await self._login(request.scope[ORIGIN], issuer, console, pending, query)
-        except Problem as problem:
-            # 503: nobody has checked the code, or the ID token
-            if problem.status != 503:
-                self._guesses.note(issuer.name, exchange.client)
-            raise
-        new = new_session(self._backend, exchange, pending.former)
-        logins = self._backend.control.logins
-        session = await logins.begin_once(pending.text, issuer, login, new)
-        if session is None:
-            raise Problem(
-                403, "This login was finished before, or its issuer was removed", "Begin it again."
-            )
-        exchange.subject = session.login.by
-        return new.secret
-
     def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
-        """The login that an answer belongs to; raises `Problem` (403) without one."""
+        """The login that an answer belongs to; raises `Refusal` (403) without one."""
         cookie = request.cookies.get(pending_cookie_name(request.scope[ORIGIN]), "")
         pending = PendingLogin.parsed(issuer.name, cookie, self._backend.now)
         if pending is None:
-            raise Problem(
-                403,
-                f"This browser has not begun a login with {issuer.name} in the last "
-                f"{CODE_SECONDS // 60} minutes",
-                "Begin it again.",
-            )
+            raise refuse(errors.NOT_BEGUN, issuer=issuer.name, minutes=CODE_SECONDS // 60)
         if not hmac.compare_digest(query.text("state").encode(), pending.state.encode()):
-            raise Problem(
-                403, "The answer belongs to another login (state)", "Begin the login again."
-            )
+            raise refuse(errors.OTHER_LOGIN)
         return pending
 
     async def _login(
@@ -159,10 +134,12 @@ class IssuerLogin:
         pending: PendingLogin,
         query: FormData,
     ) -> Login:
-        """The user whom the issuer names in exchange for the code; raises `Problem`."""
+        """The user whom the issuer names in exchange for the code; raises `Refusal`."""
         code = query.text("code")
+        if query.text("error") == _DENIED:
+            raise refuse(errors.CANCELLED, issuer=issuer.name)
         if query.has("error") or not 0 < len(code) <= LONGEST_CODE:
-            raise _refused(issuer, query.text("error"))
+            raise refuse(errors.NO_CODE, issuer=issuer.name)
         back = redirect_uri(origin, issuer.name)
         answered = IssuerAnswer(code, query.text("iss"))
         with self._waiting(issuer):
@@ -170,85 +147,55 @@ class IssuerLogin:
         try:
             checked_subject(login.subject)
         except OperatorError as error:
-            remedy = "Ask the operator to give the issuer a shorter name."
-            raise Problem(403, "The name of the user is too long", remedy) from error
+            raise refuse(errors.LONG_NAME) from error
         return login
 
     async def _found(self, request: Request) -> tuple[Issuer, ConsoleLogin]:
-        """The issuer of an address; raises `Problem` (404) if users do not log in with it.
+        """The issuer of an address; raises `Refusal` (404) if users do not log in with it.
 
         Raises `Refusal` (503) while the database is away.
         """
         found = await self._backend.code_flow.issuer(request.path_params["issuer"])
         if found is None:
-            raise Problem(404, "The console has no login with this issuer", f"Begin at {LOGIN}.")
+            raise refuse(errors.NO_LOGIN)
         return found
 
     @contextmanager
     def _waiting(self, issuer: Issuer) -> Iterator[None]:
-        """Wait for an issuer; raises `Problem` if too many do, or for what the issuer did."""
-        if self._running[issuer.name] >= MOST_RUNNING:
-            raise Problem(
-                503,
-                f"{MOST_RUNNING} other logins wait for {issuer.name}",
-                "Begin the login again in a moment.",
-                {"Retry-After": "1"},
-            )
-        self._running[issuer.name] += 1
+        """Wait for an issuer; raises `Refusal` if too many do, or for what the issuer did."""
+        name = issuer.name
+        if self._running[name] >= MOST_RUNNING:
+            raise refuse(errors.MANY_LOGINS, count=MOST_RUNNING, issuer=name)
+        self._running[name] += 1
         try:
             yield
         except OutgoingError as error:
-            raise _issuer_failed(issuer) from error
+            raise refuse(errors.LOGIN_FAILED, issuer=name) from error
         except Refusal as refusal:
-            raise _invalid(issuer, refusal) from refusal
+            # the challenge of a 401 is for programs
+            is_refused = refusal.error.status == 401
+            raise refuse(
+                errors.INVALID_ID_TOKEN,
+                error=None if is_refused else refusal.error,
+                headers=None if is_refused else refusal.headers,
+                issuer=name,
+            ) from refusal
         except NoRoleError as error:
-            problem = f"{issuer.name} gives you no role in the console"
-            raise Problem(403, problem, "Ask the operator for a role.") from error
+            raise refuse(errors.NO_ROLE, issuer=name) from error
         finally:
-            self._running[issuer.name] -= 1
+            self._running[name] -= 1
 
-    def _failed(self, issuer: Issuer, problem: Problem, request: Request) -> Response:
+    def _failed(self, issuer: Issuer, refusal: Refusal, request: Request) -> Response:
         """Note a login that failed for the audit log, and show the ways to log in."""
         exchange: Exchange = request.scope["exchange"]
-        reason, target = _reason(problem), f"{GUESSED} {issuer.name}"
+        reason, target = _reason(refusal), f"{GUESSED} {issuer.name}"
         self._backend.failures.note(target, exchange.client, reason, exchange.id)
-        return login_form(self._backend, problem)
+        return login_form(self._backend, refusal)
 
 
-def _reason(problem: Problem) -> str:
+def _reason(refusal: Refusal) -> str:
     """Why a login failed: for the operator, with what the page does not tell a stranger."""
-    cause = problem.__cause__
+    cause = refusal.__cause__
     if isinstance(cause, Refusal):
         return cause.problem.replace("bearer token", "ID token")
-    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else problem.problem
-
-
-def _issuer_failed(issuer: Issuer) -> Problem:
-    return Problem(
-        502,
-        f"The login with {issuer.name} failed",
-        "Begin it again. If that fails too, ask the operator: the audit log has the reason.",
-    )
-
-
-def _invalid(issuer: Issuer, refusal: Refusal) -> Problem:
-    # the challenge of a 401 is for programs
-    is_refused = refusal.error.status == 401
-    return Problem(
-        403 if is_refused else refusal.error.status,
-        f"The ID token of {issuer.name} was not accepted",
-        "Begin the login again. If that fails too, ask the operator: the audit log has the reason.",
-        None if is_refused else refusal.headers,
-    )
-
-
-def _refused(issuer: Issuer, error: str) -> Problem:
-    if error == _DENIED:
-        return Problem(
-            403, f"The login was cancelled at {issuer.name}", "Begin it again to log in."
-        )
-    return Problem(
-        403,
-        f"{issuer.name} did not give a code",
-        "Begin the login again. If that fails too, ask the operator to check the issuer.",
-    )
+    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else refusal.problem

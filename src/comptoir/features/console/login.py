@@ -1,21 +1,29 @@
-"""Login by a code, which the link of `comptoir console` has in its fragment."""
+"""Login by a code, which the link of `comptoir console` has in its fragment, and sessions."""
 
 import asyncio
+from contextlib import suppress
 from typing import Literal
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.guesses import Guesses
-from comptoir.auth.logins import NewSession, former_digest, new_secret
+from comptoir.auth.logins import (
+    NOTED_SECONDS,
+    NewSession,
+    Session,
+    former_digest,
+    new_secret,
+)
 from comptoir.auth.origins import CONSOLE
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
-from comptoir.features.console.backend import Backend
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.features.console import errors
+from comptoir.features.console.backend import QUICK_SECONDS, Backend
 from comptoir.features.console.guards import ORIGIN
-from comptoir.features.console.problem import Problem
 from comptoir.features.console.templates import html_page
 from comptoir.features.console.visit import read_form
 from comptoir.http.exchange import Exchange
@@ -78,11 +86,9 @@ class LoginPage:
             if session is None:
                 self._guesses.note(GUESSED, exchange.client)
         if session is None:
-            reason = "The code is wrong, was used, or has ended"
-            backend.failures.note(GUESSED, exchange.client, reason, exchange.id)
-            return login_form(
-                backend, Problem(403, reason, "Get a new link with `comptoir console`.")
-            )
+            refusal = refuse(errors.WRONG_CODE)
+            backend.failures.note(GUESSED, exchange.client, refusal.problem, exchange.id)
+            return login_form(backend, refusal)
         exchange.subject = session.login.by
         response = RedirectResponse(CONSOLE, 303)
         set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
@@ -128,13 +134,35 @@ def set_cookie(
     )
 
 
-def login_form(backend: Backend, fault: Problem | None = None) -> Response:
-    """The page with all ways to log in, after a fault if there was one."""
+def login_form(backend: Backend, refusal: Refusal | None = None) -> Response:
+    """The page with all ways to log in, after one that was refused if there was one."""
     context = {
         "title": "Log in",
-        "fault": "" if fault is None else fault.message,
+        "problem": "" if refusal is None else refusal.message,
         "issuers": [(name, f"{LOGIN}/{name}") for name in backend.code_flow.choices],
     }
-    if fault is None:
+    if refusal is None:
         return html_page("login.html", context)
-    return html_page("login.html", context, fault.status, fault.headers)
+    return html_page("login.html", context, refusal.error.status, refusal.headers)
+
+
+async def found_session(backend: Backend, secret: str) -> Session | None:
+    """The session with a secret, whose use is noted; None if there is none, or if it has ended.
+
+    Raises `Refusal` (503) without a database, which alone knows which sessions have ended.
+    """
+    logins, now = backend.control.logins, backend.now
+    try:
+        async with asyncio.timeout(QUICK_SECONDS):
+            session = await logins.session(secret)
+    except (Refusal, TimeoutError) as error:
+        raise refuse(errors.NO_ANSWER) from error
+    if session is None or backend.terms.are_over(session, now):
+        return None
+    if now - session.seen_at < NOTED_SECONDS:
+        return session
+    session = replace(session, seen_at=now)
+    # the next request notes it if the database is busy
+    with suppress(Refusal):
+        await logins.note_seen(session, now)
+    return session

@@ -33,24 +33,18 @@ class RecordQuery(msgspec.Struct, frozen=True):
 
     def options(self, names: Sequence[str]) -> str:
         """The query string for the service, which selects these properties."""
-        options = [
-            ("$filter", self.filter),
-            ("$search", self.search),
-            ("$orderby", self.orderby),
-            ("$select", ",".join(names)),
-            ("$skiptoken", self.skiptoken),
-        ]
-        return "&".join(f"{name}={quote(text, safe=_IN_VALUE)}" for name, text in options if text)
+        texts = {"filter": self.filter, "search": self.search, "orderby": self.orderby}
+        texts |= {"select": ",".join(names), "skiptoken": self.skiptoken}
+        return "&".join(
+            f"${name}={quote(text, safe=_IN_VALUE)}" for name, text in texts.items() if text
+        )
 
     def address(self) -> str:
         """The query string by which the console shows the same page."""
-        texts = {
-            "filter": self.filter,
-            "search": self.search,
-            "orderby": self.orderby,
-            "skiptoken": self.skiptoken,
-        }
-        given = [(name, text) for name, text in texts.items() if text]
+        texts = [
+            (each, getattr(self, each)) for each in ("filter", "search", "orderby", "skiptoken")
+        ]
+        given = [(name, text) for name, text in texts if text]
         return urlencode([*given, *(("column", each) for each in self.columns)])
 
     def sorted_by(self, order: str) -> "RecordQuery":
@@ -71,7 +65,6 @@ class TableColumn(msgspec.Struct, frozen=True):
     """
 
     name: str
-    label: str
     description: str
     is_number: bool
     order: str
@@ -140,7 +133,7 @@ def columns(entity_type: EntityType, query: RecordQuery) -> Iterator[TableColumn
         if sorting and order == "ascending":
             sorting = f"{name} desc"
         is_number = declared.type.edm_name in ("Edm.Int32", "Edm.Decimal")
-        yield TableColumn(name, declared.caption, declared.description, is_number, order, sorting)
+        yield TableColumn(name, declared.description, is_number, order, sorting)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The templates, whose values are always escaped."""
+"""The templates, whose values are always escaped, and the page of a refusal."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,6 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from comptoir import __version__
 from comptoir.errors.messages import time_text
+from comptoir.errors.refusal import Refusal
 from comptoir.http.redaction import MASK
 
 Context = Mapping[str, object]
@@ -45,3 +46,9 @@ def html_page(
     """The response with a page; every template needs a `title`."""
     text = _environment().get_template(template).render(context)
     return HTMLResponse(text, status, headers)
+
+
+def refusal_page(refusal: Refusal) -> Response:
+    """The page that says what is wrong to somebody who may not be logged in."""
+    context = {"title": "Not possible", "problem": refusal}
+    return html_page("problem_outside.html", context, refusal.error.status, refusal.headers)

@@ -4,20 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from msgspec import Struct
 from starlette.requests import Request
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.logins import ConsoleRole, Login, Session
-from comptoir.auth.principal import Principal
+from comptoir.auth.roles import Principal
 from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
 from comptoir.errors.table import BODY_TOO_LARGE
 from comptoir.features.console import errors
-from comptoir.features.console.backend import Backend
-from comptoir.features.console.problem import Problem
+from comptoir.features.console.backend import Backend, CompanyChoice
 from comptoir.features.console.templates import LARGEST_FORM
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.request.headers import Headers, combined
@@ -27,13 +25,6 @@ MOST_FIELDS = 1_000
 """The most fields of a form."""
 
 _FORM = "application/x-www-form-urlencoded"
-
-
-class CompanyChoice(Struct, frozen=True):
-    """A company that the user may choose."""
-
-    id: str
-    name: str
 
 
 class FormData:
@@ -64,7 +55,7 @@ def form_data(text: str) -> FormData:
 
 
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
-    """The form that a request sends; raises `Refusal` (400, 415), and `Problem` (413)."""
+    """The form that a request sends; raises `Refusal` (400, 413, 415)."""
     headers = combined(request.scope["headers"])
     sent = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     if sent != _FORM.encode():
@@ -74,12 +65,7 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     except Refusal as refusal:
         if refusal.error is not BODY_TOO_LARGE:
             raise
-        raise Problem(
-            413,
-            f"The form has more than {limit:,} bytes",
-            "Go back to it, and shorten a text.",
-            refusal.headers,
-        ) from None
+        raise refuse(errors.LARGE_FORM, headers=refusal.headers, limit=limit) from None
     return form_data(body.decode("utf-8", "replace"))
 
 

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors.refusal import Refusal
-from comptoir.features.console.backend import QUICK_SECONDS, body_of
-from comptoir.features.console.companies import company_with_id
+from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, body_of, company_with_id
 from comptoir.features.console.values import decoded
-from comptoir.features.console.visit import CompanyChoice, Visit
+from comptoir.features.console.visit import Visit
 from comptoir.features.inspector.record import ExchangeRecord
 from comptoir.features.inspector.replay import headers_of
 from comptoir.plan.target import Resource, company_id_of, resolve

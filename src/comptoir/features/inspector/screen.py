@@ -14,14 +14,12 @@ from comptoir.auth.audit import ActName
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import CONSOLE, needs_credentials
 from comptoir.auth.records import Client
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import Check
-from comptoir.features.console.company_records import Author, CompanyRecords
+from comptoir.features.console.company_records import Author, CompanyRecords, page_url
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.problem import Problem
-from comptoir.features.console.record_urls import page_url
 from comptoir.features.console.visit import FormData, Visit
-from comptoir.features.inspector import InspectorSettings
+from comptoir.features.inspector import InspectorSettings, errors
 from comptoir.features.inspector.capture import NotedBody
 from comptoir.features.inspector.exchanges import (
     check_results,
@@ -178,7 +176,7 @@ async def record(visit: Visit) -> Answer:
     """The recording becomes another one, for some time."""
     level, chosen = visit.form.text("level"), visit.form.text("for")
     if level not in tuple(Level) or chosen not in _DURATIONS:
-        raise Problem(400, "The form has a value that does not exist", "Choose one of the list.")
+        raise refuse(errors.UNKNOWN_CHOICE)
     detail = f"{level} {chosen}"
     await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
     _inspector(visit).set(Level(level), _DURATIONS[chosen])
@@ -240,7 +238,7 @@ async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> A
     records = CompanyRecords(replace(visit, company=about.company))
     # the request is shown in any case
     with suppress(Refusal):
-        return await records.author_of(about.entity_set, about.key, number)
+        return await records.author(about.entity_set, about.key, number)
     return None
 
 
@@ -250,7 +248,7 @@ async def again(visit: Visit) -> Answer:
     settings = visit.backend.settings
     why_not = why_not_replayable(found, visit.backend.routes)
     if why_not:
-        raise Problem(409, why_not, "Send it from its client instead.")
+        raise refuse(errors.NOT_REPLAYABLE, reason=why_not)
     context = {
         "found": found,
         "asked": short_path(unquote(found.path)),
@@ -310,12 +308,7 @@ async def _found(visit: Visit) -> ExchangeRecord:
     inspector = _inspector(visit)
     found = await inspector.find(visit.request.path_params["id"])
     if found is None or not is_visible(found, visit.login.companies):
-        kept = f"Each worker keeps its last {inspector.requests} requests while it records."
-        raise Problem(
-            404,
-            "No request with this id is kept",
-            f"{kept} Choose one from the list of requests.",
-        )
+        raise refuse(errors.NOT_KEPT, count=inspector.requests)
     return found
 
 

@@ -36,6 +36,7 @@ MANY_RULES = BAD_REQUEST.row("The list of rules exceeds the limit of {limit} rul
 RULE_EXISTS = KEY_EXISTS.row("A rule already has the id {id!q}", "Choose another one.")
 CLOCK_BACK = BAD_REQUEST.row("The clock cannot move by {seconds:g} seconds, only forward", "Send a positive duration.")
 CLOCK_FAR = BAD_REQUEST.row("The clock exceeds the limit of {limit} days ahead", "Reset the clock, or advance it by less.")
+NO_KNOWN_FAULT = BAD_REQUEST.row("The form names no known fault", "Choose one in the list.")
 
 # for operators
 FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",

@@ -9,11 +9,11 @@ import msgspec
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.edm.times import instant
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.console.form import Form, number
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.problem import Problem
 from comptoir.features.console.visit import FormData, Visit
+from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults.fault import Fault, FaultParameter, FaultValue
@@ -79,7 +79,7 @@ async def add(visit: Visit) -> Answer:
     form = Form(visit.form)
     fault = FAULTS.get(form.text("fault"))
     if fault is None:
-        raise Problem(400, "The form names no known fault", "Choose one in the list.")
+        raise refuse(errors.NO_KNOWN_FAULT)
     rehearsal = _rehearsal(visit)
     rule = _rule(form, fault, rehearsal.clock())
     if form.faults:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from comptoir.auth.client_terms import guids
+from comptoir.auth.fields import guids
 from comptoir.catalog import MODEL
 from comptoir.cli.options import (
     COMPANY,

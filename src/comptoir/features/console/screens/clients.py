@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from comptoir.auth.audit import ActName
 from comptoir.auth.client_keys import parse_client_key
-from comptoir.auth.client_terms import (
+from comptoir.auth.fields import (
     LARGEST_QUOTA,
     LONGEST_DAYS,
     USUAL_DAYS,
@@ -24,17 +24,11 @@ from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.records import Client, ClientKey, Secret
 from comptoir.auth.tokens import Scope
-from comptoir.errors.refusal import OperatorError
+from comptoir.errors.refusal import OperatorError, refuse
+from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
-from comptoir.features.console.form import Form, number
+from comptoir.features.console.form import ALL, SOME, Form, chosen, company_options, number
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.problem import Problem
-from comptoir.features.console.restrictions import (
-    ALL,
-    SOME,
-    chosen,
-    company_options,
-)
 from comptoir.features.console.templates import Context
 from comptoir.features.console.visit import FormData, Visit
 
@@ -206,11 +200,11 @@ async def _switch(
 
 
 async def _client(visit: Visit, name: str) -> Client:
-    """The client with a name; raises `Problem` (404)."""
+    """The client with a name; raises `Refusal` (404)."""
     known = await visit.backend.control.load()
     found = next((each for each in known.clients.values() if each.name == name), None)
     if found is None:
-        raise Problem(404, "No client has this name", "Choose one in the list.")
+        raise refuse(errors.NO_CLIENT)
     return found
 
 

@@ -1,6 +1,6 @@
 """Issuers: other services whose tokens this one accepts."""
 
-from comptoir.auth.client_terms import guids
+from comptoir.auth.fields import guids
 from comptoir.auth.issuer_terms import (
     COMPANIES_CLAIM,
     CONSOLE_CLIENT,
@@ -13,9 +13,8 @@ from comptoir.auth.issuer_terms import (
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import Issuer, IssuerPolicy
-from comptoir.features.console.form import Form, needed
+from comptoir.features.console.form import SOME, Form, chosen, company_options, needed
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.restrictions import SOME, chosen, company_options
 from comptoir.features.console.visit import FormData, Visit
 
 CLAIM = "claim"

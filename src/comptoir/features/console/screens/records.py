@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import msgspec
 from starlette.responses import Response
 
 from comptoir.auth.logins import ConsoleRole
@@ -10,10 +9,13 @@ from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.company_records import (
     PREFER,
+    SET,
     CompanyRecords,
     Version,
     company_of,
     key_of,
+    page_url,
+    set_of,
 )
 from comptoir.features.console.curl import curl
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
@@ -29,7 +31,6 @@ from comptoir.features.console.record_query import (
     heading,
     shown_names,
 )
-from comptoir.features.console.record_urls import SET, page_url, set_of
 from comptoir.features.console.screens import editing
 from comptoir.features.console.visit import Visit
 
@@ -38,21 +39,6 @@ LONGEST_CELL = 80
 
 _OPTIONS = ("$filter", "$search", "$orderby")
 """The options that a user types; the message about one of them is shown with its field."""
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """A value in a table."""
-
-    column: TableColumn
-    text: str
-
-
-class RecordRow(msgspec.Struct, frozen=True):
-    """A record in a table: its name, which links to its page, and its other values."""
-
-    name: str
-    address: str
-    cells: list[Cell]
 
 
 async def overview(visit: Visit) -> Answer:
@@ -67,7 +53,7 @@ async def browse(visit: Visit) -> Answer:
     query = _query(visit, entity_set)
     path, options = records.path(entity_set), _options(entity_set, query)
     faults: dict[str, QueryFault] = {}
-    status, rows, next_page = 200, list[RecordRow](), ""
+    status, records_shown, next_page = 200, list[Version](), ""
     try:
         page = await records.page(entity_set, options)
     except Refusal as refusal:
@@ -75,7 +61,7 @@ async def browse(visit: Visit) -> Answer:
         place_of_fault = refusal.target if refusal.target in _OPTIONS else ""
         faults[place_of_fault] = fault_of(refusal, _texts(query).get(place_of_fault, ""))
     else:
-        rows = list(_rows(visit, entity_set, query, page.records))
+        records_shown = page.records
         if page.next_link:
             next_page = page_url(visit, entity_set, query=query.after(page.next_link))
     unsupported = visit.backend.settings.behaviour.queries.unsupported
@@ -90,7 +76,7 @@ async def browse(visit: Visit) -> Answer:
         "column_choices": column_choices(entity_set.type),
         "company_id": company_of(visit),
         "shown": shown_names(entity_set.type, query),
-        "rows": rows,
+        "rows": list(_rows(visit, entity_set, query, records_shown)),
         "is_first": not query.skiptoken,
         "first_page": page_url(visit, entity_set, query=query.sorted_by(query.orderby)),
         "next_page": next_page,
@@ -143,14 +129,15 @@ def _options(entity_set: EntitySet, query: RecordQuery) -> str:
 
 def _rows(
     visit: Visit, entity_set: EntitySet, query: RecordQuery, versions: list[Version]
-) -> Iterator[RecordRow]:
+) -> Iterator[tuple[str, str, list[tuple[TableColumn, str]]]]:
+    """The records in a table: the address of each, its name, and its other values."""
     by_name = entity_set.type.by_name
     first, *others = columns(entity_set.type, query)
     for version in versions:
         key = key_of(entity_set, version)
-        cells = [Cell(each, _short(text_of(by_name[each.name], version.values))) for each in others]
+        cells = [(each, _short(text_of(by_name[each.name], version.values))) for each in others]
         name = text_of(by_name[first.name], version.values).strip() or key
-        yield RecordRow(_short(name), page_url(visit, entity_set, "/record", key=key), cells)
+        yield page_url(visit, entity_set, "/record", key=key), _short(name), cells
 
 
 def _short(text: str) -> str:

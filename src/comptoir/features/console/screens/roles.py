@@ -2,10 +2,11 @@
 
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.roles import OTHERS, Right, Role, checked_role
+from comptoir.errors.refusal import refuse
+from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
 from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.problem import Problem
 from comptoir.features.console.visit import FormData, Visit
 
 RIGHTS = [(each.value, each.name.lower()) for each in Right]
@@ -61,7 +62,7 @@ async def _role(visit: Visit, name: str) -> Role:
     for each in await visit.backend.control.roles():
         if each.name == name:
             return each
-    raise Problem(404, "No role has this name", "Choose one in the list.")
+    raise refuse(errors.NO_ROLE_NAMED)
 
 
 def _page(visit: Visit, form: Form, *, is_new: bool) -> TemplatePage:

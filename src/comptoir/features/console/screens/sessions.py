@@ -3,10 +3,11 @@
 from starlette.responses import RedirectResponse
 
 from comptoir.auth.logins import ConsoleRole, checked_subject
+from comptoir.errors.refusal import refuse
+from comptoir.features.console import errors
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.login import LOGIN, cookie_name
-from comptoir.features.console.problem import Problem
 from comptoir.features.console.visit import Visit
 
 MOST_SESSIONS = 200
@@ -37,7 +38,7 @@ async def end_all(visit: Visit) -> Answer:
     subject = checked_subject(visit.form.text("subject"))
     is_own = subject == visit.login.subject
     if not is_own and not visit.may(ConsoleRole.ADMIN):
-        raise Problem(403, "Only an admin may end the sessions of others", "End your own sessions.")
+        raise refuse(errors.OTHER_SESSIONS)
     await visit.backend.control.logins.end_all(subject, visit.actor)
     return _left(visit) if is_own else Redirect(visit.url(SCREEN.address))
 

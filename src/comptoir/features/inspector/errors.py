@@ -1,0 +1,10 @@
+"""The refusals of the screen of requests, a row for each."""
+
+from comptoir.errors.table import BAD_REQUEST, KEY_EXISTS, RESOURCE_NOT_FOUND
+
+# fmt: off
+UNKNOWN_CHOICE = BAD_REQUEST.row("The form has a value that does not exist",
+    "Choose one of the list.")
+NOT_REPLAYABLE = KEY_EXISTS.row("{reason}", "Send it from its client instead.")
+NOT_KEPT = RESOURCE_NOT_FOUND.row("No request with this id is kept", "Each worker keeps its last "
+    "{count} requests while it records. Choose one from the list of requests.")
