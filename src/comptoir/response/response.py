@@ -1,6 +1,7 @@
 """HTTP responses: a status, headers, and a body, whole or in pieces."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import msgspec
 
@@ -29,3 +30,11 @@ class Response(msgspec.Struct):
     is_revalidated: bool = False
     path: str = ""
     refusal: Refusal | None = None
+
+
+async def whole_body(response: Response) -> bytes:
+    """The body of a response, which may come in pieces."""
+    if isinstance(response.body, bytes):
+        return response.body
+    async with aclosing(response.body) as pieces:
+        return b"".join([piece async for piece in pieces])

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, word
-from comptoir.features.rehearsal.faults.response import whole
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 
 _XML_ERROR = (
     b'<?xml version="1.0" encoding="utf-8"?>'
@@ -36,6 +35,6 @@ class _Body(Fault):
         if self.kind == "empty":
             return Response(500, [(b"content-type", b"application/json")], _EMPTY_ERROR)
         response = await affected.perform()
-        body = await whole(response)
+        body = await whole_body(response)
         response.body = body[: len(body) // 2]
         return response

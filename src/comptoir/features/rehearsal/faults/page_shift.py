@@ -4,8 +4,7 @@ import msgspec
 from typing_extensions import override
 
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Candidate, Fault, parameter
-from comptoir.features.rehearsal.faults.response import whole
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 
 _PAGE = dict[str, msgspec.Raw]
 _RECORDS = list[msgspec.Raw]
@@ -24,11 +23,11 @@ class _PageShift(Fault):
     @override
     async def act(self, affected: AffectedRequest) -> Response:
         response = await affected.perform()
-        page = msgspec.json.decode(await whole(response), type=_PAGE)
+        page = msgspec.json.decode(await whole_body(response), type=_PAGE)
         listed = msgspec.json.decode(page["value"], type=_RECORDS)
         if self.n > 0:
             earlier = msgspec.structs.replace(affected.request, query=affected.previous)
-            content = await whole(await affected.service.handle(earlier))
+            content = await whole_body(await affected.service.handle(earlier))
             before = msgspec.json.decode(content, type=_PAGE)
             listed = msgspec.json.decode(before["value"], type=_RECORDS)[-self.n :] + listed
         else:

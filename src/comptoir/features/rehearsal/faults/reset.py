@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator
 from typing_extensions import override
 
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
-from comptoir.features.rehearsal.faults.response import lose, whole
+from comptoir.features.rehearsal.faults.response import lose
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 
 
 class _Reset(Fault):
@@ -30,7 +30,7 @@ class _Reset(Fault):
             response = await affected.perform()
             # a compressed body would have another length
             affected.exchange.coding = IDENTITY
-            body = await whole(response)
+            body = await whole_body(response)
             if body and affected.exchange.method != "HEAD":
                 response.body = _cut(body[: self.bytes])
                 return response

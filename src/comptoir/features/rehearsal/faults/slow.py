@@ -5,9 +5,8 @@ import asyncio
 from typing_extensions import override
 
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
-from comptoir.features.rehearsal.faults.response import whole
 from comptoir.http.compression import IDENTITY
-from comptoir.response.response import Pieces, Response
+from comptoir.response.response import Pieces, Response, whole_body
 
 _DRIP_BYTES = 64
 _DRIPS = 1_000
@@ -26,7 +25,7 @@ class _Slow(Fault):
         response = await affected.perform()
         # compression would gather the pieces
         affected.exchange.coding = IDENTITY
-        response.body = self._dripping(await whole(response))
+        response.body = self._dripping(await whole_body(response))
         return response
 
     async def _dripping(self, body: bytes) -> Pieces:

@@ -5,10 +5,9 @@ from typing_extensions import override
 from comptoir.edm.model import Company
 from comptoir.features.rehearsal.entries import NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
-from comptoir.features.rehearsal.faults.response import whole
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.request.methods import READ_METHODS
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 from comptoir.store.pinned_reads import StaleReads
 
 
@@ -39,5 +38,5 @@ class _StaleRead(Fault):
             return await affected.perform()
         async with view.reads() as request.reads:
             response = await affected.perform()
-            response.body = await whole(response)
+            response.body = await whole_body(response)
         return response

@@ -19,9 +19,8 @@ from comptoir.features.rehearsal.faults.fault import (
     has_changes,
     parameter,
 )
-from comptoir.features.rehearsal.faults.response import discard, whole
 from comptoir.request.headers import Headers
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 from comptoir.service import Request
 
 TOUCHED_FIELD = BAD_REQUEST.row(
@@ -81,10 +80,10 @@ class _Touch(Fault):
         name = names[0]
         handle = affected.service.handle
         read = _by_job(affected.request, "GET", f"$select={name}", {}, b"")
-        found = msgspec.json.decode(await whole(await handle(read)), type=dict[str, object])
+        found = msgspec.json.decode(await whole_body(await handle(read)), type=dict[str, object])
         body = msgspec.json.encode({name: _other(str(found[name]))})
         sent = {b"if-match": b"*", b"content-type": b"application/json"}
-        await discard(await handle(_by_job(affected.request, "PATCH", "", sent, body)))
+        await whole_body(await handle(_by_job(affected.request, "PATCH", "", sent, body)))
 
 
 def touchable(entity_set: EntitySet) -> Sequence[str]:
@@ -117,13 +116,7 @@ def _by_job(request: Request, method: str, query: str, headers: Headers, body: b
     async def read_body() -> bytes:
         return body
 
-    return Request(
-        method=method,
-        root=request.root,
-        path=request.path,
-        query=query,
-        headers=headers,
-        principal=_JOB,
-        read_body=read_body,
-        while_connected=request.while_connected,
+    plain = msgspec.structs.replace(request, access=None, reads=None, principal=_JOB)
+    return msgspec.structs.replace(
+        plain, method=method, query=query, headers=headers, read_body=read_body
     )
