@@ -50,6 +50,7 @@ from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.features.rehearsal.rules import PRESETS
+from comptoir.features.samples import errors as samples_errors
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
 from comptoir.profiles.standard import STANDARD
@@ -183,7 +184,14 @@ def _shown(response: Answered) -> str:
 
 def error_page() -> str:
     """The errors of clients and of operators."""
-    modules = (operator_rows, transfer_errors, console_errors, rehearsal_errors, testing_errors)
+    modules = (
+        operator_rows,
+        transfer_errors,
+        samples_errors,
+        console_errors,
+        rehearsal_errors,
+        testing_errors,
+    )
     named = [each for module in modules for each in vars(module).values()]
     return errors_page(
         ERROR_TABLE,

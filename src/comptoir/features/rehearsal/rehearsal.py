@@ -86,7 +86,7 @@ class Rehearsal(Feature):
         path = self.settings.of(RehearsalSettings).fault_rules
         if not path:
             return ()
-        content = read_whole(Path(path), problems.FILE_OF_RULES)
+        content = read_whole(Path(path), errors.FILE_OF_RULES)
         try:
             return self.parsed(content)
         except Refusal as refusal:
