@@ -189,6 +189,7 @@ def error_page() -> str:
         transfer_errors,
         samples_errors,
         console_errors,
+        inspector_errors,
         rehearsal_errors,
         testing_errors,
     )

@@ -40,13 +40,7 @@ FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.v
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (
-        console_errors,
-        inspector_errors,
-        rehearsal_errors,
-        refusal_rows,
-        *FAULT_MODULES,
-    )
+    for module in (console_errors, inspector_errors, rehearsal_errors, refusal_rows, *FAULT_MODULES)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }

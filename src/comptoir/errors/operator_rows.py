@@ -237,14 +237,14 @@ INVALID_CLAIM = OperatorRow("invalid required claim {text}", "Write CLAIM=VALUE.
 TWO_KINDS_OF_COMPANIES = OperatorRow("the options --company and --companies-claim exclude each "
     "other",
     "Use one of them.")
-INCOMPLETE_LOGIN = OperatorRow("a login to the console needs a client and roles",
+INCOMPLETE_LOGIN = OperatorRow("a login of people needs a client and roles",
     "Name both, or neither.")
 NO_SECRET_FILE = OperatorRow("{path} is not a file", "Write the client's secret to it.")
 INVALID_LOGIN_SCOPE = OperatorRow("invalid scope {scope}",
     "Use printable ASCII characters without spaces, quotes and backslashes.")
-INVALID_CONSOLE_ROLE = OperatorRow("invalid role in the console {text}",
+INVALID_CONSOLE_ROLE = OperatorRow("invalid role of people {text}",
     "Write VALUE=ROLE, with the role {roles}.")
-TWO_CONSOLE_ROLES = OperatorRow("{value} has two roles in the console", "Choose one.")
+TWO_CONSOLE_ROLES = OperatorRow("{value} gives two roles", "Choose one.")
 
 # The service
 PORT_IN_USE = OperatorRow("port {port} of {host} is in use",
@@ -264,13 +264,6 @@ CERTIFICATE_BEFORE_PERIOD = OperatorRow("the certificate {path} is not valid bef
 TWO_CERTIFICATES = OperatorRow("--https creates a certificate, but tls_certificate is {path}",
     "Use one of them.")
 REMOVED_COMMAND = OperatorRow("the command {name} is removed", "Use `{instead}`.")
-
-# The console
-CONSOLE_WITHOUT_TLS = OperatorRow("the console is on, and browsers use {url} without TLS",
-    "Set tls_certificate and tls_key, or public_url to an https address, or console to off.")
-INSPECT_WITHOUT_CONSOLE = OperatorRow("inspect is {inspect}, but the console, which shows "
-    "requests, is not served",
-    "Set console to on, or inspect to off.")
 
 # Samples
 NO_SAMPLES = OperatorRow("--quickstart needs the sample company, which is not installed",
