@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 import msgspec
 
 from comptoir.auth import KeyFolder
-from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.failures import Failures
 from comptoir.auth.logins import SessionPolicy
 from comptoir.auth.roles import Principal
@@ -19,6 +18,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
+from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
 from comptoir.http.company_names import RequestTarget
 from comptoir.http.feature import Feature
