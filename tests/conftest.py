@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from comptoir import app
 from comptoir.catalog import MODEL
 from comptoir.cli import company as company_commands
 from comptoir.config import Settings
 from comptoir.features.transfer import copy
-from comptoir.store import company_steps, control_watch, note_saver, store
+from comptoir.store import company_steps, control_watch, store
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
@@ -83,7 +84,7 @@ def no_write_of_its_own() -> Iterator[None]:
     until the next request, which the commands of a test wait for.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(note_saver, "SAVE_SECONDS", math.inf)
+        patch.setattr(app, "NOTE_SECONDS", math.inf)
         yield
 
 

@@ -2,8 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,7 +25,7 @@ from comptoir.auth import (
     TokenIssuer,
     TokenVerifier,
 )
-from comptoir.auth.authentication import Authenticator, BasicAuthenticator, follow
+from comptoir.auth.authentication import Authenticator, BasicAuthenticator
 from comptoir.auth.client_check import ClientCheck
 from comptoir.auth.failures import Failures
 from comptoir.auth.issuers import OutsideIssuers
@@ -30,6 +37,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
 from comptoir.edm.times import Clock
+from comptoir.errors.refusal import Refusal
 from comptoir.features import FEATURES
 from comptoir.http.api import Api, Application
 from comptoir.http.feature import Feature, Kernel
@@ -43,16 +51,24 @@ from comptoir.http.routes import routes_of
 from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
-from comptoir.store.control_watch import ControlWatch
-from comptoir.store.event_loop import cancel_and_wait
-from comptoir.store.note_saver import NoteSaver
+from comptoir.store.control_watch import PERIOD_SECONDS, ControlWatch
+from comptoir.store.jobs import every, running
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermarks import WatermarkFile, WatermarkSaver
+from comptoir.store.watermarks import SAVE_SECONDS, WatermarkFile, WatermarkSaver
 
 SAMPLE_SECONDS = 1.0
 """Seconds between two records of what waits, runs and is open, for the metrics."""
+
+KEYS_SECONDS = 5.0
+"""Seconds between two looks at the folder of keys."""
+
+NOTE_SECONDS = 1.0
+"""Seconds between two looks for failed authentications to write."""
+
+STOP_SECONDS = 1.0
+"""Seconds that a stop waits for the last of them."""
 
 
 class _Tokens(NamedTuple):
@@ -155,30 +171,26 @@ async def _opened(
     features: Sequence[Feature],
 ) -> AsyncIterator[ASGIApp]:
     behaviour, clocks, keys = settings.behaviour, _clocks(features), tokens.keys
-    model = overlaid(declared, behaviour.values, behaviour.forms)
-    renamed = None
-    if behaviour.queries.renamed:
-        renamed = overlaid(declared, behaviour.values, behaviour.forms.renamed())
+    forms, values = behaviour.forms, behaviour.values
+    model = overlaid(declared, values, forms)
+    renamed = overlaid(declared, values, forms.renamed()) if behaviour.queries.renamed else None
     metrics = Metrics(link)
-    log = RequestLog(settings.log_level, Redactor.of(model))
-    journal = Journal(log, metrics)
+    journal = Journal(RequestLog(settings.log_level, Redactor.of(model)), metrics)
     store = open_store(settings, model, metrics.count_replica_read)
-    sampling = asyncio.create_task(_sample(metrics, link))
     watermarks = WatermarkSaver(store.watermarks, WatermarkFile(Path(settings.keys)))
-    watermarks.start()
     watch = ControlWatch(store.control)
-    watch.start()
     metrics.watch(store, watch)
     limits = _limits(settings, clocks)
-    issuers = _issuers(settings, metrics)
+    fetch, post_form = _outgoing(settings)
+    issuers = OutsideIssuers(
+        fetch, settings.issuer_stale_seconds, note_fetch=metrics.count_issuer_fetch
+    )
     failures = Failures()
-    notes = NoteSaver(partial(failures.write, store.control.record))
-    notes.start()
+    write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
     basic = BasicAuthenticator(check, limits) if behaviour.routes.basic else None
     authenticator = Authenticator(tokens.of_clients, watch, limits, issuers, basic)
     issuers.withdrawn = authenticator.forget
-    following = asyncio.create_task(follow(keys, authenticator.forget))
     endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
     errors = ErrorWriter(behaviour)
@@ -197,35 +209,46 @@ async def _opened(
         issuers,
         limits,
         failures,
-        log,
+        journal.log,
         metrics,
         clocks.of_tokens,
-        _post_form(settings),
+        post_form,
         features,
     )
-    try:
-        async with AsyncExitStack() as opened:
-            for each in features:
-                await opened.enter_async_context(each.opened(kernel))
-            pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
-            yield Api(kernel, pages_app, authenticator, journal, errors)
-    finally:
-        await issuers.stop()
-        await cancel_and_wait(following)
-        await watch.stop()
-        await notes.stop()
-        # the store finishes the accepted writes
-        await store.close()
-        await watermarks.stop()
-        journal.flush()
+
+    async def forget_withdrawn() -> None:
+        authenticator.forget(keys.withdrawn())
+
+    async with AsyncExitStack() as opened:
         # without reports, a worker that finishes its writes would be taken for one that hangs
-        await cancel_and_wait(sampling)
+        await opened.enter_async_context(running([every(SAMPLE_SECONDS, metrics.report)]))
+        opened.push_async_callback(metrics.report)
+        opened.callback(journal.flush)
+        opened.push_async_callback(watermarks.save)
+        # the store finishes the accepted writes
+        opened.push_async_callback(store.close)
+        opened.push_async_callback(_try_once, write_failures)
+        opened.push_async_callback(watch.stop)
+        opened.push_async_callback(issuers.stop)
+        for each in features:
+            await opened.enter_async_context(each.opened(kernel))
+        jobs = [
+            every(SAVE_SECONDS, watermarks.save),
+            every(PERIOD_SECONDS, watch.poll),
+            every(NOTE_SECONDS, write_failures),
+            every(KEYS_SECONDS, forget_withdrawn),
+            *(job for each in features for job in each.jobs()),
+        ]
+        await opened.enter_async_context(running(jobs))
+        pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
+        yield Api(kernel, pages_app, authenticator, journal, errors)
 
 
-def _issuers(settings: Settings, metrics: Metrics) -> OutsideIssuers:
-    return OutsideIssuers(
-        _fetch(settings), settings.issuer_stale_seconds, note_fetch=metrics.count_issuer_fetch
-    )
+async def _try_once(write: Callable[[], Awaitable[None]]) -> None:
+    # a failed write is logged where it fails
+    with suppress(Refusal, TimeoutError):
+        async with asyncio.timeout(STOP_SECONDS):
+            await write()
 
 
 def _limits(settings: Settings, clocks: _Clocks) -> Limits:
@@ -240,46 +263,21 @@ def _limits(settings: Settings, clocks: _Clocks) -> Limits:
     )
 
 
-def _fetch(settings: Settings) -> Fetch:
-    """Fetches documents with a `Fetcher` that the first call makes."""
+def _outgoing(settings: Settings) -> tuple[Fetch, PostForm]:
+    """How to fetch a document, and to post a form; the first call imports what they need."""
 
     @cache
-    def fetcher() -> Fetch:
-        from comptoir.outgoing.session import Fetcher, Guard  # noqa: PLC0415 - only issuers need aiohttp
+    def made() -> tuple[Fetch, PostForm]:
+        from comptoir.outgoing.session import Guard, Outgoing  # noqa: PLC0415 - only issuers need aiohttp
 
-        return Fetcher(Guard(settings.networks)).fetch
+        # reads the authorities that the machine trusts
+        outgoing = Outgoing(Guard(settings.networks))
+        return outgoing.fetch, outgoing.post_form
 
     async def fetch(url: str) -> Document:
-        # imports, and reads the authorities that the machine trusts
-        return await (await asyncio.to_thread(fetcher))(url)
+        return await (await asyncio.to_thread(made))[0](url)
 
-    return fetch
+    async def post_form(url: str, fields: Mapping[str, str], authorization: str) -> PostAnswer:
+        return await (await asyncio.to_thread(made))[1](url, fields, authorization)
 
-
-def _post_form(settings: Settings) -> PostForm:
-    """Posts forms with a `FormPoster` that the first call makes."""
-
-    @cache
-    def poster() -> PostForm:
-        from comptoir.outgoing.session import FormPoster, Guard  # noqa: PLC0415 - only logins need aiohttp
-
-        return FormPoster(Guard(settings.networks)).post
-
-    async def post(url: str, fields: Mapping[str, str], authorization: str) -> PostAnswer:
-        # imports, and reads the authorities that the machine trusts
-        return await (await asyncio.to_thread(poster))(url, fields, authorization)
-
-    return post
-
-
-async def _sample(metrics: Metrics, link: Link | None) -> None:
-    """Record the state of the process also while no request ends, and report it, also at last."""
-    try:
-        while True:
-            await asyncio.sleep(SAMPLE_SECONDS)
-            metrics.sample()
-            if link is not None:
-                link.report()
-    finally:
-        if link is not None:
-            link.report()
+    return fetch, post_form

@@ -8,7 +8,7 @@ import pytest
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.config import PROFILES
-from comptoir.http.addresses import profile_addresses
+from comptoir.http.routes import profile_addresses
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service

@@ -11,7 +11,7 @@ from joserfc.jwk import ECKey
 from auth.token_forger import AUDIENCE, ISSUER, NOW
 from comptoir.auth import KeyFolder, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.keys import SIGNING_KEY_FILE, TRUSTED_SECONDS, ended
+from comptoir.auth.keys import SIGNING_KEY_FILE, TRUSTED_SECONDS
 from comptoir.errors.refusal import (
     OperatorError,
     Refusal,
@@ -148,7 +148,6 @@ def test_cached_tokens_of_a_forgotten_key_are_verified_again(
     verifier = TokenVerifier(folder.trusted, ISSUER, AUDIENCE, clock=clock)
     authenticator = Authenticator(verifier, NO_CLIENTS, NO_LIMITS, no_issuers())
     issuer = TokenIssuer(lambda: folder.ring.signing, ISSUER, AUDIENCE, clock)
-    former = folder.ring
 
     def bearer() -> bytes:
         return f"Bearer {issuer.issue('tests', BOTH, None, 48 * HOUR)}".encode()
@@ -160,7 +159,7 @@ def test_cached_tokens_of_a_forgotten_key_are_verified_again(
     for each in (old, new):
         asyncio.run(authenticator.authenticate(each))
     clock.now = NOW + TRUSTED_SECONDS
-    authenticator.forget(ended(former, folder.ring))
+    authenticator.forget(folder.withdrawn())
     asyncio.run(authenticator.authenticate(new))
     with pytest.raises(Refusal, match="signing key"):
         asyncio.run(authenticator.authenticate(old))

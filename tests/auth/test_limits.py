@@ -37,7 +37,8 @@ def account_with(
     sliding: bool = False,
 ) -> Account:
     given = None if rate is None else parse_rate(rate)
-    return Account(given, quota, at_once, workers, sliding=sliding, clock=clock, now=wall)
+    limits = Limits(at_once, workers, sliding=sliding, clock=clock, now=wall)
+    return limits.account("1", given, quota)
 
 
 def allowed(account: Account, most: int) -> int:

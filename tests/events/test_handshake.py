@@ -7,12 +7,12 @@ import pytest
 
 from comptoir.errors.refusal import Refusal
 from comptoir.features.notifications.resource import shake_hands
-from comptoir.outgoing.session import Guard, Poster
+from comptoir.outgoing.session import Guard, Outgoing
 from support.receiver import Receiver
 
 
 def test_a_receiver_that_hangs() -> None:
-    post = Poster(Guard([ip_network("127.0.0.0/8")], plain=True)).post
+    post = Outgoing(Guard([ip_network("127.0.0.0/8")], plain=True)).post
     with Receiver() as receiver:
         receiver.handshake = receiver.hang
         with pytest.raises(Refusal, match="did not respond completely within"):

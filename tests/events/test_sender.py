@@ -25,8 +25,9 @@ from comptoir.features.notifications.delivery import LEASE_SECONDS
 from comptoir.features.notifications.notifications import at
 from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
-from comptoir.outgoing.session import Guard, Poster
+from comptoir.outgoing.session import Guard, Outgoing
 from comptoir.store.control_watch import ControlWatch
+from comptoir.store.jobs import running
 from comptoir.store.store import Store
 from support.client import record, tag_of
 from support.clients import add_client
@@ -77,7 +78,7 @@ class Rig:
     def another(self) -> Sender:
         """A sender as another process has it."""
         assert HOOKS is not None
-        post = Poster(Guard([ip_network("127.0.0.0/8")], plain=True)).post
+        post = Outgoing(Guard([ip_network("127.0.0.0/8")], plain=True)).post
         registry = ControlWatch(self.store.control)
         clocks = self.clock, self.real_clock
         another = Sender(self.store, MODEL, registry, HOOKS, post, INSTANT, *clocks)
@@ -762,8 +763,8 @@ def test_the_sender_goes_on_after_a_failure(
     rig.fail(calls_before=0)
 
     async def deliveries() -> None:
-        rig.sender.start()
-        await asyncio.to_thread(until, lambda: receiver.deliveries or None, "a delivery")
+        async with running([rig.sender.run()]):
+            await asyncio.to_thread(until, lambda: receiver.deliveries or None, "a delivery")
         # the loop only runs while the test waits, and must not pause within a transaction
         await rig.sender.stop()
 

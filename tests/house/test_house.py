@@ -16,6 +16,7 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 
 # "module:function" or "module", and the reason. An entry that is not needed fails, too.
 BLIND_EXCEPTS: Mapping[str, str] = {
+    "comptoir.store.jobs:every": "a background job goes on; the cause is logged",
     "comptoir.features.notifications.sender:_going_on": "the cause goes to the log",
     "comptoir.features.console.guards:Guards.__call__": "the user gets a page",
     "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
@@ -34,8 +35,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.cli.serve:_with_local_certificate": "only --https creates a certificate",
     "comptoir.cli.token:token": "only a token for a company needs the store",
     "comptoir.auth.issuer_terms:check_issuer": "only a new issuer needs aiohttp",
-    "comptoir.app:_fetch.fetcher": "only a service with an outside issuer needs aiohttp",
-    "comptoir.app:_post_form.poster": "only a login through an outside issuer needs aiohttp",
+    "comptoir.app:_outgoing.made": "only a service with an outside issuer needs aiohttp",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
     "comptoir.features.console.app:_screens_of": "a feature has a screen only with the console",
     "comptoir.features.console.feature:Console._build": "only its first request needs Jinja2",

@@ -1,4 +1,4 @@
-"""The gate of a client."""
+"""The queue of the requests of a client."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,8 +7,7 @@ import pytest
 from starlette.types import Message, Receive
 
 from comptoir.errors.refusal import Refusal
-from comptoir.http.concurrency import ConcurrencyLimiter
-from comptoir.http.exchange import ClientDisconnectedError
+from comptoir.http.exchange import ClientDisconnectedError, RequestQueue
 from support.waiting import PATIENCE_SECONDS
 
 LEFT: Message = {"type": "http.disconnect"}
@@ -34,27 +33,27 @@ def test_a_turn_that_does_not_come_is_503() -> None:
     """Which leaves the turns as they were."""
 
     async def entered() -> None:
-        limiter = ConcurrencyLimiter(1, seconds=0.01)
-        await limiter.enter(receiving([]))
+        queue = RequestQueue(1, seconds=0.01)
+        await queue.enter(receiving([]))
         with pytest.raises(Refusal, match="did not end within") as refused:
-            await limiter.enter(receiving([sent()]))
+            await queue.enter(receiving([sent()]))
         assert refused.value.error.status == 503
-        limiter.leave()
-        await limiter.enter(receiving([]))
+        queue.leave("")
+        await queue.enter(receiving([]))
 
     asyncio.run(entered())
 
 
 def test_a_request_that_is_cancelled_takes_no_turn() -> None:
     async def entered() -> None:
-        limiter = ConcurrencyLimiter(1, seconds=600)
-        await limiter.enter(receiving([]))
-        waiting = asyncio.ensure_future(limiter.enter(receiving([])))
+        queue = RequestQueue(1, seconds=600)
+        await queue.enter(receiving([]))
+        waiting = asyncio.ensure_future(queue.enter(receiving([])))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait((waiting,))
-        limiter.leave()
-        await limiter.enter(receiving([]))
+        queue.leave("")
+        await queue.enter(receiving([]))
 
     asyncio.run(entered())
 
@@ -62,12 +61,12 @@ def test_a_request_that_is_cancelled_takes_no_turn() -> None:
 @pytest.mark.parametrize("first", [[], [sent()], [sent(b"{}")]])
 def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
     async def entered() -> None:
-        limiter = ConcurrencyLimiter(1, seconds=600)
-        await limiter.enter(receiving([]))
+        queue = RequestQueue(1, seconds=600)
+        await queue.enter(receiving([]))
         with pytest.raises(ClientDisconnectedError):
-            await limiter.enter(receiving([*first, LEFT]))
-        limiter.leave()
-        await limiter.enter(receiving([]))
+            await queue.enter(receiving([*first, LEFT]))
+        queue.leave("")
+        await queue.enter(receiving([]))
 
     asyncio.run(entered())
 
@@ -77,13 +76,13 @@ def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
 )
 def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> None:
     async def entered() -> None:
-        limiter = ConcurrencyLimiter(1, seconds=600)
-        await limiter.enter(receiving([]))
+        queue = RequestQueue(1, seconds=600)
+        await queue.enter(receiving([]))
         # it does not leave before its turn
-        waiting = asyncio.ensure_future(limiter.enter(receiving(body[:1])))
+        waiting = asyncio.ensure_future(queue.enter(receiving(body[:1])))
         for _ in range(10):
             await asyncio.sleep(0)
-        limiter.leave()
+        queue.leave("")
         receive = await waiting
         assert await receive() == body[0]
 
@@ -92,19 +91,19 @@ def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> 
 
 def test_a_turn_that_comes_as_its_request_is_cancelled_is_for_the_next_one() -> None:
     async def entered() -> None:
-        limiter = ConcurrencyLimiter(1, seconds=600)
-        await limiter.enter(receiving([]))
-        waiting = asyncio.ensure_future(limiter.enter(receiving([])))
+        queue = RequestQueue(1, seconds=600)
+        await queue.enter(receiving([]))
+        waiting = asyncio.ensure_future(queue.enter(receiving([])))
         for _ in range(10):
             await asyncio.sleep(0)
-        limiter.leave()
+        queue.leave("")
         # the turn has come, but the request does not know that yet
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait((waiting,))
         if not waiting.cancelled():
-            limiter.leave()
+            queue.leave("")
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await limiter.enter(receiving([]))
+            await queue.enter(receiving([]))
 
     asyncio.run(entered())

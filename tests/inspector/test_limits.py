@@ -13,8 +13,8 @@ import pytest
 
 from comptoir.features.inspector.inspector import Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord
+from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.redaction import MASK, Redactor
-from comptoir.http.shared_folder import FOLDER, private_folder
 from conftest import stock
 from support.companies import Company
 from support.console import Browser, new_code, origin_of
@@ -155,8 +155,8 @@ def test_a_switch_ends_by_itself(folder: Path) -> None:
         inspector.set(Level.BODIES, None)
         now += 10**9
         assert other.switch.level is Level.BODIES
-        await inspector.stop()
-        await other.stop()
+        inspector.stop()
+        other.stop()
 
     asyncio.run(switched())
 

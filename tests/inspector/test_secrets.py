@@ -17,7 +17,7 @@ from comptoir.edm.model import EntitySet, EntityType, Model, Property, UniqueRul
 from comptoir.edm.numbers import DECIMAL
 from comptoir.edm.times import DATE
 from comptoir.edm.types import CODE, GUID
-from comptoir.http.shared_folder import FOLDER, private_folder
+from comptoir.features.inspector.segments import FOLDER, private_folder
 from conftest import stock
 from support.client import Client
 from support.companies import Company

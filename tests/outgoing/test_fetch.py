@@ -8,7 +8,7 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.outgoing import Document, OutgoingError
-from comptoir.outgoing.session import Fetcher, Guard
+from comptoir.outgoing.session import Guard, Outgoing
 from support.lying_server import OK, LyingServer, Start, sending, with_body
 
 LOOPBACK = Guard([ip_network("127.0.0.0/8")])
@@ -21,12 +21,12 @@ def fetched(
     host: str = "localhost",
     seconds: float = 30.0,
 ) -> Document:
-    return asyncio.run(_fetched(Fetcher(guard, seconds, MOST), server, host))
+    return asyncio.run(_fetched(Outgoing(guard, seconds, MOST), server, host))
 
 
-async def _fetched(fetcher: Fetcher, server: LyingServer, host: str) -> Document:
+async def _fetched(outgoing: Outgoing, server: LyingServer, host: str) -> Document:
     try:
-        return await fetcher.fetch(f"https://{host}:{server.port}/document")
+        return await outgoing.fetch(f"https://{host}:{server.port}/document")
     finally:
         await server.ended()
 

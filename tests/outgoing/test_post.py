@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.outgoing import OutgoingError, PostAnswer
-from comptoir.outgoing.session import KEPT_BYTES, FormPoster, Guard, Poster
+from comptoir.outgoing.session import KEPT_BYTES, Guard, Outgoing
 from support.lying_server import OK, LyingServer, Respond, Start, sending, with_body
 
 LOOPBACK = Guard([ip_network("127.0.0.0/8")])
@@ -24,7 +24,7 @@ def posted(
     async def post() -> PostAnswer:
         try:
             url = f"https://{host}:{server.port}/hook?validationToken=a%2Bb"
-            return await Poster(guard).post(url, body, seconds)
+            return await Outgoing(guard).post(url, body, seconds)
         finally:
             await server.ended()
 
@@ -152,7 +152,7 @@ def test_a_url_that_is_refused(start: Start) -> None:
     server = start(with_body(b"{}"))
 
     async def post() -> PostAnswer:
-        return await Poster(LOOPBACK).post(f"http://localhost:{server.port}/", BODY, 30.0)
+        return await Outgoing(LOOPBACK).post(f"http://localhost:{server.port}/", BODY, 30.0)
 
     with pytest.raises(OutgoingError, match="does not start with https://"):
         asyncio.run(post())
@@ -169,10 +169,12 @@ FORM = {"code": "a b&c", "grant_type": "authorization_code"}
 SENT_FORM = b"code=a+b%26c&grant_type=authorization_code"
 
 
-def form_posted(server: LyingServer, poster: FormPoster, authorization: str = "") -> PostAnswer:
+def form_posted(server: LyingServer, outgoing: Outgoing, authorization: str = "") -> PostAnswer:
     async def post() -> PostAnswer:
         try:
-            return await poster.post(f"https://localhost:{server.port}/token", FORM, authorization)
+            return await outgoing.post_form(
+                f"https://localhost:{server.port}/token", FORM, authorization
+            )
         finally:
             await server.ended()
 
@@ -189,8 +191,8 @@ def test_a_form(authorization: str, start: Start) -> None:
         receiving(content, len(SENT_FORM), OK + b"Content-Length: 5\r\n\r\ntoken")(connection)
 
     server = start(respond)
-    poster = FormPoster(LOOPBACK, 30.0, 5)
-    assert form_posted(server, poster, authorization) == PostAnswer(200, b"token")
+    outgoing = Outgoing(LOOPBACK, 30.0, 5)
+    assert form_posted(server, outgoing, authorization) == PostAnswer(200, b"token")
     assert content == SENT_FORM
     head = server.heads[0].lower()
     assert head.startswith(b"post /token http/1.1\r\n")
@@ -199,16 +201,16 @@ def test_a_form(authorization: str, start: Start) -> None:
     assert b"authorization: \r\n" not in head
 
 
-def form_problem(server: LyingServer, poster: FormPoster) -> str:
+def form_problem(server: LyingServer, outgoing: Outgoing) -> str:
     with pytest.raises(OutgoingError) as caught:
-        form_posted(server, poster)
+        form_posted(server, outgoing)
     return str(caught.value)
 
 
 def test_an_answer_to_a_form_that_is_too_long(start: Start) -> None:
     server = start(with_body(b"tokens"))
-    poster = FormPoster(LOOPBACK, 30.0, 5)
-    assert form_problem(server, poster).endswith(" responded with more than 5 bytes")
+    outgoing = Outgoing(LOOPBACK, 30.0, 5)
+    assert form_problem(server, outgoing).endswith(" responded with more than 5 bytes")
 
 
 def test_an_answer_to_a_form_that_is_late(start: Start) -> None:
@@ -219,11 +221,11 @@ def test_an_answer_to_a_form_that_is_late(start: Start) -> None:
 
     server = start(respond)
     assert "did not respond completely within 0.5 seconds" in form_problem(
-        server, FormPoster(LOOPBACK, 0.5)
+        server, Outgoing(LOOPBACK, 0.5)
     )
 
 
 def test_a_form_is_not_sent_to_an_address_inside(start: Start) -> None:
     server = start(with_body(b"{}"))
-    assert "is not a global address" in form_problem(server, FormPoster(Guard()))
+    assert "is not a global address" in form_problem(server, Outgoing(Guard()))
     assert server.heads == []

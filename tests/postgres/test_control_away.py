@@ -27,7 +27,8 @@ from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.store import control_watch
 from comptoir.store.control import READ_SECONDS
-from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
+from comptoir.store.control_watch import PERIOD_SECONDS, STALE_SECONDS, ControlWatch
+from comptoir.store.jobs import every, running
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.store import WRITING_SHARE
 from process.test_condition import metric
@@ -171,15 +172,15 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
     jti = str(verifier.verify(revoked).claims.jti)
     await store.control.revoke(jti, 1 << 40, "operator", TESTS)
     watch = ControlWatch(store.control, clock)
-    watch.start()
     try:
-        yield Watched(
-            watch,
-            Authenticator(verifier, watch, NO_LIMITS, no_issuers()),
-            issuer.issue(client.id, [Scope.ADMIN], None, HOUR, client_issuer=CLIENTS),
-            revoked,
-            clock,
-        )
+        async with running([every(PERIOD_SECONDS, watch.poll)]):
+            yield Watched(
+                watch,
+                Authenticator(verifier, watch, NO_LIMITS, no_issuers()),
+                issuer.issue(client.id, [Scope.ADMIN], None, HOUR, client_issuer=CLIENTS),
+                revoked,
+                clock,
+            )
     finally:
         await watch.stop()
         await store.close()

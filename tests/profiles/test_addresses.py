@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from comptoir.http.addresses import api_addresses
+from comptoir.http.routes import api_addresses
 from support.batches import documents
 from support.client import page, record
 from support.companies import Company

@@ -13,7 +13,7 @@ import pytest
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors import messages
-from comptoir.http import company_names
+from comptoir.http import routes
 from support.batches import documents
 from support.client import Body, Query, encoded, page, record
 from support.companies import Company
@@ -253,12 +253,12 @@ def test_an_unknown_name_is_404(name: str, company: Company) -> None:
 def test_an_unknown_name_is_looked_up_again_after_a_moment(
     service: Service, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_names, "COMPANY_CACHE_SECONDS", 3_600)
+    monkeypatch.setattr(routes, "COMPANY_CACHE_SECONDS", 3_600)
     here = replace(company, root=f"{ORIGIN}/BC/ODataV4/Company('Later')")
     assert here.get(AGENTS).status_code == 404
     service.new_company("Later")
     assert here.get(AGENTS).status_code == 404
-    monkeypatch.setattr(company_names, "monotonic", lambda: monotonic() + 3_600)
+    monkeypatch.setattr(routes, "monotonic", lambda: monotonic() + 3_600)
     assert here.get(AGENTS).status_code == 200
 
 

@@ -20,15 +20,14 @@ from comptoir.errors.table import (
     ExceededLimit,
 )
 from comptoir.sql.prepared import Steps
-from comptoir.store import control_watch, note_saver
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
-from comptoir.store.note_saver import NoteSaver
+from comptoir.store.jobs import every, running
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
 from support.clocks import SetClock
 from support.databases import FreshDatabase, run_sql
 from support.roles import TESTS
-from support.waiting import PATIENCE_SECONDS, until
+from support.waiting import until
 
 HIDE, SHOW = "ALTER TABLE control RENAME TO hidden", "ALTER TABLE hidden RENAME TO control"
 RAISE = "UPDATE control SET version = version + 1"
@@ -106,10 +105,8 @@ def test_a_refresh_sees_every_change_that_was_made_before_it(url: str) -> None:
     ],
 )
 def test_what_is_known_becomes_stale(
-    url: str, broken: Sequence[str], repaired: Sequence[str], monkeypatch: pytest.MonkeyPatch
+    url: str, broken: Sequence[str], repaired: Sequence[str]
 ) -> None:
-    monkeypatch.setattr(control_watch, "PERIOD_SECONDS", 0.05)
-
     async def execute(statements: Sequence[str]) -> None:
         for each in statements:
             await asyncio.to_thread(run_sql, url, each)
@@ -118,8 +115,7 @@ def test_what_is_known_becomes_stale(
         clock = SetClock()
         async with opened(url) as store:
             watch = ControlWatch(store.control, clock)
-            watch.start()
-            try:
+            async with running([every(0.05, watch.poll)]):
                 await eventually(watch, is_known=True)
                 await execute(broken)
                 # a poll that was under way has ended, so none succeeds at the later time
@@ -135,37 +131,30 @@ def test_what_is_known_becomes_stale(
                 await eventually(watch, is_known=False)
                 await execute(repaired)
                 await eventually(watch, is_known=True)
-            finally:
-                await watch.stop()
+            await watch.stop()
 
     asyncio.run(run())
 
 
-def test_failures_are_written_when_the_log_is_back(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(note_saver, "SAVE_SECONDS", 0.1)
-    # a busy machine may need longer for the last note
-    monkeypatch.setattr(note_saver, "STOP_SECONDS", PATIENCE_SECONDS)
-
+def test_failures_are_written_when_the_log_is_back(url: str) -> None:
     async def run() -> None:
         clock = SetClock()
         failures = Failures(clock)
         async with opened(url) as store:
-            saver = NoteSaver(partial(failures.write, store.control.record))
+            write = partial(failures.write, store.control.record)
             failures.note("webshop", "10.0.0.1", "The secret is wrong", "r-1")
             await asyncio.to_thread(run_sql, url, "ALTER TABLE audit RENAME TO hidden")
             clock.now += 60
             with pytest.raises(Refusal):
-                await failures.write(store.control.record)
+                await write()
             await asyncio.to_thread(run_sql, url, "ALTER TABLE hidden RENAME TO audit")
             before = await store.control.version()
-            saver.start()
-            await asyncio.to_thread(
-                until, lambda: run_sql(url, "SELECT * FROM audit") or None, "it"
-            )
+            async with running([every(0.1, write)]):
+                await asyncio.to_thread(
+                    until, lambda: run_sql(url, "SELECT * FROM audit") or None, "it"
+                )
             failures.note("webshop", "10.0.0.2", "The secret is wrong", "r-2")
-            await saver.stop()
+            await write()
             first, last = await store.control.audit(0, 10)
             assert (first.number, first.act) == (1, "authentication.failed")
             assert (first.target, first.address, first.request) == ("webshop", "10.0.0.1", "r-1")

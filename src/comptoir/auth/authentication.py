@@ -1,8 +1,7 @@
 """From an `Authorization` header to a principal."""
 
-import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -10,7 +9,7 @@ from msgspec import UNSET
 
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
-from comptoir.auth.keys import KeyFolder, VerificationKey, ended
+from comptoir.auth.keys import VerificationKey
 from comptoir.auth.limits import Limits
 from comptoir.auth.records import Client, ClientState, Issuer, Registry, RegistrySnapshot
 from comptoir.auth.roles import Principal
@@ -113,23 +112,6 @@ def _of_api(denial: OAuthRefusal) -> Refusal:
     return refusal
 
 
-LOOK_SECONDS = 5.0
-"""Seconds between two looks at the folder."""
-
-
-async def follow(keys: KeyFolder, forget: Callable[[Collection[VerificationKey]], None]) -> None:
-    """Look at a folder periodically, and `forget` the keys that are no longer trusted."""
-    former = keys.ring
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        keys.reload()
-        ring = keys.ring
-        gone = ended(former, ring)
-        if gone:
-            forget(gone)
-        former = ring
-
-
 CACHED_TOKENS = 10_000
 
 _MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
@@ -200,6 +182,8 @@ class Authenticator:
 
     def forget(self, keys: Collection[VerificationKey]) -> None:
         """Verify the cached tokens of some keys again."""
+        if not keys:
+            return
         # keys are equal by value, and few: each is compared once, not once for each of its tokens
         used = {id(each.verified.key): each.verified.key for each in self._accepted.values()}
         ended = {name for name, key in used.items() if key in keys}

@@ -1,5 +1,6 @@
 """Failed authentications on their way to the audit log."""
 
+import asyncio
 import base64
 import binascii
 import time
@@ -58,7 +59,8 @@ class Failures:
         acts, self._acts = self._acts, []
         try:
             await record(acts)
-        except Refusal:
+        except (Refusal, asyncio.CancelledError):
+            # after a cancellation, the log may have them twice, which is better than never
             self._acts = [*acts, *self._acts]
             raise
 

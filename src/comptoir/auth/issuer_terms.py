@@ -171,13 +171,13 @@ async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -
 
     Raises `OperatorError` if that fails.
     """
-    from comptoir.outgoing.session import Fetcher, Guard  # noqa: PLC0415 - brings aiohttp
+    from comptoir.outgoing.session import Guard, Outgoing  # noqa: PLC0415 - brings aiohttp
 
     try:
         if unchecked:
             Guard().checked(issuer.url)
         else:
-            fetch = Fetcher(Guard(settings.networks)).fetch
+            fetch = Outgoing(Guard(settings.networks)).fetch
             fetched = await fetch_keys(issuer.url, fetch)
             if issuer.terms.login is not None:
                 login_endpoints(issuer.url, fetched.document)

@@ -155,14 +155,6 @@ def ring_at(
     )
 
 
-def ended(former: KeyRing, ring: KeyRing) -> Collection[VerificationKey]:
-    """The keys that are trusted in a former ring, and no longer in another one."""
-    if ring is former:
-        return ()
-    trusted = list(ring.trusted.values())
-    return [each for each in former.trusted.values() if each not in trusted]
-
-
 def end_of(successor: SigningKey) -> float:
     """The time at which the tokens of a signing key end."""
     return successor.starts_at + TRUSTED_SECONDS
@@ -251,7 +243,7 @@ class KeyFolder:
             }
         except OSError as error:
             raise problems.UNUSABLE_KEY_FOLDER(folder=folder, reason=error.strerror) from error
-        self._ring = self._ring_now()
+        self._ring = self._followed = self._ring_now()
 
     @property
     def ring(self) -> KeyRing:
@@ -305,6 +297,15 @@ class KeyFolder:
             self._ring = self._ring_now()
         else:
             _log.warning("the former keys remain in use: %s has no key that signs", self._folder)
+
+    def withdrawn(self) -> Collection[VerificationKey]:
+        """Look at the folder; returns the keys that are no longer trusted since the last look."""
+        self.reload()
+        former, self._followed = self._followed, self.ring
+        if self._followed is former:
+            return ()
+        trusted = list(self._followed.trusted.values())
+        return [each for each in former.trusted.values() if each not in trusted]
 
     def add_signing_key(self, starts_at: datetime) -> SigningKey:
         """Create the key that signs from a time on, in whole seconds.

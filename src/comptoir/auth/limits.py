@@ -4,7 +4,6 @@ Each process counts for itself, and allows its share: the limit divided by the n
 """
 
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from math import ceil
 from weakref import WeakValueDictionary
@@ -53,88 +52,36 @@ def parse_rate(text: str) -> Rate:
     return Rate(int(parts[1]), int(parts[2]))
 
 
-class _Meter(ABC):
-    """Counts the requests of a client against a worker's share of a rate."""
-
-    def __init__(self, rate: Rate, workers: int, clock: Clock) -> None:
-        self._rate = rate
-        self._clock = clock
-        self._share = max(1.0, rate.requests / workers)
-        self.refill()
-
-    def take(self, requests: int) -> None:
-        """Count requests; raises `Refusal` (429) and counts none if they are too many.
-
-        More requests than the rate allows at once, as in a batch, need all of it, and later ones
-        wait for the excess.
-        """
-        seconds = self._wait(requests)
-        if seconds:
-            allowed = self._rate.requests
-            raise _beyond(
-                rows.RATE,
-                seconds,
-                rate=f"{self._rate}",
-                actual=allowed + requests,
-                limit=allowed,
-            )
-        self._count(requests)
-
-    def state(self) -> tuple[str, str]:
-        """The policy, and what is left of it.
-
-        While nothing is left, the time is that of the next request, as in `Retry-After`, and else
-        that at which all of the rate is allowed.
-        """
-        left = self._left()
-        seconds = _whole(self._missing()) if left else self._wait(1)
-        return (
-            f'"client";q={self._rate.requests};w={self._rate.seconds}',
-            f'"client";r={left};t={seconds}',
-        )
-
-    @abstractmethod
-    def refill(self) -> None:
-        """Forget the requests so far."""
-
-    @abstractmethod
-    def _count(self, requests: int) -> None:
-        """Count requests that are allowed."""
-
-    @abstractmethod
-    def _wait(self, requests: int) -> int:
-        """The whole seconds until this number of requests is allowed."""
-
-    @abstractmethod
-    def _left(self) -> int:
-        """The requests that are allowed now."""
-
-    @abstractmethod
-    def _missing(self) -> float:
-        """The seconds until all of the rate is allowed."""
-
-
-class _Bucket(_Meter):
+class _Bucket:
     """A token bucket: all requests of a rate may come at once, and are replaced evenly.
 
-    It is the instant at which the bucket is full again; each request delays that.
+    It is the instant at which the bucket is full again; each request delays that. `share` are the
+    requests that this process may count.
     """
 
-    def refill(self) -> None:
-        self._each = self._rate.seconds / self._share
-        self._full_at = self._clock()
+    def __init__(self, rate: Rate, share: float, clock: Clock) -> None:
+        self.rate = rate
+        self._clock = clock
+        self._each = rate.seconds / share
+        self._full_at = clock()
 
-    def _count(self, requests: int) -> None:
+    def count(self, requests: int) -> None:
+        """Count requests that are allowed."""
         self._full_at = max(self._full_at, self._clock()) + requests * self._each
 
-    def _wait(self, requests: int) -> int:
-        most = max(0.0, self._rate.seconds - requests * self._each)
+    def wait(self, requests: int) -> int:
+        """The whole seconds until this number of requests is allowed."""
+        most = max(0.0, self.rate.seconds - requests * self._each)
         return _whole(self._full_at - self._clock() - most)
 
-    def _left(self) -> int:
-        return max(0, int((self._rate.seconds - self._missing() + _TOLERANCE) / self._each))
+    @property
+    def left(self) -> int:
+        """The requests that are allowed now."""
+        return max(0, int((self.rate.seconds - self.missing + _TOLERANCE) / self._each))
 
-    def _missing(self) -> float:
+    @property
+    def missing(self) -> float:
+        """The seconds until all of the rate is allowed."""
         return max(0.0, self._full_at - self._clock())
 
 
@@ -146,39 +93,48 @@ class _Slot(msgspec.Struct):
     requests: int
 
 
-class _Window(_Meter):
+class _Window:
     """A sliding window: at most the requests of a rate in any time of its length.
 
     The requests of a slot are forgotten together, a window after the last of them.
     """
 
-    def refill(self) -> None:
+    def __init__(self, rate: Rate, share: float, clock: Clock) -> None:
+        self.rate = rate
+        self._clock = clock
+        self._share = int(share)
         self._slots: deque[_Slot] = deque()
         self._taken = 0
 
-    def _count(self, requests: int) -> None:
+    def count(self, requests: int) -> None:
+        """Count requests that are allowed."""
         now = self._clock()
-        if self._slots and now - self._slots[-1].first < self._rate.seconds / _SLOTS:
+        if self._slots and now - self._slots[-1].first < self.rate.seconds / _SLOTS:
             self._slots[-1].last = now
             self._slots[-1].requests += requests
         else:
             self._slots.append(_Slot(now, now, requests))
         self._taken += requests
 
-    def _wait(self, requests: int) -> int:
+    def wait(self, requests: int) -> int:
+        """The whole seconds until this number of requests is allowed."""
         self._forget()
-        excess = self._taken + min(requests, int(self._share)) - int(self._share)
+        excess = self._taken + min(requests, self._share) - self._share
         for slot in self._slots:
             if excess <= slot.requests:
                 return _whole(self._until(slot)) if excess > 0 else 0
             excess -= slot.requests
         return 0
 
-    def _left(self) -> int:
+    @property
+    def left(self) -> int:
+        """The requests that are allowed now."""
         self._forget()
-        return max(0, int(self._share) - self._taken)
+        return max(0, self._share - self._taken)
 
-    def _missing(self) -> float:
+    @property
+    def missing(self) -> float:
+        """The seconds until all of the rate is allowed."""
         return self._until(self._slots[-1]) if self._slots else 0.0
 
     def _forget(self) -> None:
@@ -187,7 +143,7 @@ class _Window(_Meter):
 
     def _until(self, slot: _Slot) -> float:
         """The seconds until the requests of a slot are forgotten."""
-        return slot.last + self._rate.seconds - self._clock()
+        return slot.last + self.rate.seconds - self._clock()
 
 
 class _Quota:
@@ -202,14 +158,14 @@ class _Quota:
 
     def set_records(self, records: int) -> None:
         """Set how many records a day has; those that were read today remain counted."""
-        self._records = records
+        self.records = records
         self._share = max(1, records // self._workers)
 
     def check(self) -> None:
         """Raise `Refusal` (429) if nothing is left."""
         self._begin_day()
         if self._spent >= self._share:
-            raise _beyond(rows.QUOTA, self._seconds, records=self._records)
+            raise _beyond(rows.QUOTA, self._seconds, records=self.records)
 
     def spend(self, records: int) -> None:
         """Count records, also beyond the quota: a response that has begun is complete."""
@@ -221,13 +177,9 @@ class _Quota:
         self._begin_day()
         left = max(0, self._share - self._spent)
         return (
-            f'"records";q={self._records};qu="comptoir-records";w={DAY}',
+            f'"records";q={self.records};qu="comptoir-records";w={DAY}',
             f'"records";r={left};t={self._seconds}',
         )
-
-    def refill(self) -> None:
-        """Forget the records that were read today."""
-        self._spent = 0
 
     @property
     def _seconds(self) -> int:
@@ -240,99 +192,12 @@ class _Quota:
             self._day, self._spent = day, 0
 
 
-class Account:
-    """The part of its limits that a client has used in this process, in one event loop.
-
-    `sliding`: a rate is counted in a sliding window, and else replaced evenly.
-    """
-
-    def __init__(
-        self,
-        rate: Rate | None,
-        quota: int | None,
-        at_once: int,
-        workers: int,
-        *,
-        sliding: bool = False,
-        clock: Clock = time.monotonic,
-        now: Clock = time.time,
-    ) -> None:
-        self._workers = workers
-        self._meter_of = _Window if sliding else _Bucket
-        self._clock = clock
-        self._now = now
-        self._at_once = max(1, at_once // workers)
-        self._running = 0
-        self._rate: Rate | None = None
-        self._meter: _Meter | None = None
-        self._quota: _Quota | None = None
-        self.set_limits(rate, quota)
-
-    def set_limits(self, rate: Rate | None, quota: int | None) -> None:
-        """Set the rate and the quota; another rate forgets the requests so far."""
-        if rate != self._rate:
-            self._rate = rate
-            self._meter = None if rate is None else self._meter_of(rate, self._workers, self._clock)
-        if quota is None or self._quota is None:
-            self._quota = None if quota is None else _Quota(quota, self._workers, self._now)
-        else:
-            self._quota.set_records(quota)
-
-    def enter(self) -> None:
-        """Begin a request, which `leave` ends even after a refusal.
-
-        Raises `Refusal` (429) above a limit.
-        """
-        self._running += 1
-        if self._running > self._at_once:
-            raise _beyond(rows.CONCURRENCY, 1, actual=self._running, limit=self._at_once)
-        self.check_quota()
-        self.take(1)
-
-    def refill(self) -> None:
-        """Forget what was used; the requests under way still count."""
-        if self._meter is not None:
-            self._meter.refill()
-        if self._quota is not None:
-            self._quota.refill()
-
-    def leave(self) -> None:
-        """End a request."""
-        self._running -= 1
-
-    def take(self, requests: int) -> None:
-        """Count requests against the rate; raises `Refusal` (429) above it."""
-        if self._meter is not None:
-            self._meter.take(requests)
-
-    def check_quota(self) -> None:
-        """Raise `Refusal` (429) if the client has read the records of the day."""
-        if self._quota is not None:
-            self._quota.check()
-
-    def spend(self, records: int) -> None:
-        """Count records that the client reads."""
-        if self._quota is not None:
-            self._quota.spend(records)
-
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        """The limits and what is left of them (draft-ietf-httpapi-ratelimit-headers-11)."""
-        states = [each.state() for each in (self._meter, self._quota) if each is not None]
-        if not states:
-            return []
-        policies, limits = zip(*states, strict=True)
-        return [
-            (b"ratelimit-policy", ", ".join(policies).encode()),
-            (b"ratelimit", ", ".join(limits).encode()),
-        ]
-
-
 class Limits:
     """The accounts of the clients, by id: a new token does not change what is left.
 
     `rate` is that of clients without one, and of any other party. `of_all`: tokens that are not a
-    client's have an account too. `sliding`: as in `Account`. `clock` is that of the rates, and
-    `now` that of the days.
+    client's have an account too. `sliding`: a rate is counted in a sliding window, and else
+    replaced evenly. `clock` is that of the rates, and `now` that of the days.
     """
 
     def __init__(
@@ -347,32 +212,30 @@ class Limits:
         now: Clock = time.time,
     ) -> None:
         self.of_all = of_all
-        self._sliding = sliding
-        self._at_once = at_once
+        self.at_once = max(1, at_once // workers)
         self._workers = workers
         self._rate = rate
+        self._meter_of = _Window if sliding else _Bucket
         self._clock = clock
         self._now = now
         self._accounts: dict[str, Account] = {}
         # a party may have any name, and only its requests under way count
         self._parties: WeakValueDictionary[str, Account] = WeakValueDictionary()
 
-    def account(self, client_id: str, rate: Rate | None, quota: int | None) -> Account:
+    def account(self, client_id: str, rate: Rate | None, quota: int | None) -> "Account":
         """The account of a client with these limits, which may have changed."""
-        rate = rate or self._rate
         account = self._accounts.get(client_id)
         if account is None:
-            account = self._accounts[client_id] = self._new(rate, quota)
-        else:
-            account.set_limits(rate, quota)
+            account = self._accounts[client_id] = Account(self)
+        account.set_limits(rate or self._rate, quota)
         return account
 
-    def party(self, subject: str) -> Account:
+    def party(self, subject: str) -> "Account":
         """The account of a subject without limits of its own, such as one of an outside issuer."""
         account = self._parties.get(subject)
         if account is None:
-            account = self._new(self._rate, None)
-            self._parties[subject] = account
+            account = self._parties[subject] = Account(self)
+            account.set_limits(self._rate, None)
         return account
 
     def refill(self) -> None:
@@ -380,16 +243,105 @@ class Limits:
         for account in [*self._accounts.values(), *self._parties.values()]:
             account.refill()
 
-    def _new(self, rate: Rate | None, quota: int | None) -> Account:
-        return Account(
-            rate,
-            quota,
-            self._at_once,
-            self._workers,
-            sliding=self._sliding,
-            clock=self._clock,
-            now=self._now,
-        )
+    def meter(self, rate: Rate) -> _Bucket | _Window:
+        """What counts the requests of an account against this process's share of a rate."""
+        return self._meter_of(rate, max(1.0, rate.requests / self._workers), self._clock)
+
+    def quota(self, records: int) -> _Quota:
+        """What counts the records of an account against this process's share of a quota."""
+        return _Quota(records, self._workers, self._now)
+
+
+class Account:
+    """The part of its limits that a client has used in this process, in one event loop."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._running = 0
+        self._meter: _Bucket | _Window | None = None
+        self._quota: _Quota | None = None
+
+    def set_limits(self, rate: Rate | None, quota: int | None) -> None:
+        """Set the rate and the quota; another rate forgets the requests so far."""
+        if rate is None:
+            self._meter = None
+        elif self._meter is None or self._meter.rate != rate:
+            self._meter = self._limits.meter(rate)
+        if quota is None:
+            self._quota = None
+        elif self._quota is None:
+            self._quota = self._limits.quota(quota)
+        else:
+            self._quota.set_records(quota)
+
+    def enter(self) -> None:
+        """Begin a request, which `leave` ends even after a refusal.
+
+        Raises `Refusal` (429) above a limit.
+        """
+        self._running += 1
+        most = self._limits.at_once
+        if self._running > most:
+            raise _beyond(rows.CONCURRENCY, 1, actual=self._running, limit=most)
+        self.check_quota()
+        self.take(1)
+
+    def refill(self) -> None:
+        """Forget what was used; the requests under way still count."""
+        if self._meter is not None:
+            self._meter = self._limits.meter(self._meter.rate)
+        if self._quota is not None:
+            self._quota = self._limits.quota(self._quota.records)
+
+    def leave(self) -> None:
+        """End a request."""
+        self._running -= 1
+
+    def take(self, requests: int) -> None:
+        """Count requests; raises `Refusal` (429) and counts none if they exceed the rate.
+
+        More requests than the rate allows at once, as in a batch, need all of it, and later ones
+        wait for the excess.
+        """
+        if self._meter is None:
+            return
+        seconds = self._meter.wait(requests)
+        if seconds:
+            rate, most = self._meter.rate, self._meter.rate.requests
+            raise _beyond(rows.RATE, seconds, rate=f"{rate}", actual=most + requests, limit=most)
+        self._meter.count(requests)
+
+    def check_quota(self) -> None:
+        """Raise `Refusal` (429) if the client has read the records of the day."""
+        if self._quota is not None:
+            self._quota.check()
+
+    def spend(self, records: int) -> None:
+        """Count records that the client reads."""
+        if self._quota is not None:
+            self._quota.spend(records)
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The limits and what is left of them (draft-ietf-httpapi-ratelimit-headers-11).
+
+        While no request is left, the time is that of the next one, as in `Retry-After`, and else
+        that at which all of the rate is allowed.
+        """
+        states: list[tuple[str, str]] = []
+        if self._meter is not None:
+            rate, left = self._meter.rate, self._meter.left
+            seconds = _whole(self._meter.missing) if left else self._meter.wait(1)
+            policy = f'"client";q={rate.requests};w={rate.seconds}'
+            states.append((policy, f'"client";r={left};t={seconds}'))
+        if self._quota is not None:
+            states.append(self._quota.state())
+        if not states:
+            return []
+        policies, limits = zip(*states, strict=True)
+        return [
+            (b"ratelimit-policy", ", ".join(policies).encode()),
+            (b"ratelimit", ", ".join(limits).encode()),
+        ]
 
 
 def _whole(seconds: float) -> int:

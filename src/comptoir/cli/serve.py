@@ -1,7 +1,7 @@
 """`comptoir serve`: listen, bring the database up to date, serve until a stop."""
 
 import ipaddress
-import os
+import resource
 import shlex
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,8 @@ from comptoir.errors.refusal import (
     UnreachableError,
 )
 from comptoir.features import FEATURES
-from comptoir.http.addresses import profile_addresses
-from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
-from comptoir.http.shared_folder import FOLDER, private_folder
+from comptoir.http.routes import profile_addresses
 from comptoir.http.supervisor import bind_all, run, supervise
 from comptoir.http.tls import check_certificate
 from comptoir.store.company_names import warnings_of
@@ -40,6 +38,20 @@ from comptoir.store.watermarks import Watermark, WatermarkFile
 _TRUSTING = "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"
 """The variables that name authorities to Python, its package requests, curl and Node."""
 _UNKNOWN = "Whether the database has lost changes was not checked."
+
+_CLIENTS = 1_000
+"""Client connections that a process should be able to accept."""
+
+_OWN = 50
+"""Descriptors of the interpreter, the event loop, logs and listening sockets, and a reserve."""
+_CONTROL_CONNECTIONS = 1
+"""Connections of a process to PostgreSQL besides `database_connections`, for the control tables."""
+_FILES_OF_SQLITE = 3
+"""Files of a connection: the database, its write-ahead log and the index of the log."""
+_THREADS_OF_SQLITE = 6
+"""Connections besides those of scans: reads, writes, indexing, clients, and two temporary ones."""
+_RAISED = (1 << 16, 10_240)
+"""Limits to request, highest first; some systems allow only the second."""
 
 
 @click.command()
@@ -74,7 +86,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
         announce = _prepared(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        too_few = shortage(settings, on_postgres=on_postgres)
+        too_few = _shortage(settings, on_postgres=on_postgres)
         if too_few is not None:
             warn(too_few)
         # the server has stopped because of this interrupt
@@ -176,7 +188,6 @@ def _serve(
         if settings.workers == 1:
             run(app, settings, listeners)
             return
-        os.environ[FOLDER] = str(serving.enter_context(private_folder()))
         supervise(application, settings, listeners)
 
 
@@ -203,3 +214,44 @@ def _warn_beyond_loopback(settings: Settings) -> None:
             bold=True,
             err=True,
         )
+
+
+def _needed(settings: Settings, *, on_postgres: bool) -> Mapping[str, int]:
+    """The descriptors that a process may need, by purpose."""
+    if on_postgres:
+        databases = 2 if settings.read_database else 1
+        stored = settings.database_connections * databases + _CONTROL_CONNECTIONS
+    else:
+        stored = (settings.scan_threads + _THREADS_OF_SQLITE) * _FILES_OF_SQLITE
+    return {"itself": _OWN, "the database": stored, "connections of clients": _CLIENTS}
+
+
+def _shortage(settings: Settings, *, on_postgres: bool) -> str | None:
+    """A warning if the limit is lower than what the settings may need."""
+    allowed, parts = _raised_limit(), _needed(settings, on_postgres=on_postgres)
+    total = sum(parts.values())
+    if allowed >= total:
+        return None
+    listed = ", ".join(f"{count:,} for {purpose}" for purpose, count in parts.items())
+    return (
+        f"a process may open {allowed:,} files, and may need {total:,} with these settings "
+        f"({listed}). Raise the limit with ulimit -n {total}, LimitNOFILE={total} in a systemd "
+        f"unit, or --ulimit nofile={total} in Docker."
+    )
+
+
+def _raised_limit() -> int:
+    """Raise the process's limit on descriptors as far as allowed; returns the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return _RAISED[0]
+    for wanted in _RAISED:
+        raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        if raised <= soft:
+            break
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+        except (OSError, ValueError):
+            continue
+        return raised
+    return soft

@@ -23,9 +23,7 @@ from comptoir.errors.table import (
     UNAVAILABLE,
 )
 from comptoir.http.batch import Batches, batch_root
-from comptoir.http.company_names import RequestTarget
 from comptoir.http.compression import VARY, encoded, response_coding
-from comptoir.http.concurrency import AccountLease, ConcurrencyLimiters
 from comptoir.http.cors import Cors
 from comptoir.http.exchange import (
     CUT,
@@ -34,8 +32,8 @@ from comptoir.http.exchange import (
     ClientDisconnectedError,
     ConnectionCutError,
     Exchange,
-    Lease,
     ProfileHeaders,
+    RequestQueue,
     UrlLimits,
     disconnection,
     is_private,
@@ -43,6 +41,7 @@ from comptoir.http.exchange import (
 )
 from comptoir.http.feature import Feature, Kernel, answer_through
 from comptoir.http.log import Journal
+from comptoir.http.routes import RequestTarget
 from comptoir.plan.read import Row
 from comptoir.request.headers import (
     ISOLATION,
@@ -104,11 +103,10 @@ class Api:
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
-        self._lease: Callable[[Account], AccountLease] = AccountLease
+        self._queue: RequestQueue | None = None
         if settings.running_requests:
-            self._lease = ConcurrencyLimiters(
-                settings.running_requests, settings.workers, settings.queue_seconds
-            ).slot
+            at_once = max(1, settings.running_requests // settings.workers)
+            self._queue = RequestQueue(at_once, settings.queue_seconds)
         self._locate = routes.located
         self._with_company_id = routes.with_company_id
         self._preflight: Callable[[Scope], Response | None] = _no_preflight
@@ -204,8 +202,11 @@ class Api:
         root, path = self._locate(raw_path, headers)
         principal = await self._principal(root, headers, scope, exchange)
         if principal.account is not None:
-            exchange.account = lease = self._lease(principal.account)
-            receive = await lease.enter(receive)
+            exchange.account = principal.account
+            principal.account.enter()
+            if self._queue is not None:
+                receive = await self._queue.enter(receive)
+                exchange.leave_queue = self._queue.leave
         exchange.coding = response_coding(headers)
         check_versions(headers)
         self._check_isolation(headers)
@@ -307,11 +308,11 @@ def _accept_isolation(_: Headers) -> None:
     """Accept the isolation that a batch asks for."""
 
 
-def _limits(lease: Lease) -> list[Header]:
-    return lease.headers()
+def _limits(account: Account | None) -> list[Header]:
+    return [] if account is None else account.headers()
 
 
-def _no_headers(_: Lease | Scope) -> list[Header]:
+def _no_headers(_: Account | Scope | None) -> list[Header]:
     return []
 
 

@@ -16,10 +16,9 @@ from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
-from comptoir.http.company_names import COMPANY_NAME, RequestTarget
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through
-from comptoir.http.routes import Routes
+from comptoir.http.routes import COMPANY_NAME, RequestTarget, Routes
 from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
 from comptoir.request.headers import (
     ACCESS,

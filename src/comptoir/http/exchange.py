@@ -1,13 +1,17 @@
 """One HTTP exchange: its identity, its request's URL and body, and headers of its response."""
 
+import asyncio
 import itertools
 import re
 import secrets
+import sys
+from collections.abc import Callable
 from time import perf_counter, time
 from typing import NamedTuple
 
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
+from comptoir.auth import Account
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
@@ -27,6 +31,7 @@ from comptoir.response.batch import Replies
 from comptoir.response.errors import as_guid
 from comptoir.response.response import Header
 from comptoir.service import Request
+from comptoir.store.fair_queue import FairSemaphore
 
 NO_STORE: tuple[Header, ...] = (
     (b"x-content-type-options", b"nosniff"),
@@ -91,17 +96,6 @@ class Refused(NamedTuple):
     wait: int
 
 
-class Lease:
-    """The share of its limits that a client holds until its request ends; by default, of none."""
-
-    def leave(self) -> None:
-        """End the request."""
-
-    def headers(self) -> list[Header]:
-        """The limits of the client, and what is left of them."""
-        return []
-
-
 class Notes:
     """Notes of an exchange, which an observer takes; without one, nothing is noted."""
 
@@ -122,14 +116,14 @@ class Notes:
 
 
 NO_NOTES = Notes()
-NO_LEASE = Lease()
 
 
 class Exchange:
     """A request and its response, as the log and the metrics record them.
 
-    `account` counts the request until its end. `refused` has the errors that it got, several in a
-    batch. `coding` is the content coding of the response.
+    `account` counts the request until its end, and `leave_queue` then frees its slot, if it has
+    one. `refused` has the errors that it got, several in a batch. `coding` is the content coding of
+    the response.
     `authorization` is that header, blank for a page. `fault` has the ids of the rules that have
     acted on it. `notes` are those of an observer. `seconds` is the duration of the exchange, and
     `ended_at` its end in seconds since 1970; both are set by `end`.
@@ -144,6 +138,7 @@ class Exchange:
         "ended_at",
         "fault",
         "id",
+        "leave_queue",
         "method",
         "notes",
         "path",
@@ -163,7 +158,8 @@ class Exchange:
         self.status = 0
         self.size = 0
         self.subject = ""
-        self.account = NO_LEASE
+        self.account: Account | None = None
+        self.leave_queue: Callable[[str], None] | None = None
         self.authorization = b""
         self.notes = NO_NOTES
         self.refused: tuple[Refused, ...] = ()
@@ -193,7 +189,10 @@ class Exchange:
 
     def end(self) -> None:
         """Record the end of the exchange."""
-        self.account.leave()
+        if self.account is not None:
+            self.account.leave()
+        if self.leave_queue is not None:
+            self.leave_queue(self.subject)
         self.seconds += perf_counter()
         self.ended_at = time()
 
@@ -275,3 +274,69 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
         if not message.get("more_body", False):
             return bytes(body)
+
+
+class RequestQueue:
+    """Admits `at_once` requests of each client, in their order; for use in one event loop only."""
+
+    def __init__(self, at_once: int, seconds: float) -> None:
+        self._slots = FairSemaphore(sys.maxsize, at_once)
+        self._seconds = seconds
+
+    async def enter(self, receive: Receive) -> Receive:
+        """Wait for a slot, which `leave` ends; returns what receives the body.
+
+        Raises `Refusal` (503) after the longest wait, and `ClientDisconnectedError`.
+        """
+        if self._slots.is_free:
+            await self._slots.acquire()
+            return receive
+        client = _Waiting(receive)
+        admitted = asyncio.ensure_future(self._slots.acquire())
+        leaving = asyncio.ensure_future(client.disconnection())
+        is_admitted = False
+        try:
+            await asyncio.wait(
+                (admitted, leaving), timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            is_admitted = admitted.done()
+        finally:
+            has_left = not leaving.cancel()
+            if not is_admitted and not admitted.cancel():
+                # it has come at the moment of a cancellation, and is for the next request
+                self.leave(admitted.result())
+        if is_admitted:
+            return client.receive
+        if has_left:
+            raise ClientDisconnectedError
+        raise refuse(rows.QUEUED_TOO_LONG, seconds=self._seconds)
+
+    def leave(self, client: str) -> None:
+        """Release a slot of a client."""
+        self._slots.release(client)
+
+
+class _Waiting:
+    """The client of a request that waits: what it sends meanwhile is received after that.
+
+    Only one piece of a body is read, so that waiting requests need little memory. Until it is
+    complete, a disconnect is not noticed.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._message: Message | None = None
+
+    async def disconnection(self) -> None:
+        """Wait until the client disconnects."""
+        while (message := await self._receive())["type"] != "http.disconnect":
+            self._message = message
+            if message.get("more_body", False):
+                await asyncio.get_running_loop().create_future()
+
+    async def receive(self) -> Message:
+        """The piece of the body that was read first, then the others."""
+        if self._message is None:
+            return await self._receive()
+        message, self._message = self._message, None
+        return message

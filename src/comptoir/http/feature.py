@@ -1,6 +1,6 @@
 """The seam: what an optional part of the service may add to it, and what it may use of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -25,6 +25,7 @@ from comptoir.outgoing import PostForm
 from comptoir.outgoing.faults import DeliveryFaults
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
+from comptoir.store.jobs import Job
 from comptoir.store.store import Store
 
 Answer = Callable[[Request, Exchange], Awaitable[Response]]
@@ -124,6 +125,10 @@ class Feature:
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         """Run the part as long as its service runs."""
         yield
+
+    def jobs(self) -> Iterable[Job]:
+        """What runs as long as the opened service does; cancelled before the part is closed."""
+        return ()
 
     def routes(self, operator: Authenticator) -> Sequence[Route]:
         """The pages outside the API; the authenticator knows tokens by the real clock."""

@@ -1,7 +1,9 @@
 """Counts and times for Prometheus (text exposition format)."""
 
+import resource
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path
 from time import time
 from typing import NamedTuple
 
@@ -21,7 +23,6 @@ from comptoir.errors.table import (
     SLOW_DOWN,
     ExceededLimit,
 )
-from comptoir.http.descriptors import CONNECTIONS, limit, opened
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode
 from comptoir.request.methods import READ_METHODS, WRITE_METHODS
@@ -35,9 +36,22 @@ STORED_AT = "comptoir_last_write_timestamp_seconds"
 FULL_AT = "comptoir_disk_full_timestamp_seconds"
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+_DESCRIPTORS = Path("/dev/fd")
+"""The folder of the descriptors that a process has open, on Linux and macOS."""
+
 _METHODS = READ_METHODS | WRITE_METHODS | {"OPTIONS"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _LAG_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400)
+
+
+class ClientConnections:
+    """The connections of clients that are open in this process."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+CONNECTIONS = ClientConnections()
 
 
 class Counts(NamedTuple):
@@ -231,8 +245,9 @@ class Metrics:
     def sample(self) -> None:
         """Record what waits, runs and is open now."""
         self._client_connections.set(CONNECTIONS.count)
-        self._descriptors.set(opened())
-        self._descriptor_limit.set(limit())
+        # one of them reads the folder
+        self._descriptors.set(sum(1 for _ in _DESCRIPTORS.iterdir()) - 1)
+        self._descriptor_limit.set(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         for code, number in DATABASE_ERRORS.take().items():
             self._database_errors.labels(code).inc(number)
         if self._clients is not None:
@@ -245,6 +260,12 @@ class Metrics:
             self._read_permits.set(load.reads.permits)
             self._database_connections.labels("used").set(load.used_connections)
             self._database_connections.labels("idle").set(load.idle_connections)
+
+    async def report(self) -> None:
+        """Record the state of the process also while no request ends, and report it."""
+        self.sample()
+        if self._link is not None:
+            self._link.report()
 
     def _counted(self) -> Counted:
         counted: Counted = {}

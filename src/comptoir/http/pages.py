@@ -29,11 +29,11 @@ from comptoir.errors.refusal import (
     refuse,
 )
 from comptoir.errors.table import METHOD_NOT_ALLOWED
-from comptoir.http.addresses import profile_addresses
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature, Link
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
+from comptoir.http.routes import profile_addresses
 from comptoir.metadata.openapi import openapi_document
 from comptoir.request.headers import combined, prefers_html
 from comptoir.response.errors import ErrorWriter

@@ -138,19 +138,70 @@ _PIECE_BYTES = 16 << 10
 _OK = 200
 
 KEPT_BYTES = 4 << 10
-"""The most bytes of an answer's body that are read and kept."""
+"""The most bytes of an answer to a post that are read and kept."""
+
+DOCUMENT_BYTES, ANSWER_BYTES = 256 << 10, 64 << 10
+"""The most bytes of a document, and of the answer to a form."""
 
 
 class Outgoing:
-    """Sends requests that follow no redirect, and use no proxy, cookie or compression."""
+    """Sends requests that follow no redirect, and use no proxy, cookie or compression.
 
-    def __init__(self, guard: Guard) -> None:
+    A fetch or a form may take `seconds`, and their responses may have `most_bytes`.
+    """
+
+    def __init__(
+        self, guard: Guard, seconds: float = 10.0, most_bytes: int = DOCUMENT_BYTES
+    ) -> None:
         self._guard = guard
+        self._seconds = seconds
+        self._most_bytes = most_bytes
         # reads the authorities that the machine trusts, once
         self._trust = ssl.create_default_context()
 
+    async def fetch(self, text: str) -> Document:
+        """The document at a URL; raises `OutgoingError`."""
+        headers = {"Accept": "application/json"}
+        async with self._response("GET", text, self._seconds, headers) as response:
+            if response.status != _OK:
+                raise OutgoingError(f"{quoted(text)} responded with status {response.status}")
+            if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
+                raise OutgoingError(f"{quoted(text)} responded with a compressed body")
+            content = await self._whole(response, text, DOCUMENT_BYTES)
+            return Document(content, response.headers.get("Cache-Control", ""))
+
+    async def post(self, text: str, body: bytes, seconds: float) -> PostAnswer:
+        """The answer of a URL to JSON, with any status; raises `OutgoingError` without one."""
+        headers = {"Content-Type": "application/json"}
+        async with self._response("POST", text, seconds, headers, body) as response:
+            content = await _start(response, KEPT_BYTES)
+            return PostAnswer(response.status, content[:KEPT_BYTES])
+
+    async def post_form(
+        self, text: str, fields: Mapping[str, str], authorization: str
+    ) -> PostAnswer:
+        """The answer of a URL, with any status; raises `OutgoingError` without one.
+
+        A blank `authorization` is not sent.
+        """
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+            **({"Authorization": authorization} if authorization else {}),
+        }
+        body = urlencode(fields).encode()
+        async with self._response("POST", text, self._seconds, headers, body) as response:
+            return PostAnswer(response.status, await self._whole(response, text, ANSWER_BYTES))
+
+    async def _whole(self, response: ClientResponse, url: str, most_bytes: int) -> bytes:
+        most_bytes = min(most_bytes, self._most_bytes)
+        content = await _start(response, most_bytes)
+        if len(content) > most_bytes:
+            raise OutgoingError(f"{quoted(url)} responded with more than {most_bytes} bytes")
+        return content
+
     @asynccontextmanager
-    async def response(
+    async def _response(
         self,
         method: str,
         text: str,
@@ -202,7 +253,7 @@ class Outgoing:
             raise OutgoingError(f"{quoted(text)} sent a malformed response") from error
 
 
-async def start_of_body(response: ClientResponse, most_bytes: int) -> bytes:
+async def _start(response: ClientResponse, most_bytes: int) -> bytes:
     """A response's body, or its first bytes: more than `most_bytes`, by one piece at most."""
     content = bytearray()
     async for piece in response.content.iter_chunked(_PIECE_BYTES):
@@ -214,70 +265,3 @@ async def start_of_body(response: ClientResponse, most_bytes: int) -> bytes:
 
 def _reason(fault: ClientConnectorError) -> str:
     return fault.os_error.strerror or type(fault.os_error).__name__
-
-
-class Fetcher:
-    """Sends `GET` requests; a body may have `most_bytes`."""
-
-    def __init__(self, guard: Guard, seconds: float = 10.0, most_bytes: int = 256 << 10) -> None:
-        self._outgoing = Outgoing(guard)
-        self._seconds = seconds
-        self._most_bytes = most_bytes
-
-    async def fetch(self, text: str) -> Document:
-        """The document at a URL; raises `OutgoingError`."""
-        headers = {"Accept": "application/json"}
-        async with self._outgoing.response("GET", text, self._seconds, headers) as response:
-            return await self._read(response, text)
-
-    async def _read(self, response: ClientResponse, url: str) -> Document:
-        if response.status != _OK:
-            raise OutgoingError(f"{quoted(url)} responded with status {response.status}")
-        if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
-            raise OutgoingError(f"{quoted(url)} responded with a compressed body")
-        content = await start_of_body(response, self._most_bytes)
-        if len(content) > self._most_bytes:
-            raise OutgoingError(f"{quoted(url)} responded with more than {self._most_bytes} bytes")
-        return Document(content, response.headers.get("Cache-Control", ""))
-
-
-class Poster:
-    """Sends `POST` requests with JSON; whatever the answer's status, it is returned."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._outgoing = Outgoing(guard)
-
-    async def post(self, text: str, body: bytes, seconds: float) -> PostAnswer:
-        """The answer of a URL to a body, within `seconds`; raises `OutgoingError` without one."""
-        headers = {"Content-Type": "application/json"}
-        async with self._outgoing.response("POST", text, seconds, headers, body) as response:
-            content = await start_of_body(response, KEPT_BYTES)
-            return PostAnswer(response.status, content[:KEPT_BYTES])
-
-
-class FormPoster:
-    """Sends `POST` requests with a form; an answer may have `most_bytes`."""
-
-    def __init__(self, guard: Guard, seconds: float = 10.0, most_bytes: int = 64 << 10) -> None:
-        self._outgoing = Outgoing(guard)
-        self._seconds = seconds
-        self._most_bytes = most_bytes
-
-    async def post(self, text: str, fields: Mapping[str, str], authorization: str) -> PostAnswer:
-        """The answer of a URL, with any status; raises `OutgoingError` without one.
-
-        A blank `authorization` is not sent.
-        """
-        headers = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Accept": "application/json",
-            **({"Authorization": authorization} if authorization else {}),
-        }
-        body = urlencode(fields).encode()
-        async with self._outgoing.response("POST", text, self._seconds, headers, body) as response:
-            content = await start_of_body(response, self._most_bytes)
-            if len(content) > self._most_bytes:
-                raise OutgoingError(
-                    f"{quoted(text)} responded with more than {self._most_bytes} bytes"
-                )
-            return PostAnswer(response.status, content)

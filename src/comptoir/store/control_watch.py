@@ -44,7 +44,6 @@ class ControlWatch:
         self._last: asyncio.Task[RegistrySnapshot] | None = None
         self._queued: asyncio.Task[RegistrySnapshot] | None = None
         self._reads: set[asyncio.Task[RegistrySnapshot]] = set()
-        self._polling: asyncio.Task[None] | None = None
 
     @property
     def known(self) -> RegistrySnapshot | None:
@@ -79,14 +78,23 @@ class ControlWatch:
         """Whether a client uses an assertion for the first time, in any process."""
         return await self._control.use_assertion(client_id, jti, expires_at)
 
-    def start(self) -> None:
-        """Begin to poll; the running event loop must run `stop` at the end."""
-        self._polling = asyncio.create_task(self._poll())
+    async def poll(self) -> None:
+        """Read once; raises `Refusal`."""
+        try:
+            await self._read_in_time()
+        except Refusal:
+            # the first read that fails is logged where it fails
+            if not IS_REPEATED.get():
+                _log.warning("clients cannot be read from the database")
+            raise
+        finally:
+            if self.age > STALE_SECONDS:
+                self._known = None
+        if IS_REPEATED.get():
+            _log.warning("clients can be read from the database again")
 
     async def stop(self) -> None:
-        """Cancel the poll and the reads."""
-        if self._polling is not None:
-            await cancel_and_wait(self._polling)
+        """Cancel the reads."""
         for task in list(self._reads):
             await cancel_and_wait(task)
 
@@ -129,23 +137,6 @@ class ControlWatch:
         self._read_at = self._clock()
         self._is_silent = False
         return known
-
-    async def _poll(self) -> None:
-        while True:
-            try:
-                await self._read_in_time()
-            except Refusal:
-                # the first read that fails is logged where it fails
-                if not IS_REPEATED.get():
-                    _log.warning("clients cannot be read from the database")
-                IS_REPEATED.set(True)
-            else:
-                if IS_REPEATED.get():
-                    _log.warning("clients can be read from the database again")
-                IS_REPEATED.set(False)
-            if self.age > STALE_SECONDS:
-                self._known = None
-            await asyncio.sleep(PERIOD_SECONDS)
 
 
 def _unanswered() -> Refusal:

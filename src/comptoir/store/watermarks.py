@@ -183,33 +183,17 @@ class WatermarkFile:
 
 
 class WatermarkSaver:
-    """Saves the watermarks of a process to the file every `SAVE_SECONDS`."""
+    """Saves the watermarks of a process to the file, every `SAVE_SECONDS` and at the end."""
 
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
         self._watermarks = watermarks
         self._file = file
         self._has_failed = False
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Read the file, and begin to save."""
         with suppress(OperatorError):
-            self._watermarks.learn(self._file.read())
-        self._task = asyncio.create_task(self._save_regularly())
+            watermarks.learn(file.read())
 
-    async def stop(self) -> None:
-        """Save once more, and end."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
-        await self._save()
-
-    async def _save_regularly(self) -> None:
-        while True:
-            await asyncio.sleep(SAVE_SECONDS)
-            await self._save()
-
-    async def _save(self) -> None:
+    async def save(self) -> None:
+        """Save what was not saved yet."""
         watermarks = self._watermarks.take_unsaved()
         if not watermarks:
             return
@@ -217,7 +201,7 @@ class WatermarkSaver:
         try:
             self._watermarks.learn(await retry_while_locked(merge))
         except asyncio.CancelledError:
-            # the thread may or may not have saved them, so `stop` saves them again
+            # the thread may or may not have saved them, so the next call saves them again
             self._watermarks.put_back(watermarks)
             raise
         except OSError as error:

@@ -20,9 +20,8 @@ from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
-from comptoir.http.company_names import RequestTarget
 from comptoir.http.feature import Feature
-from comptoir.http.routes import Routes
+from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response
 from comptoir.response.root import Root

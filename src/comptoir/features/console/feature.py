@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 
 import click
@@ -17,10 +17,11 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.messages import message
-from comptoir.features.console.figures import Figures
+from comptoir.features.console.figures import SAMPLE_SECONDS, Figures
 from comptoir.features.console.running import announced, serves_console
 from comptoir.http.feature import Feature, Kernel, Link, Mount
 from comptoir.http.pages import is_for_admin
+from comptoir.store.jobs import Job, every
 
 _BELOW = f"{CONSOLE}/"
 _UNSERVED = message(
@@ -62,14 +63,11 @@ class Console(Feature):
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         self._kernel = kernel
         self._figures = Figures(kernel.metrics, time.time)
-        if not self._is_served:
-            yield
-            return
-        self._figures.start()
-        try:
-            yield
-        finally:
-            await self._figures.stop()
+        yield
+
+    @override
+    def jobs(self) -> Iterable[Job]:
+        return [every(SAMPLE_SECONDS, self._figures.sample)] if self._is_served else []
 
     @override
     def routes(self, _: Authenticator) -> Sequence[Route]:

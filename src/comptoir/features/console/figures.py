@@ -1,6 +1,5 @@
 """The figures of the last minutes, sampled from the metrics of all workers."""
 
-import asyncio
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,7 +7,6 @@ from typing import NamedTuple
 
 from comptoir.edm.times import Clock
 from comptoir.http.metrics import Counts, Metrics
-from comptoir.store.event_loop import cancel_and_wait
 
 MINUTES = 15
 """The minutes of the history."""
@@ -37,24 +35,14 @@ class Point(NamedTuple):
 
 
 class Figures:
-    """Samples the metrics from `start` to `stop`; a sample costs a millisecond."""
+    """Samples the metrics; a sample costs a millisecond."""
 
     def __init__(self, metrics: Metrics, clock: Clock) -> None:
         self._metrics = metrics
         self._clock = clock
         self._samples: deque[tuple[float, Counts]] = deque(maxlen=_SAMPLES + 1)
-        self._sampling: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin to sample; the running event loop must run `stop` at the end."""
-        self._sampling = asyncio.create_task(self._sample())
-
-    async def stop(self) -> None:
-        """End the samples."""
-        if self._sampling is not None:
-            await cancel_and_wait(self._sampling)
-
-    def sample(self) -> None:
+    async def sample(self) -> None:
         """Take a sample now."""
         self._samples.append((self._clock(), self._metrics.counts()))
 
@@ -66,11 +54,6 @@ class Figures:
             for (since, before), (at, after) in pairwise([*self._samples, now])
             if at > since
         ]
-
-    async def _sample(self) -> None:
-        while True:
-            self.sample()
-            await asyncio.sleep(SAMPLE_SECONDS)
 
 
 def _point(seconds: float, at: float, before: Counts, after: Counts) -> Point:

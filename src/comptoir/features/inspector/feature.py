@@ -1,7 +1,8 @@
 """The inspector as a part of a service."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from typing_extensions import override
 
@@ -10,9 +11,11 @@ from comptoir.edm.model import Model
 from comptoir.features.console.running import serves_console
 from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector import errors as problems
-from comptoir.features.inspector.inspector import Inspector
+from comptoir.features.inspector.inspector import LOOK_SECONDS, Inspector
+from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.feature import Feature, Kernel, Observer
 from comptoir.http.redaction import Redactor
+from comptoir.store.jobs import Job, every
 
 
 class Inspecting(Feature):
@@ -40,11 +43,22 @@ class Inspecting(Feature):
             yield
             return
         self.inspector = Inspector(self._settings, Redactor.of(self._model))
-        self.inspector.start()
         try:
             yield
         finally:
-            await self.inspector.stop()
+            self.inspector.stop()
+
+    @override
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Let all workers share a folder."""
+        with private_folder() as folder:
+            os.environ[FOLDER] = str(folder)
+            yield
+
+    @override
+    def jobs(self) -> Iterable[Job]:
+        return [every(LOOK_SECONDS, self.inspector.look)] if self._has_screen else []
 
     @override
     def observers(self) -> Sequence[Observer]:

@@ -17,13 +17,16 @@ from comptoir.config import Settings
 from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector.capture import Capture
 from comptoir.features.inspector.record import ExchangeRecord, Head, Scribe
-from comptoir.features.inspector.segments import SegmentReader, SegmentWriter
+from comptoir.features.inspector.segments import (
+    FOLDER,
+    SegmentReader,
+    SegmentWriter,
+    private_folder,
+)
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Observer
 from comptoir.http.redaction import Redactor
-from comptoir.http.shared_folder import FOLDER, private_folder
 from comptoir.response.response import Response
-from comptoir.store.event_loop import cancel_and_wait
 
 LOOK_SECONDS = 0.5
 """Seconds between two looks whether another process has switched the recording."""
@@ -85,7 +88,6 @@ class Inspector(Observer):
         self._ended_bytes = 0
         self._is_full = False
         self._timer: asyncio.TimerHandle | None = None
-        self._looking: asyncio.Task[None] | None = None
         self._limit = 0
         self.is_on = False
         self.requests = own.inspect_requests
@@ -94,14 +96,8 @@ class Inspector(Observer):
         """The number of exchanges that were not captured because they came too fast."""
         self._apply()
 
-    def start(self) -> None:
-        """Begin to look; the running event loop must run `stop` at the end."""
-        self._looking = asyncio.create_task(self._look())
-
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """End, and remove what this process has kept for itself."""
-        if self._looking is not None:
-            await cancel_and_wait(self._looking)
         if self._timer is not None:
             self._timer.cancel()
         self._writer.close()
@@ -195,12 +191,11 @@ class Inspector(Observer):
         self._ended_bytes += more
         self._is_full = len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes
 
+    async def look(self) -> None:
+        """Notice what another process has switched."""
+        self._apply()
+
     def _apply(self) -> None:
         level = self.switch.level
         self.is_on = level is not Level.OFF
         self._limit = self._body_bytes if level is Level.BODIES else 0
-
-    async def _look(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            self._apply()

@@ -1,6 +1,6 @@
 """Notifications as a part of a service."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from typing_extensions import override
@@ -15,7 +15,8 @@ from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscriptions
 from comptoir.http.feature import Feature, Kernel
 from comptoir.outgoing.faults import DeliveryFaults
-from comptoir.outgoing.session import Guard, Poster
+from comptoir.outgoing.session import Guard, Outgoing
+from comptoir.store.jobs import Job
 
 _RESET = "reason=a reset of the rehearsal"
 
@@ -37,15 +38,14 @@ class Notifications(Feature):
             raise LookupError("a profile without notifications")
         own = settings.of(NotificationSettings)
         hooks = hooks.scaled(own.clock_factor)
-        post = Poster(Guard(settings.networks, plain=own.outgoing_http == "on")).post
-        faults: DeliveryFaults | None = None
-        for each in kernel.features:
-            faults = faults or each.delivery_faults
+        post = Outgoing(Guard(settings.networks, plain=own.outgoing_http == "on")).post
+        self._kernel = kernel
         self._subscriptions = Subscriptions(store)
         instants = instant_type(settings.behaviour.forms)
-        sender = Sender(store, model, kernel.registry, hooks, post, instants, kernel.clock)
+        self._sender = sender = Sender(
+            store, model, kernel.registry, hooks, post, instants, kernel.clock
+        )
         sender.note = kernel.metrics.count_delivery
-        sender.start(faults, kernel.metrics.note_notification_lag)
         kernel.service.mount(
             SubscriptionResource(store, model, settings, hooks, post, kernel.clock)
         )
@@ -53,6 +53,13 @@ class Notifications(Feature):
             yield
         finally:
             await sender.stop()
+
+    @override
+    def jobs(self) -> Iterable[Job]:
+        faults: DeliveryFaults | None = None
+        for each in self._kernel.features:
+            faults = faults or each.delivery_faults
+        return [self._sender.run(faults, self._kernel.metrics.note_notification_lag)]
 
     @override
     async def mark(self) -> None:

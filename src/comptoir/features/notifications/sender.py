@@ -167,29 +167,23 @@ class Sender:
         """By how much the profile's clock was ahead of the processes' at the last look."""
         self._deliveries: dict[asyncio.Task[None], frozenset[str]] = {}
         """Those that were begun, with the clients for which they are."""
-        self._looking: asyncio.Task[None] | None = None
 
-    def start(
+    async def stop(self) -> None:
+        """Cancel all deliveries, which are repeated after their leases."""
+        for task in list(self._deliveries):
+            await cancel_and_wait(task)
+
+    async def run(
         self,
         faults: DeliveryFaults | None = None,
         note_lag: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """Begin to look; the running event loop must run `stop` before the store is closed.
+        """Look regularly; `stop` must run before the store is closed.
 
         The first attempt of each delivery meets the faults of a rehearsal, if there is one.
         `note_lag` receives what `lag` returns, after every few looks.
         """
         self._faults = faults
-        self._looking = asyncio.create_task(self._look_regularly(note_lag))
-
-    async def stop(self) -> None:
-        """Cancel all deliveries, which are repeated after their leases."""
-        if self._looking is not None:
-            await cancel_and_wait(self._looking)
-        for task in list(self._deliveries):
-            await cancel_and_wait(task)
-
-    async def _look_regularly(self, note_lag: Callable[[float], None]) -> None:
         for number in itertools.count():
             # only the first failure is logged, where it happens
             IS_REPEATED.set(not await self.look())

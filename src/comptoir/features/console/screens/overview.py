@@ -12,7 +12,7 @@ from comptoir.features.console.backend import QUICK_SECONDS, Backend
 from comptoir.features.console.figures import MINUTES, Point
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.features.console.visit import Visit
-from comptoir.http.addresses import api_addresses
+from comptoir.http.routes import api_addresses
 from comptoir.store.schema import revisions
 from comptoir.store.urls import redacted
 
