@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 import msgspec
 
 from comptoir.auth import KeyFolder
-from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.failures import Failures
 from comptoir.auth.logins import SessionPolicy
 from comptoir.auth.roles import Principal
@@ -18,6 +17,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
+from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.logins import Logins
 from comptoir.http.feature import Feature
