@@ -279,15 +279,8 @@ RESET_NOT_CONFIRMED = OperatorRow("the answer is not yes",
     "Nothing was changed; run the command again.")
 UNUSABLE_SAMPLE = OperatorRow("{path} cannot be loaded: line {line}: {column}: {reason}",
     "Install the package again.")
-
-# Rehearsal
 NO_SAMPLES = OperatorRow("--quickstart needs the sample company, which is not installed",
     "Start without it, and create a company with `comptoir company create`.")
-FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",
-    'Write faults = "on" into the config file if that is intended.')
-UNKNOWN_TRAP = OperatorRow("unknown trap {name} in --require", "Use some of: {known}.")
-TRAPS_NOT_MET = OperatorRow("no client has met {traps}",
-    "Let a test meet them, for example by a rule of /faults.")
 
 # Copies and deletions of companies
 OVERTAKEN = OperatorRow("another command {work} the company {company}", "Wait until it has ended.")

@@ -52,6 +52,9 @@ class Inspecting(Feature):
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Let all workers share a folder."""
+        if not self._has_screen:
+            yield
+            return
         with private_folder() as folder:
             os.environ[FOLDER] = str(folder)
             yield
