@@ -6,18 +6,7 @@ it. Each docstring ends with the values to bind, in order.
 
 from collections.abc import Sequence
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Table,
-    and_,
-    case,
-    delete,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Column, ColumnElement, Table, and_, case, delete, func, or_, select, update
 from sqlalchemy.engine import Dialect
 
 from comptoir.sql.prepared import Prepared, constant, constant_text, named, prepare, prepare_insert

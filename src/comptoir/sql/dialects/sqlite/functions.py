@@ -22,14 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
-from comptoir.edm.numbers import (
-    DECIMAL,
-    INT32,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    UNIT,
-    WHOLE_DIGITS,
-)
+from comptoir.edm.numbers import DECIMAL, INT32, MOST_DECIMAL, MOST_WHOLE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
 from comptoir.plan.expressions.options import fold
