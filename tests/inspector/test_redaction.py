@@ -75,6 +75,10 @@ def test_any_beginning_of_a_body() -> None:
             {"url": "c(1)/onlinePassword", "body": {"value": "x"}},
             {"url": f"c(1)/{MASK}", "body": MASK},
         ),
+        (
+            {"url": "c", "headers": {"x-name": "Bearer abcdefgh1", "If-Match": "*"}},
+            {"url": "c", "headers": {"x-name": MASK, "If-Match": "*"}},
+        ),
         ({"url": "c?access_token=x&$top=1"}, {"url": f"c?access_token={MASK}&$top=1"}),
         (
             {"url": "c?$skiptoken=x", "body": {"value": "x"}},

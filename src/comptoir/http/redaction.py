@@ -4,7 +4,7 @@ The names of secret properties come from the model. In doubt, more is removed th
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from urllib.parse import unquote, unquote_plus
@@ -76,8 +76,10 @@ _TOKENS = re.compile(
 
 _URL = "url"
 """The member of a batch with the URL of a request, whose value is in its member `body`."""
-
 _BODY = "body"
+_HEADERS = "headers"
+"""The member of a batch with the headers of a request."""
+
 _CLIENT_STATE = "clientState"
 """The member of a subscription that proves a notification to its receiver."""
 
@@ -173,10 +175,14 @@ class Redactor:
         return "&".join(shown)
 
     def _header(self, header: Header) -> tuple[str, str]:
-        name, value = header[0].decode("latin-1"), header[1].decode("latin-1")
+        name = header[0].decode("latin-1")
+        return name, self._of_header(name, header[1].decode("latin-1"))
+
+    def _of_header(self, name: str, value: str) -> str:
+        """The value of a header, unless it may contain a secret."""
         if self._names_secret(name) or self.suspects(value):
-            value = MASK
-        return name, self._text(value)
+            return MASK
+        return self._text(value)
 
     def _text(self, text: str) -> str:
         """A text without the credentials of URLs in it; of what hides them by encoding, nothing."""
@@ -257,8 +263,17 @@ class Redactor:
             if self._names_secret(name) or (shown != url and name in (_URL, _BODY)):
                 secrets.append(member if isinstance(member, str) else str(member))
                 masked[name] = shown if name == _URL else MASK
+            elif name == _HEADERS and isinstance(member, dict):
+                masked[name] = self._masked_headers(member, secrets)
             else:
                 masked[name] = self._masked(member, secrets)
+        return masked
+
+    def _masked_headers(
+        self, headers: Mapping[str, object], secrets: list[str]
+    ) -> Mapping[str, str]:
+        masked = {name: self._of_header(name, str(value)) for name, value in headers.items()}
+        secrets += [str(value) for name, value in headers.items() if masked[name] != value]
         return masked
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
+from typing import NamedTuple
 
 from starlette.types import Scope
 from typing_extensions import override
@@ -15,7 +16,7 @@ from comptoir.errors.refusal import (
 )
 from comptoir.http.exchange import ClientDisconnectedError, Notes
 from comptoir.request.batch.tree import Batch, Part
-from comptoir.response.batch import GroupReply, Replies, Reply
+from comptoir.response.batch import Replies, Reply
 from comptoir.response.response import Header, Pieces, Response
 from comptoir.service import Request
 
@@ -63,15 +64,11 @@ class Answered:
                 yield piece
 
 
-class CapturedPart:
-    """A request of a batch, and its response; `group` names its atomic group."""
+class CapturedPart(NamedTuple):
+    """A request of a batch, and its response."""
 
-    __slots__ = ("answered", "group", "part")
-
-    def __init__(self, part: Part, group: str, response: Response, limit: int) -> None:
-        self.part = part
-        self.group = group
-        self.answered = Answered(response, limit)
+    part: Part
+    answered: Answered
 
 
 class Capture(Notes):
@@ -91,7 +88,6 @@ class Capture(Notes):
         "parts",
         "path",
         "principal",
-        "requests",
         "unread",
     )
 
@@ -105,7 +101,6 @@ class Capture(Notes):
         self.denial: OAuthRefusal | None = None
         self.unread: Callable[[], Awaitable[bytes]] | None = None
         self.is_batch = False
-        self.requests = 0
         self.parts: list[CapturedPart] = []
 
     @override
@@ -136,22 +131,17 @@ class Capture(Notes):
 
     @override
     def noting(self, batch: Batch, replies: Replies) -> Replies:
-        # they are noted instead of the bodies of the batch
-        parts = list(batch.parts)
+        # they are noted instead of the body of the batch's response
         self.is_batch = True
-        self.requests = len(parts)
-        self.body = None
-        return self._noting(parts, replies)
+        return self._noting(list(batch.parts), replies)
 
     async def _noting(self, parts: Sequence[Part], replies: Replies) -> Replies:
         limit = min(self.limit, _PARTS_TOGETHER * self.limit // max(len(parts), 1))
         async with aclosing(replies):
             async for reply in replies:
                 members: Sequence[Reply] = (reply,) if isinstance(reply, Reply) else reply.replies
-                rest = parts[len(self.parts) :]
-                group = _group(reply, rest)
-                for part, member in zip(rest, members, strict=False):
-                    self.parts.append(CapturedPart(part, group, member.response, limit))
+                for part, member in zip(parts[len(self.parts) :], members, strict=False):
+                    self.parts.append(CapturedPart(part, Answered(member.response, limit)))
                 yield reply
 
     @property
@@ -168,10 +158,3 @@ async def _arrived(read_body: Callable[[], Awaitable[bytes]]) -> bytes | None:
         async with asyncio.timeout(0):
             return await read_body()
     return None
-
-
-def _group(reply: Reply | GroupReply, parts: Sequence[Part]) -> str:
-    """The name of the group that a reply is for, else its place; blank for none."""
-    if isinstance(reply, Reply) or not parts:
-        return ""
-    return reply.name or parts[0].place.rpartition(".")[0]

@@ -1,21 +1,40 @@
-"""The view of a kept request: its checks, who may see it, what it lacks."""
+"""A kept request: its checks, who may see it, what it lacks, and how it is sent again."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
 import msgspec
 
-from comptoir.errors.table import (
-    CHECK_ORDER,
-    Check,
-)
-from comptoir.features.inspector.record import ExchangeRecord, Head, Message
+from comptoir.auth.origins import needs_credentials, own_origins
+from comptoir.auth.records import Client
+from comptoir.auth.token_endpoint import GRANT
+from comptoir.config import Settings
+from comptoir.errors.table import CHECK_ORDER, Check
+from comptoir.features.console.curl import curl, form_curl
+from comptoir.features.inspector.record import LONGEST_URL, ExchangeRecord, Head, Message
+from comptoir.http.redaction import MASK
+from comptoir.http.routes import Routes
+from comptoir.request.batch.tree import BATCH
+from comptoir.request.headers import Headers
 from comptoir.request.path import READ_METHODS
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
+
+_OF_CONNECTION = frozenset(
+    {
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+"""Headers of a request that the next client sets by itself."""
 
 
 class CheckResult(NamedTuple):
@@ -77,7 +96,65 @@ def pretty(text: str) -> str:
         return text
 
 
-def lacks_body(request: Message) -> bool:
-    """Whether a request had a body that is not kept as a whole."""
-    body = request.body
-    return body.length > 0 and (body.text is None or body.is_cut)
+def why_not_replayable(record: ExchangeRecord, routes: Routes) -> str:
+    """Why the console cannot send a request again; blank if it can."""
+    if not routes.serves(record.path.encode("latin-1", "replace")):
+        return "The request is not for the API"
+    is_batch = unquote(record.path.rpartition("/")[2]) == BATCH
+    return "The request is a batch" if is_batch else missing_part(record)
+
+
+def missing_part(record: ExchangeRecord) -> str:
+    """The part of a request that is not kept; blank if it is kept as a whole."""
+    if MASK in f"{record.path}{record.query}{record.request.body.text}":
+        return "The request has a secret, which is not kept"
+    if max(len(record.path), len(record.query)) >= LONGEST_URL:
+        return "The whole URL of the request is not kept"
+    body = record.request.body
+    if body.length and (body.text is None or body.is_cut):
+        return "The whole body of the request is not kept"
+    return ""
+
+
+def is_writing(record: ExchangeRecord) -> bool:
+    """Whether a request may change records."""
+    return record.method not in READ_METHODS
+
+
+def headers_of(message: Message) -> Headers:
+    """The headers of a request, without those whose values are not kept."""
+    return {
+        name.lower().encode("latin-1"): value.encode("latin-1")
+        for name, value in message.headers
+        if MASK not in value
+    }
+
+
+def command(record: ExchangeRecord, client: Client | None, settings: Settings) -> str:
+    """A command that sends what is kept of a request, with the token in the variable `TOKEN`.
+
+    For the token endpoint, it asks for what the client may have, with the secret in a variable too.
+    """
+    query = f"?{record.query}" if record.query else ""
+    # a client may send a path that, joined to an address, would lead to another host
+    url = f"{own_origins(settings)[0]}/{record.path.removeprefix('/')}{query}"
+    if needs_credentials(record.path, settings):
+        return form_curl(url, _form(record.path, client))
+    body = record.request.body
+    text = "" if body.is_cut else body.text or ""
+    return curl(record.method, url, dict(_repeated(record.request)), text)
+
+
+def _form(path: str, client: Client | None) -> Mapping[str, str]:
+    is_grant = path.endswith("/token")
+    return {
+        **({"grant_type": GRANT} if is_grant else {"token": "$TOKEN"}),
+        "client_id": "$CLIENT_ID" if client is None else client.id,
+        "client_secret": "$CLIENT_SECRET",
+    }
+
+
+def _repeated(message: Message) -> Iterator[tuple[str, str]]:
+    for name, value in message.headers:
+        if name.lower() not in _OF_CONNECTION and MASK not in value:
+            yield name, value

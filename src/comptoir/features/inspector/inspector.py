@@ -28,17 +28,11 @@ from comptoir.http.feature import Observer
 from comptoir.http.redaction import Redactor
 from comptoir.response.response import Response
 
-LOOK_SECONDS = 0.5
-"""Seconds between two looks whether another process has switched the recording."""
+LOOK_SECONDS = 0.2
+"""Seconds between two looks for records to write, and for a switch by another process."""
 
 SLICE_SECONDS = 0.002
-"""Seconds for which records are written before requests have their turn."""
-
-_PAUSE = 99
-"""The pause after a slice, in its durations, which bounds the cost of records."""
-
-_RECORD_SECONDS = 0.02
-"""Seconds from the end of an exchange to its record, which others share."""
+"""Seconds for which a look writes records, which bounds their cost."""
 
 _SWITCH = "switch.json"
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -87,7 +81,6 @@ class Inspector(Observer):
         self._ended: deque[tuple[Exchange, Capture, int]] = deque()
         self._ended_bytes = 0
         self._is_full = False
-        self._timer: asyncio.TimerHandle | None = None
         self._limit = 0
         self.is_on = False
         self.requests = own.inspect_requests
@@ -98,8 +91,6 @@ class Inspector(Observer):
 
     def stop(self) -> None:
         """End, and remove what this process has kept for itself."""
-        if self._timer is not None:
-            self._timer.cancel()
         self._writer.close()
         self._closing.close()
 
@@ -144,8 +135,6 @@ class Inspector(Observer):
         size = capture.size
         self._ended.append((exchange, capture, size))
         self._note_waiting(size)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_RECORD_SECONDS, self._write_slice)
 
     async def newest(self, most: int, wanted: Callable[[Head], bool]) -> Sequence[Head]:
         """The newest exchanges of all processes that are wanted, the latest one first."""
@@ -157,34 +146,26 @@ class Inspector(Observer):
         await self._write_all()
         return await asyncio.to_thread(self._reader.find, exchange_id)
 
-    def _write_slice(self) -> None:
-        took = self._write(SLICE_SECONDS)
-        self._timer = None
-        if self._ended:
-            pause = took * _PAUSE
-            self._timer = asyncio.get_running_loop().call_later(pause, self._write_slice)
-
     async def _write_all(self) -> None:
         """Write the records of what has ended, so that this process sees it."""
         waiting = len(self._ended)
         while waiting > 0 and self._ended:
             before = len(self._ended)
-            self._write(SLICE_SECONDS)
+            self._write()
             waiting -= before - len(self._ended)
             await asyncio.sleep(0)
 
-    def _write(self, seconds: float) -> float:
-        """Write records for a time; returns the seconds that it took."""
+    def _write(self) -> None:
+        """Write records for a time, before requests have their turn."""
         began = time.perf_counter()
         records: list[ExchangeRecord] = []
-        while self._ended and time.perf_counter() - began < seconds:
+        while self._ended and time.perf_counter() - began < SLICE_SECONDS:
             ended, capture, size = self._ended.popleft()
             self._note_waiting(-size)
             records.append(self._scribe.record(ended, capture))
         # requests must not fail because a record cannot be written
         with suppress(OSError):
             self._writer.append(records)
-        return time.perf_counter() - began
 
     def _note_waiting(self, more: int) -> None:
         """Decide whether more exchanges may wait, when those that do have more bytes, or fewer."""
@@ -192,8 +173,9 @@ class Inspector(Observer):
         self._is_full = len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes
 
     async def look(self) -> None:
-        """Notice what another process has switched."""
+        """Notice what another process has switched, and write some records."""
         self._apply()
+        self._write()
 
     def _apply(self) -> None:
         level = self.switch.level

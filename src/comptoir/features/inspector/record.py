@@ -12,7 +12,6 @@ from comptoir.auth import Scope
 from comptoir.features.inspector.capture import Answered, Capture, CapturedPart
 from comptoir.http.exchange import Exchange
 from comptoir.http.redaction import MASK, Redactor, Shown
-from comptoir.request.batch.tree import Condition
 from comptoir.response.response import Header
 
 _JSON = b"application/json"
@@ -59,7 +58,7 @@ class PartRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A request of a batch, and its response.
 
     `name` is its `id`, or its place in a batch where it has none. `url` is its path below the base
-    path, after the `$id` of a request that it refers to. `group` names its atomic group.
+    path, after the `$id` of a request that it refers to.
     """
 
     name: str
@@ -70,10 +69,6 @@ class PartRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     response: Message
     check: str = ""
     problem: str = ""
-    id: str | None = None
-    group: str = ""
-    depends_on: tuple[str, ...] = ()
-    condition: Condition | None = None
 
 
 class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
@@ -99,8 +94,8 @@ class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
 class ExchangeRecord(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     """The record of an exchange.
 
-    A batch had as many `requests`; those that got a response are its `parts`. `error` is that of
-    the token endpoint with its number, `reason` what the client does not learn of a refusal, and
+    `parts` are the requests of a batch that got a response. `error` is that of the token endpoint
+    with its number, `reason` what the client does not learn of a refusal, and
     `change` the number of the change that made the version of the record then.
     """
 
@@ -114,7 +109,6 @@ class ExchangeRecord(Head, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     request: Message
     response: Message
     parts: Sequence[PartRecord] = ()
-    requests: int = 0
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
@@ -185,7 +179,6 @@ class Scribe:
             request=Message(self._headers(capture.headers), body),
             response=answer.message,
             parts=parts,
-            requests=capture.requests,
         )
 
     def _part(self, captured: CapturedPart) -> PartRecord:
@@ -204,10 +197,6 @@ class Scribe:
             response=answer.message,
             check=answer.check,
             problem=answer.problem,
-            id=part.id,
-            group=captured.group,
-            depends_on=part.depends_on,
-            condition=part.condition,
         )
 
     def _asked(self, path: str, query: str, body: bytes | None) -> _Asked:

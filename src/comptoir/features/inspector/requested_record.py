@@ -13,8 +13,8 @@ from comptoir.errors.refusal import Refusal
 from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, body_of, company_with_id
 from comptoir.features.console.values import decoded
 from comptoir.features.console.visit import Visit
+from comptoir.features.inspector.exchanges import headers_of
 from comptoir.features.inspector.record import ExchangeRecord
-from comptoir.features.inspector.replay import headers_of
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.path import first_segment, parse_path
 

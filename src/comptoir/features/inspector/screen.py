@@ -23,19 +23,17 @@ from comptoir.features.inspector import InspectorSettings, errors
 from comptoir.features.inspector.capture import NotedBody
 from comptoir.features.inspector.exchanges import (
     check_results,
+    command,
+    headers_of,
     is_visible,
+    is_writing,
+    missing_part,
     pretty,
+    why_not_replayable,
 )
 from comptoir.features.inspector.feature import Inspecting
 from comptoir.features.inspector.inspector import Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord, Head
-from comptoir.features.inspector.replay import (
-    headers_of,
-    is_writing,
-    missing_part,
-    why_not_replayable,
-)
-from comptoir.features.inspector.request_command import command
 from comptoir.features.inspector.requested_record import RequestedRecord, requested_record
 from comptoir.http.log import short_path
 from comptoir.http.redaction import Redactor
