@@ -26,8 +26,7 @@ from comptoir.features.notifications.delivery import (
     Retries,
     due_at,
 )
-from comptoir.features.notifications.fold import Fold
-from comptoir.features.notifications.notifications import body, written
+from comptoir.features.notifications.notifications import Fold, body, written
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, lost_right
 from comptoir.outgoing import OutgoingError, Post, PostAnswer
 from comptoir.outgoing.faults import HELD, DeliveryFault, DeliveryFaults, DeliveryMode
