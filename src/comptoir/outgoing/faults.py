@@ -1,4 +1,4 @@
-"""The faults that deliveries meet in a rehearsal; without one, a delivery is asked for nothing."""
+"""The faults that deliveries may meet; without one, a delivery is asked for nothing."""
 
 import asyncio
 from collections.abc import Callable
@@ -41,10 +41,10 @@ class DeliveryFault(msgspec.Struct, frozen=True):
 
 
 class DeliveryFaults(Protocol):
-    """Lets deliveries meet the faults of a rehearsal.
+    """Lets deliveries meet faults, on a clock that may be moved.
 
-    `resets` is how often the rehearsal has moved the clock back to the real time. `clock_moved` is
-    set whenever it has moved the clock, since notifications may be due then.
+    `resets` is how often the clock was moved back to the real time. `clock_moved` is set whenever
+    the clock was moved, since notifications may be due then.
     """
 
     resets: int
