@@ -64,14 +64,7 @@ KEPT_SECONDS = 3_600
 
 SERVICE = Actor("service")
 
-NoteAttempt = Callable[[str, float | None], None]
-"""Receives the outcome of an attempt and, if it has succeeded, by how many seconds it was late."""
-
 _log = logging.getLogger(__name__)
-
-
-def _note_nothing(_: str, _seconds: float | None) -> None:
-    """Note no attempt."""
 
 
 class _Scan(msgspec.Struct, frozen=True):
@@ -155,8 +148,8 @@ class Sender:
         self._instants = instants
         self._clock = clock
         self._real_clock = real_clock
-        self.note: NoteAttempt = _note_nothing
-        """Is called after each attempt."""
+        self.note: Callable[[str, float | None], None] = lambda *_: None
+        """Receives the outcome of each attempt and, if it succeeded, by how much it was late."""
         self._faults: DeliveryFaults | None = None
         self._resets = 0
         self._subscriptions = Subscriptions(store)

@@ -91,9 +91,7 @@ class Subscriptions:
         """The subscription with this id, None if it does not exist."""
         if _ID.fullmatch(subscription_id) is None:
             return None
-        company_id = _company_in(subscription_id)
-        rows = await self._rows(self._statements.subscription.query(company_id, subscription_id))
-        return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
+        return await self._store.read(self._stored(subscription_id))
 
     async def of_company(self, company_id: str) -> list[Subscription]:
         """The subscriptions of a company, in the order of their creation."""
@@ -133,13 +131,10 @@ class Subscriptions:
 
     async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
         """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        company_id, statements = former.company_id, self._statements
 
-        def work(_: UnitOfWork) -> Steps[bool]:
-            if (yield from self._stored(former.id)) != former:
-                return False
-            yield statements.renew_subscription.query(
-                company_id,
+        def change() -> Steps[None]:
+            yield self._statements.renew_subscription.query(
+                former.company_id,
                 renewed.id,
                 renewed.url,
                 renewed.client_state,
@@ -147,23 +142,23 @@ class Subscriptions:
                 renewed.expires_at,
                 renewed.modified_at,
             )
-            return True
 
-        is_done = await self._store.transact(company_id, work)
-        if is_done:
-            await self._control.record([act])
-        return is_done
+        return await self._changed(former, change, act)
 
     async def remove(self, subscription: Subscription, act: Act) -> bool:
         """Delete a subscription; False if it was changed or deleted meanwhile."""
+        return await self._changed(subscription, lambda: self._drop(subscription.id), act)
 
+    async def _changed(
+        self, former: Subscription, change: Callable[[], Steps[None]], act: Act
+    ) -> bool:
         def work(_: UnitOfWork) -> Steps[bool]:
-            if (yield from self._stored(subscription.id)) != subscription:
+            if (yield from self._stored(former.id)) != former:
                 return False
-            yield from self._drop(subscription.id)
+            yield from change()
             return True
 
-        is_done = await self._store.transact(subscription.company_id, work)
+        is_done = await self._store.transact(former.company_id, work)
         if is_done:
             await self._control.record([act])
         return is_done
