@@ -48,7 +48,8 @@ from comptoir.features.console import errors as console_errors
 from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.presets import PRESETS
+from comptoir.features.rehearsal.faults import fault as all_faults
+from comptoir.features.rehearsal.rules import PRESETS
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
 from comptoir.profiles.standard import STANDARD
@@ -59,7 +60,12 @@ from support.profiles import Answered, cases, elsewhere
 
 REFUSALS = [
     each
-    for module in (refusal_rows, rehearsal_errors)
+    for module in (
+        refusal_rows,
+        rehearsal_errors,
+        all_faults,
+        *(sys.modules[fault.__module__] for fault in FAULTS.values()),
+    )
     for each in vars(module).values()
     if isinstance(each, RefusalRow)
 ]
@@ -177,7 +183,14 @@ def _shown(response: Answered) -> str:
 
 def error_page() -> str:
     """The errors of clients and of operators."""
-    modules = (operator_rows, transfer_errors, console_errors, testing_errors)
+    modules = (
+        operator_rows,
+        transfer_errors,
+        console_errors,
+        inspector_errors,
+        rehearsal_errors,
+        testing_errors,
+    )
     named = [each for module in modules for each in vars(module).values()]
     return errors_page(
         ERROR_TABLE,

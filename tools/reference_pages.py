@@ -28,7 +28,7 @@ from comptoir.errors.table import (
     OAuthError,
     RefusalRow,
 )
-from comptoir.features.rehearsal.faults import FaultParameter, FaultType
+from comptoir.features.rehearsal.faults.fault import Fault, FaultParameter
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.profiles.record import ResponseOverride
 from comptoir.profiles.values import Confidence, FieldRule, ShownProperty, TableRule
@@ -419,7 +419,7 @@ def profiles_page(
     )
 
 
-def faults_page(faults: Mapping[str, FaultType], presets: Mapping[str, Sequence[Rule]]) -> str:
+def faults_page(faults: Mapping[str, type[Fault]], presets: Mapping[str, Sequence[Rule]]) -> str:
     """The faults with their parameters, and the rules of the presets."""
     return page(
         "Faults",

@@ -619,7 +619,7 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
         "'https://10.1.2.3/token' cannot be reached: 10.1.2.3 is not a global address",
         f"'{issuer.url}{TOKEN}' responded with status 302",
         f"'{issuer.url}{TOKEN}' responded without an ID token",
-        "The ID token is not for the console alone (aud)",
+        "The ID token is not for this service alone (aud)",
         "The answer belongs to another login (state)",
     ]
 
@@ -687,12 +687,12 @@ def test_removing_the_issuer_ends_its_sessions(
 
 
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
-    "no roles": (CLIENT, "a login to the console needs a client and roles."),
-    "no client": (ROLES, "a login to the console needs a client and roles."),
-    "another role": ((*CLIENT, "--console-role", "a=owner"), "invalid role in the console"),
-    "no value": ((*CLIENT, "--console-role", "=admin"), "invalid role in the console"),
-    "two roles": ((*CLIENT, *ROLES, *ROLES), "'Staff' has two roles in the console."),
-    "scopes alone": (("--console-scope", "a"), "a login to the console needs a client and roles."),
+    "no roles": (CLIENT, "a login of people needs a client and roles."),
+    "no client": (ROLES, "a login of people needs a client and roles."),
+    "another role": ((*CLIENT, "--console-role", "a=owner"), "invalid role of people"),
+    "no value": ((*CLIENT, "--console-role", "=admin"), "invalid role of people"),
+    "two roles": ((*CLIENT, *ROLES, *ROLES), "'Staff' gives two roles."),
+    "scopes alone": (("--console-scope", "a"), "a login of people needs a client and roles."),
     "two scopes": ((*CLIENT, *ROLES, "--console-scope", "a b"), "invalid scope 'a b'."),
     "no scope": ((*CLIENT, *ROLES, "--console-scope", ""), "invalid scope ''."),
     "no file": ((*CLIENT, *ROLES, "--console-secret-file", "missing"), "missing is not a file."),

@@ -1,6 +1,7 @@
 """Every refusal is a row: what the code raises has exactly the facts of its row."""
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
@@ -13,6 +14,8 @@ from comptoir.features.business_central.profile import business_central
 from comptoir.features.console import errors as console_errors
 from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
+from comptoir.features.rehearsal.faults import FAULTS
+from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.profiles.standard import STANDARD
 from house.rules import UNPLAIN
 
@@ -32,9 +35,12 @@ REFUSING: Mapping[str, set[str]] = {
 }
 """What is called with a row, and the facts that it adds, or that are added later."""
 
+FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.values()))
+"""The modules of faults have their own rows, and name them alone."""
+
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (console_errors, inspector_errors, rehearsal_errors, refusal_rows)
+    for module in (console_errors, inspector_errors, rehearsal_errors, refusal_rows, *FAULT_MODULES)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }
@@ -62,9 +68,23 @@ def rows_in(node: ast.expr) -> Iterator[str]:
                 yield f"{module}.{each.attr}"
 
 
+class OwnRows(ast.NodeTransformer):
+    """Names the rows of a module as other modules do, with the name of the module."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and f"{self._module}.{node.id}" in ROWS:
+            module = ast.copy_location(ast.Name(self._module, node.ctx), node)
+            return ast.copy_location(ast.Attribute(module, node.id, node.ctx), node)
+        return node
+
+
 def modules() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(SOURCES.rglob("*.py")):
-        yield str(path.relative_to(SOURCES)), ast.parse(path.read_text(encoding="utf-8"))
+        tree = OwnRows(path.stem).visit(ast.parse(path.read_text(encoding="utf-8")))
+        yield str(path.relative_to(SOURCES)), tree
 
 
 def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, Sequence[str]]]:

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comptoir.features.rehearsal.choice import MOST_COUNTS, Chooser, fraction
-from comptoir.features.rehearsal.clock import ShiftedClock
 from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
-from comptoir.features.rehearsal.faults import FAULTS, Stage
-from comptoir.features.rehearsal.presets import PRESETS
-from comptoir.features.rehearsal.rules import Candidate, Rule, path_matches
+from comptoir.features.rehearsal.faults import FAULTS
+from comptoir.features.rehearsal.faults.fault import Candidate, Stage
+from comptoir.features.rehearsal.rule_state import MOST_COUNTS, RuleState, ShiftedClock, fraction
+from comptoir.features.rehearsal.rules import PRESETS, Rule, path_matches
 
 SETS = ("contactsExt", "itemsExt")
 START = 1_000.0
@@ -26,8 +25,8 @@ def rules(*texts: str) -> tuple[Rule, ...]:
     return parse_rules(f'{{"rules": [{", ".join(texts)}]}}'.encode(), SETS)
 
 
-def chooser(*texts: str) -> Chooser:
-    return Chooser(rules(*texts), clock())
+def chooser(*texts: str) -> RuleState:
+    return RuleState(rules(*texts), clock())
 
 
 def asked(
@@ -40,7 +39,7 @@ def asked(
     return Candidate(method, path, entity_set, client, stage, page=2, is_record=True)
 
 
-def hits(chooser: Chooser, requests: int, client: str = "client:a") -> list[int]:
+def hits(chooser: RuleState, requests: int, client: str = "client:a") -> list[int]:
     """The numbers of the requests that meet a fault, from 1."""
     return [each for each in range(1, requests + 1) if chooser.choose(asked(client)) is not None]
 
@@ -98,15 +97,15 @@ def test_the_examples_have_each_fault_and_each_of_its_parameters() -> None:
 @pytest.mark.parametrize("text", WRITTEN)
 def test_each_fault_is_written_and_chosen(text: str) -> None:
     rule = parse_rule(f'{{"id": "r", "fault": "{text}"}}'.encode(), "r", SETS)
-    fault_type = rule.fault.type
+    fault_type = rule.fault
     assert set(text.split("; ")) <= set(rule.fault.text.split("; "))
     method = "PATCH" if "PATCH" in fault_type.methods else "GET"
     request = asked(method=method, stage=fault_type.stage)
-    choice = Chooser([rule], clock()).choose(request)
+    choice = RuleState([rule], clock()).choose(request)
     assert choice is not None
     assert (choice.rule, choice.number) == (rule, 1)
     for stage in set(Stage) - {fault_type.stage}:
-        assert Chooser([rule], clock()).choose(asked(method=method, stage=stage)) is None
+        assert RuleState([rule], clock()).choose(asked(method=method, stage=stage)) is None
 
 
 @pytest.mark.parametrize("name", [name for name, each in FAULTS.items() if each.methods])
@@ -115,7 +114,7 @@ def test_a_fault_acts_only_where_it_can(name: str, method: str) -> None:
     choice = chooser(f'{{"fault": "{name}"}}').choose(asked(method=method))
     assert (choice is not None) == (method in FAULTS[name].methods)
     if not FAULTS[name].remembers:
-        of_header = Chooser([], clock()).choose(asked(method=method), parse_header(name))
+        of_header = RuleState([], clock()).choose(asked(method=method), parse_header(name))
         assert (of_header is not None) == (method in FAULTS[name].methods)
 
 
@@ -207,7 +206,7 @@ def test_a_rule_does_not_change_which_requests_another_counts() -> None:
     assert numbers == [each for each in alone if each % 2]
 
 
-def _name(chooser: Chooser) -> str:
+def _name(chooser: RuleState) -> str:
     choice = chooser.choose(asked())
     return "" if choice is None else choice.rule.fault.name
 
@@ -254,7 +253,7 @@ def test_the_least_recent_key_is_forgotten() -> None:
 
 def test_a_window_is_met_by_every_client_until_its_end() -> None:
     time = clock()
-    away = Chooser(
+    away = RuleState(
         rules('{"fault": "away; window=600", "times": 1, "match": {"set": "contactsExt"}}'), time
     )
     other = asked("client:b", "POST", "/api/companies", "")
@@ -270,7 +269,7 @@ def test_a_window_is_met_by_every_client_until_its_end() -> None:
 
 def test_an_update_night_goes_through_its_stages() -> None:
     time = clock()
-    night = Chooser(PRESETS["update-night"], time)
+    night = RuleState(PRESETS["update-night"], time)
     assert [_name(night) for _ in range(3)] == ["away"] * 3
     time.advance(600)
     assert [_name(night) for _ in range(7)] == ["token-expired", *["vanish"] * 5, ""]
@@ -280,7 +279,7 @@ def test_an_update_night_goes_through_its_stages() -> None:
 
 
 def test_a_bad_day_has_each_of_its_faults() -> None:
-    day = Chooser(parse_rules(b'{"preset": "bad-day", "seed": 7}', SETS), clock())
+    day = RuleState(parse_rules(b'{"preset": "bad-day", "seed": 7}', SETS), clock())
     names = [_name(day) for _ in range(5_000)]
     for name, share in (("throttle", 0.02), ("away", 0.01), ("reset", 0.01), ("touch", 0.02)):
         assert share / 2 < names.count(name) / len(names) < share * 2
@@ -290,7 +289,7 @@ def test_a_bad_day_has_each_of_its_faults() -> None:
 
 
 def test_a_monday_is_slow_and_crowded() -> None:
-    monday = Chooser(PRESETS["monday"], clock())
+    monday = RuleState(PRESETS["monday"], clock())
     names = [_name(monday) for _ in range(400)]
     assert names.count("slow") > 100
     assert 20 < names.count("throttle") < 80

@@ -8,8 +8,8 @@ import pytest
 
 from comptoir.auth import Scope
 from comptoir.features.notifications import sender
-from comptoir.features.rehearsal.choice import fraction
 from comptoir.features.rehearsal.faults import FAULTS
+from comptoir.features.rehearsal.rule_state import fraction
 from support.client import Client, record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql

@@ -18,14 +18,12 @@ from comptoir.features.rehearsal.documents import (
     LONGEST_DOCUMENT,
     MOST_RULES,
     parse_advance,
-    parse_file,
     parse_header,
     parse_rule,
     parse_rules,
 )
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.presets import PRESETS
-from comptoir.features.rehearsal.rules import Match, Rule
+from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
 from comptoir.jsonvalue import Json
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
@@ -297,15 +295,6 @@ def test_any_json_is_a_rule_or_refused(value: object) -> None:
     assert refusal is None or (refusal.target or "").startswith("rules[0]")
 
 
-def test_a_fault_of_a_file_names_the_file() -> None:
-    with pytest.raises(OperatorError) as caught:
-        parse_file("rules.json", document({"fault": "lok"}), SETS)
-    assert str(caught.value) == (
-        "rules.json: Invalid value 'lok' for rules[0].fault. Did you mean lock?"
-    )
-    assert parse_file("rules.json", document({"fault": "lock"}), SETS)[0].fault.name == "lock"
-
-
 def test_a_single_rule_gets_the_id_that_it_lacks() -> None:
     assert parse_rule(b'{"fault": "lock"}', "added-1", SETS).id == "added-1"
     assert parse_rule(b'{"fault": "lock", "id": "mine"}', "added-1", SETS).id == "mine"
@@ -346,7 +335,10 @@ def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Pat
     [
         (None, "cannot be read"),
         ("{", "JSON"),
-        ('{"rules": [{"fault": "throttl"}]}', "rules[0].fault"),
+        (
+            '{"rules": [{"fault": "lok"}]}',
+            "rules.json: Invalid value 'lok' for rules[0].fault. Did you mean lock?",
+        ),
         ('{"rules": [{"fault": "touch; field=nothing"}]}', "rules[0].fault"),
         ('{"preset": "bad-dya"}', "bad-dya"),
     ],

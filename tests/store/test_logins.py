@@ -18,7 +18,7 @@ from comptoir.auth.logins import (
     SessionPolicy,
     new_secret,
 )
-from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
+from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -44,8 +44,8 @@ async def opened(url: str) -> AsyncIterator[Store]:
 
 
 def issuer_at(url: str, role: ConsoleRole = ConsoleRole.VIEWER) -> Issuer:
-    console = ConsoleLogin("console", "", {"Staff": role})
-    terms = IssuerPolicy("api", ("RS256",), "scope", "roles", {}, {}, "", None, {}, console=console)
+    console = LoginPolicy("console", "", {"Staff": role})
+    terms = IssuerPolicy("api", ("RS256",), "scope", "roles", {}, {}, "", None, {}, login=console)
     return Issuer("keycloak", url, terms)
 
 

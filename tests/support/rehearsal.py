@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import httpx
 import msgspec
 
-from comptoir.features.rehearsal.report import Line
-from comptoir.features.testing import service
+from comptoir.features.rehearsal import entries
 from support.client import Client
 
 Rule = dict[str, object]
@@ -32,7 +31,7 @@ class _Log(msgspec.Struct):
     value: list[Firing]
 
 
-class Sent(service.Sent, frozen=True, forbid_unknown_fields=True):
+class Sent(entries.Sent, forbid_unknown_fields=True):
     """A request that a client has sent."""
 
 
@@ -40,7 +39,7 @@ class _Requests(msgspec.Struct):
     value: list[Sent]
 
 
-class Trap(Line, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Trap(entries.TrapLine, rename="camel", forbid_unknown_fields=True):
     """A line of the report."""
 
 

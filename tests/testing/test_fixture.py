@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from comptoir.errors.refusal import OperatorError
-from comptoir.features.rehearsal.report import report_lines
+from comptoir.features.rehearsal.client import report_lines
 from comptoir.features.testing.service import Comptoir
 from support.waiting import PATIENCE_SECONDS
 

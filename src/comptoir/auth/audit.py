@@ -41,8 +41,8 @@ class ActName(StrEnum):
 class Actor(msgspec.Struct, frozen=True):
     """The one who acts.
 
-    `cli:USER` for a command, `client:NAME` for a client, `console:NAME` for a user of the console,
-    `service` for itself; blank if nobody was accepted.
+    `cli:USER` for a command, `client:NAME` for a client, `Login.by` for a person, `service` for
+    itself; blank if nobody was accepted.
 
     `address` and `request` are those of the client's request.
     """

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from comptoir.auth.issuers import OutsideIssuers, decoded, discovery_address
 from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
-from comptoir.auth.records import ConsoleLogin, Issuer, Registry
+from comptoir.auth.records import Issuer, LoginPolicy, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.errors.messages import quoted
 from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
@@ -142,30 +142,30 @@ class CodeFlow:
         """The names of the issuers with a login; none while the database is away."""
         known = self._registry.known
         issuers = () if known is None else known.issuers.values()
-        return sorted(each.name for each in issuers if each.terms.console is not None)
+        return sorted(each.name for each in issuers if each.terms.login is not None)
 
-    async def issuer(self, name: str) -> tuple[Issuer, ConsoleLogin] | None:
+    async def issuer(self, name: str) -> tuple[Issuer, LoginPolicy] | None:
         """The issuer with a name, and its login; None without one.
 
         Raises `Refusal` (503) while the database is away.
         """
         known = self._registry.known or await self._registry.refresh()
         for each in known.issuers.values():
-            if each.name == name and each.terms.console is not None:
-                return each, each.terms.console
+            if each.name == name and each.terms.login is not None:
+                return each, each.terms.login
         return None
 
     async def address(
-        self, issuer: Issuer, console: ConsoleLogin, pending: PendingLogin, back: str
+        self, issuer: Issuer, policy: LoginPolicy, pending: PendingLogin, back: str
     ) -> str:
         """The address where the user logs in, to return to `back`; raises `OutgoingError`."""
         endpoint = (await self._endpoints(issuer)).authorization_endpoint
         query = urlencode(
             {
                 "response_type": "code",
-                "client_id": console.client_id,
+                "client_id": policy.client_id,
                 "redirect_uri": back,
-                "scope": " ".join((OPENID, *console.scopes)),
+                "scope": " ".join((OPENID, *policy.scopes)),
                 "state": pending.state,
                 "nonce": pending.nonce,
                 "code_challenge": pending.challenge,
@@ -177,7 +177,7 @@ class CodeFlow:
     async def user(
         self,
         issuer: Issuer,
-        console: ConsoleLogin,
+        policy: LoginPolicy,
         pending: PendingLogin,
         answered: IssuerAnswer,
         back: str,
@@ -196,10 +196,10 @@ class CodeFlow:
             "redirect_uri": back,
             "code_verifier": pending.verifier,
         }
-        fields, authorization = await _authenticated(sent, console, document)
+        fields, authorization = await _authenticated(sent, policy, document)
         answer = await self._post(document.token_endpoint, fields, authorization)
         id_token = _id_token(answer, document.token_endpoint)
-        return await self._issuers.user(id_token, issuer, console, pending.nonce, pending.begun_at)
+        return await self._issuers.user(id_token, issuer, policy, pending.nonce, pending.begun_at)
 
     async def _endpoints(self, issuer: Issuer) -> LoginEndpoints:
         return login_endpoints(issuer.url, await self._issuers.document(issuer))
@@ -217,16 +217,16 @@ def _is_endpoint(url: str) -> bool:
 
 
 async def _authenticated(
-    fields: Mapping[str, str], console: ConsoleLogin, document: LoginEndpoints
+    fields: Mapping[str, str], policy: LoginPolicy, document: LoginEndpoints
 ) -> tuple[Mapping[str, str], str]:
     """The fields of a form of the client, and its `Authorization` (RFC 6749, 2.3.1)."""
-    named = {**fields, "client_id": console.client_id}
-    if not console.secret_file:
+    named = {**fields, "client_id": policy.client_id}
+    if not policy.secret_file:
         return named, ""
-    secret = await asyncio.to_thread(_secret_in, console.secret_file)
+    secret = await asyncio.to_thread(_secret_in, policy.secret_file)
     if _BASIC not in document.token_endpoint_auth_methods_supported:
         return {**named, "client_secret": secret}, ""
-    credentials = f"{quote_plus(console.client_id)}:{quote_plus(secret)}"
+    credentials = f"{quote_plus(policy.client_id)}:{quote_plus(secret)}"
     return fields, f"Basic {base64.b64encode(credentials.encode()).decode()}"
 
 
@@ -235,9 +235,9 @@ def _secret_in(file: str) -> str:
         with Path(file).open(encoding="utf-8") as opened:
             secret = opened.read(_LONGEST_SECRET).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise OutgoingError(f"the secret of the console in {quoted(file)} is unreadable") from error
+        raise OutgoingError(f"the secret in {quoted(file)} is unreadable") from error
     if not secret:
-        raise OutgoingError(f"the secret of the console in {quoted(file)} is blank")
+        raise OutgoingError(f"the secret in {quoted(file)} is blank")
     return secret
 
 

@@ -1,4 +1,4 @@
-"""The decisions of an operator about outside issuers, by the command or in the console."""
+"""The decisions of an operator about outside issuers, by the command or by a form."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from comptoir.auth.fields import Field, checked_name
 from comptoir.auth.issuers import RESERVED_NAMES, fetch_keys
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
-from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
+from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
 from comptoir.auth.tokens import Scope
 from comptoir.auth.verification import check_algorithms
 from comptoir.config import Settings
@@ -86,7 +86,7 @@ def _console_roles(pairs: Iterable[str]) -> Mapping[str, ConsoleRole]:
 
 
 def _console_scopes(names: Iterable[str]) -> tuple[str, ...]:
-    """The scopes that the console asks for beside `openid`; raises `OperatorError`."""
+    """The scopes that a login asks for beside `openid`; raises `OperatorError`."""
     given = dict.fromkeys(names)
     for each in given:
         if _SCOPE.fullmatch(each) is None:
@@ -94,13 +94,13 @@ def _console_scopes(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(each for each in given if each != OPENID)
 
 
-def _console_login(
+def _login_policy(
     client_id: str,
     secret_file: Path | None,
     roles: Mapping[str, ConsoleRole],
     scopes: tuple[str, ...],
-) -> ConsoleLogin | None:
-    """The login of users to the console; None if nobody logs in.
+) -> LoginPolicy | None:
+    """The login of people; None if nobody logs in.
 
     Raises `OperatorError` for a part without the others that it needs.
     """
@@ -112,7 +112,7 @@ def _console_login(
         raise problems.NO_SECRET_FILE(path=secret_file)
     # not resolved: another secret comes with another target of a symbolic link
     file = str(secret_file.absolute()) if secret_file else ""
-    return ConsoleLogin(client_id, file, roles, scopes)
+    return LoginPolicy(client_id, file, roles, scopes)
 
 
 # fmt: off
@@ -129,12 +129,12 @@ COMPANIES_CLAIM = Field("companies-claim", "The claim with the ids of the compan
     "can access.", str, metavar="CLAIM")
 REQUIRED = Field("require", "A claim that a token must have, with this value.", _required,
     metavar="CLAIM=VALUE", separator="\n")
-CONSOLE_CLIENT = Field("console-client-id", "The client as which the issuer knows the console, "
-    "for logins of people.", str, metavar="ID")
+CONSOLE_CLIENT = Field("console-client-id", "The client as which the issuer knows this "
+    "service, for logins of people.", str, metavar="ID")
 CONSOLE_ROLES = Field("console-role", "A value of the roles claim in ID tokens, and what it makes "
     "of a user: viewer, editor or admin. Users without such a value cannot log in.",
     _console_roles, metavar="VALUE=ROLE", separator="\n")
-CONSOLE_SCOPES = Field("console-scope", "A scope that the console asks for beside openid, such as "
+CONSOLE_SCOPES = Field("console-scope", "A scope that logins ask for beside openid, such as "
     "one without which ID tokens lack the roles claim.", _console_scopes, metavar="SCOPE",
     separator=" ")
 ISSUER_FIELDS = (AUDIENCE, ALGORITHMS, SCOPE_CLAIM, ROLES_CLAIM, MAPPINGS, COMPANIES_CLAIM,
@@ -147,7 +147,7 @@ def policy_of(
 ) -> IssuerPolicy:
     """The policy of an issuer by its fields; raises `OperatorError`.
 
-    Only the command names a file with a secret: an admin of the console could make the service send
+    Only the command names a file with a secret: another admin could make the service send
     any file of its host to an issuer.
     """
     scopes, roles = MAPPINGS.of(given)
@@ -161,7 +161,7 @@ def policy_of(
         companies_claim=COMPANIES_CLAIM.of(given),
         companies=companies,
         required=REQUIRED.of(given),
-        console=_console_login(
+        login=_login_policy(
             CONSOLE_CLIENT.of(given), secret_file, CONSOLE_ROLES.of(given), CONSOLE_SCOPES.of(given)
         ),
     )
@@ -180,7 +180,7 @@ async def check_issuer(issuer: Issuer, settings: Settings, *, unchecked: bool) -
         else:
             fetch = Outgoing(Guard(settings.networks)).fetch
             fetched = await fetch_keys(issuer.url, fetch)
-            if issuer.terms.console is not None:
+            if issuer.terms.login is not None:
                 login_endpoints(issuer.url, fetched.document)
     except OutgoingError as error:
         raise problems.ISSUER_NOT_ADDED(reason=error) from error

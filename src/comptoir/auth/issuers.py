@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
 from comptoir.auth.logins import Login
-from comptoir.auth.records import ConsoleLogin, Issuer, IssuerPolicy
+from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import NumericDate, RegisteredClaims, Scope, scope_names
 from comptoir.auth.verification import (
@@ -302,7 +302,7 @@ _BY_NAME = frozenset({Scope.RECORDS_READ, Scope.RECORDS_WRITE})
 
 
 class NoRoleError(Exception):
-    """A user has no role in the console, for a reason that concerns the operator."""
+    """A person has no role, for a reason that concerns the operator."""
 
 
 class _IdClaims(RegisteredClaims, frozen=True, kw_only=True):
@@ -374,9 +374,9 @@ class OutsideIssuers:
         return OutsideToken(principal, _roles(values, terms), issuer, key, ends)
 
     async def user(
-        self, id_token: str, issuer: Issuer, console: ConsoleLogin, nonce: str, begun_at: int
+        self, id_token: str, issuer: Issuer, policy: LoginPolicy, nonce: str, begun_at: int
     ) -> Login:
-        """The user of the console whom an ID token names; raises `NoRoleError` for other users.
+        """The person whom an ID token names; raises `NoRoleError` for other users.
 
         The login with this nonce has begun in a second since 1970. Raises `Refusal` as `verify`
         does, for what OpenID Connect Core, 3.1.3.7, forbids.
@@ -389,9 +389,9 @@ class OutsideIssuers:
         if registered.iss != issuer.url:
             raise invalid_token(rows.OTHER_ISSUER_OF_LOGIN)
         # a token for others too could come from one of them
-        if registered.aud not in (console.client_id, [console.client_id]):
+        if registered.aud not in (policy.client_id, [policy.client_id]):
             raise invalid_token(rows.SHARED_LOGIN)
-        if registered.azp not in (UNSET, console.client_id):
+        if registered.azp not in (UNSET, policy.client_id):
             raise invalid_token(rows.OTHER_CLIENT_OF_LOGIN)
         if not hmac.compare_digest(registered.nonce.encode(), nonce.encode()):
             raise invalid_token(rows.OTHER_LOGIN)
@@ -402,7 +402,7 @@ class OutsideIssuers:
         claims = parsed_claims(payload, dict[str, object])
         _check_required(claims, terms)
         values = _values(claims, terms.roles_claim)
-        roles = [console.roles[value] for value in values if value in console.roles]
+        roles = [policy.roles[value] for value in values if value in policy.roles]
         if not roles:
             found = "its values have no role" if values else "the ID token does not have it"
             raise NoRoleError(f"roles are in the claim {quoted(terms.roles_claim)}, and {found}")

@@ -1,4 +1,4 @@
-"""Logins to the console: the roles of its users, the codes of links, and sessions.
+"""Logins of people: their roles, the codes of links, and sessions.
 
 Codes and the secrets of sessions have 128 random bits, and only their digests are stored.
 """
@@ -25,7 +25,7 @@ _RANDOM_BYTES = 16
 
 
 class ConsoleRole(StrEnum):
-    """The roles of users of the console; each role includes those before it."""
+    """The roles of people; each role includes those before it."""
 
     VIEWER = "viewer"
     EDITOR = "editor"
@@ -33,7 +33,7 @@ class ConsoleRole(StrEnum):
 
     @property
     def scopes(self) -> frozenset[Scope]:
-        """The scopes with which the console reads and writes records for the user."""
+        """The scopes with which a person reads and writes records."""
         return frozenset(_SCOPES[: self.rank + 1])
 
     @property
@@ -46,7 +46,7 @@ _SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN)
 
 
 class Login(Struct, frozen=True):
-    """A user of the console, with a role and its companies; None for all."""
+    """A person who may log in, with a role and its companies; None for all."""
 
     subject: str
     role: ConsoleRole

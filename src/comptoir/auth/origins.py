@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 from comptoir.config import Settings
 
 CONSOLE = "/console"
-"""The path of the console, which is outside the base path."""
+"""The path of the pages for operators, which is outside the base path."""
 
 _ENDPOINT = "/oauth2/v2.0/token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -28,9 +28,9 @@ def own_origins(settings: Settings) -> Sequence[str]:
 
 
 def console_origins(settings: Settings) -> Mapping[str, str]:
-    """The origins at which browsers may use the console, by the `Host` that they send.
+    """The origins at which browsers may use these pages, by the `Host` that they send.
 
-    A foreign name would let a page of another site use the console (DNS rebinding).
+    A foreign name would let a page of another site use them (DNS rebinding).
     """
     scheme = "https" if settings.tls_certificate else "http"
     port = settings.admin_port or settings.port
@@ -46,7 +46,7 @@ def _without_default_port(origin: str) -> str:
 
 
 def redirect_uri(origin: str, issuer: str) -> str:
-    """The address at which a user of the console comes back from the issuer with a name.
+    """The address at which a person comes back from the issuer with a name.
 
     Each issuer has its own, so none can pass on the answer of another (RFC 9700, 4.4).
     """
@@ -54,7 +54,7 @@ def redirect_uri(origin: str, issuer: str) -> str:
 
 
 def redirect_uris(issuer: str, settings: Settings) -> Sequence[str]:
-    """The addresses at which users come back, one for each origin of the console."""
+    """The addresses at which users come back, one for each origin."""
     origins = list(console_origins(settings).values())
     return [redirect_uri(each, issuer) for each in reversed(origins)]
 

@@ -114,12 +114,12 @@ class Client(msgspec.Struct, frozen=True):
         return [*sorted(self.scopes), *roles, *companies, *limits, *secrets, *keys]
 
 
-class ConsoleLogin(msgspec.Struct, frozen=True):
-    """The login to the console through an issuer, which knows the console as a client.
+class LoginPolicy(msgspec.Struct, frozen=True):
+    """The login of people through an issuer, which knows this service as a client.
 
     `secret_file` contains the secret of this client, blank if it has none. `roles` are what values
     of the issuer's roles claim are mapped to; a user without any cannot log in. `scopes` are those
-    that the console asks for beside `openid`.
+    that this service asks for beside `openid`.
     """
 
     client_id: str
@@ -144,7 +144,7 @@ class IssuerPolicy(msgspec.Struct, frozen=True):
     `scopes` and `roles` are what the values of its claims are mapped to. `companies` contains ids
     as lower-case Guids; None means every company, and with a `companies_claim`, that names them.
     `required` has the value that each of some claims must have. `refreshed` counts how often the
-    operator has asked for new keys. `console` is None if nobody logs in to the console with it.
+    operator has asked for new keys. `login` is None if nobody logs in with it.
     """
 
     audience: str
@@ -157,7 +157,7 @@ class IssuerPolicy(msgspec.Struct, frozen=True):
     companies: tuple[str, ...] | None
     required: Mapping[str, str]
     refreshed: int = 0
-    console: ConsoleLogin | None = None
+    login: LoginPolicy | None = msgspec.field(default=None, name="console")
 
     @property
     def listed(self) -> list[str]:
@@ -173,7 +173,7 @@ class IssuerPolicy(msgspec.Struct, frozen=True):
             *([f"companies-claim={self.companies_claim}"] if self.companies_claim else []),
             *[f"company={each}" for each in companies],
             *[f"require={name}={value}" for name, value in self.required.items()],
-            *(self.console.listed if self.console else []),
+            *(self.login.listed if self.login else []),
         ]
 
 

@@ -47,7 +47,7 @@ class Scope(StrEnum):
     RECORDS_READ = "records.read", "Read the records of the companies that the token reaches."
     RECORDS_WRITE = "records.write", "Create, update and delete those records; not read them."
     EVENTS = "events", "Subscribe to the changes of records that the token may read."
-    FAULTS = "faults", "Change the faults of a rehearsal, and see what clients have met."
+    FAULTS = "faults", "Change the faults that requests meet, and see what clients have met."
     ADMIN = "admin", "Everything that the other scopes allow, and the administration."
 
 

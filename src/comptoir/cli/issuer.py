@@ -51,7 +51,7 @@ def issuer() -> None:
     "--console-secret-file",
     type=PATH,
     metavar="FILE",
-    help="A file with the secret of the console's client, which every host reads with each login. "
+    help="A file with the secret of this client, which every host reads with each login. "
     "Without it, the client is public.",
 )
 @click.option("--unchecked", is_flag=True, help="Add the issuer without fetching its keys.")
@@ -81,7 +81,7 @@ def add(
     run(lambda: check_issuer(added, settings, unchecked=unchecked))
     use_store(settings, lambda store: store.control.add_issuer(added, operator()))
     click.echo(f"{name}: added")
-    if terms.console is not None:
+    if terms.login is not None:
         click.echo("redirect URI: " + " or ".join(redirect_uris(name, settings)))
     if companies:
         warn_of_missing(settings, companies)

@@ -238,14 +238,14 @@ INVALID_CLAIM = OperatorRow("invalid required claim {text}", "Write CLAIM=VALUE.
 TWO_KINDS_OF_COMPANIES = OperatorRow("the options --company and --companies-claim exclude each "
     "other",
     "Use one of them.")
-INCOMPLETE_LOGIN = OperatorRow("a login to the console needs a client and roles",
+INCOMPLETE_LOGIN = OperatorRow("a login of people needs a client and roles",
     "Name both, or neither.")
 NO_SECRET_FILE = OperatorRow("{path} is not a file", "Write the client's secret to it.")
 INVALID_LOGIN_SCOPE = OperatorRow("invalid scope {scope}",
     "Use printable ASCII characters without spaces, quotes and backslashes.")
-INVALID_CONSOLE_ROLE = OperatorRow("invalid role in the console {text}",
+INVALID_CONSOLE_ROLE = OperatorRow("invalid role of people {text}",
     "Write VALUE=ROLE, with the role {roles}.")
-TWO_CONSOLE_ROLES = OperatorRow("{value} has two roles in the console", "Choose one.")
+TWO_CONSOLE_ROLES = OperatorRow("{value} gives two roles", "Choose one.")
 
 # The service
 PORT_IN_USE = OperatorRow("port {port} of {host} is in use",
@@ -266,13 +266,6 @@ TWO_CERTIFICATES = OperatorRow("--https creates a certificate, but tls_certifica
     "Use one of them.")
 REMOVED_COMMAND = OperatorRow("the command {name} is removed", "Use `{instead}`.")
 
-# The console
-CONSOLE_WITHOUT_TLS = OperatorRow("the console is on, and browsers use {url} without TLS",
-    "Set tls_certificate and tls_key, or public_url to an https address, or console to off.")
-INSPECT_WITHOUT_CONSOLE = OperatorRow("inspect is {inspect}, but the console, which shows "
-    "requests, is not served",
-    "Set console to on, or inspect to off.")
-
 # Samples
 NO_SAMPLE = OperatorRow("the company {name} does not exist",
     "Create it with `comptoir serve --quickstart`.")
@@ -285,15 +278,8 @@ RESET_NOT_CONFIRMED = OperatorRow("the answer is not yes",
     "Nothing was changed; run the command again.")
 UNUSABLE_SAMPLE = OperatorRow("{path} cannot be loaded: line {line}: {column}: {reason}",
     "Install the package again.")
-
-# Rehearsal
 NO_SAMPLES = OperatorRow("--quickstart needs the sample company, which is not installed",
     "Start without it, and create a company with `comptoir company create`.")
-FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",
-    'Write faults = "on" into the config file if that is intended.')
-UNKNOWN_TRAP = OperatorRow("unknown trap {name} in --require", "Use some of: {known}.")
-TRAPS_NOT_MET = OperatorRow("no client has met {traps}",
-    "Let a test meet them, for example by a rule of /faults.")
 
 # Copies and deletions of companies
 OVERTAKEN = OperatorRow("another command {work} the company {company}", "Wait until it has ended.")

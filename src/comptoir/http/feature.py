@@ -61,7 +61,7 @@ class Link(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A warning on every page of the console, until a time in epoch seconds; None for no end."""
+    """A warning on every page for operators, until a time in epoch seconds; None for no end."""
 
     text: str
     until: float | None
@@ -100,7 +100,7 @@ class Feature:
 
     A service reads each member once, when it starts. `clock` is that of tokens and days in seconds
     since 1970, and `monotonic` that of rates, if they are not the real ones. `screen` is the place
-    of its screen of the console, as `module:name`.
+    of its screen for operators, as `module:name`.
     """
 
     clock: Clock | None = None
@@ -151,7 +151,7 @@ class Feature:
         return ()
 
     def notices(self) -> Sequence[Notice]:
-        """The warnings of the console."""
+        """The warnings to operators."""
         return ()
 
     def around(self, answer: Answer) -> Answer:

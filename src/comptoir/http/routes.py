@@ -68,8 +68,3 @@ def profile_addresses(settings: Settings) -> Mapping[str, str]:
             # an environment has a longer address with its tenant and a shorter one
             addresses.setdefault(label, origin + path)
     return addresses
-
-
-def path_names(settings: Settings) -> Mapping[str, tuple[str, ...]]:
-    """The names in the addresses of a profile, by what they name (`profiles.record.Routes`)."""
-    return {"tenant": settings.tenants, **settings.behaviour.routes.names}

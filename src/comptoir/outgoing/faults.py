@@ -1,4 +1,4 @@
-"""The faults that deliveries may meet; without one, a delivery is asked for nothing."""
+"""Faults on demand that deliveries meet; without any, a delivery is asked for nothing."""
 
 import asyncio
 from collections.abc import Callable
@@ -41,10 +41,10 @@ class DeliveryFault(msgspec.Struct, frozen=True):
 
 
 class DeliveryFaults(Protocol):
-    """Lets deliveries meet faults, on a clock that may be moved.
+    """Decides which fault a delivery meets, by a clock that it moves.
 
-    `resets` is how often the clock was moved back to the real time. `clock_moved` is set whenever
-    the clock was moved, since notifications may be due then.
+    `resets` is how often it has moved the clock back to the real time. `clock_moved` is set
+    whenever it has moved the clock, since notifications may be due then.
     """
 
     resets: int

@@ -42,8 +42,8 @@ class Request(msgspec.Struct):
 
     `path` and `query` are percent-encoded, and the path is that after `root`. `read_body` reads the
     body up to its limit. `while_connected` cancels a long read when the client disconnects.
-    `access` is None without its headers. `reads` are those of an earlier state of the company, in a
-    rehearsal.
+    `access` is None without its headers. `reads` are those of an earlier state of the company, if
+    the request is to see that.
     """
 
     method: str

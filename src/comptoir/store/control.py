@@ -75,7 +75,7 @@ class ControlStore:
         self._writer = writer
         self._sets = sets
         self.logins = Logins(statements, fetch, writer, self._record)
-        """The logins to the console."""
+        """The logins of people."""
 
     async def version(self) -> int:
         """The version of the control tables."""

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from msgspec import Meta
 from typing_extensions import override
 
-from comptoir.auth.origins import CONSOLE, is_loopback
+from comptoir.auth.origins import CONSOLE
 from comptoir.config import Positive, Settings, SettingsPart
-from comptoir.errors import operator_rows as problems
 from comptoir.feature import FeatureEntry
 
 SHORTEST_IDLE = 120
@@ -40,23 +38,6 @@ class ConsoleSettings(SettingsPart, frozen=True, kw_only=True):
             yield "oauth_tenants", f"Choose other names than {name}."
         if settings.first_segment == name:
             yield "base_path", f"Choose another first segment than {name}."
-
-
-def serves_console(settings: Settings) -> bool:
-    """Whether the console is served.
-
-    Raises `OperatorError` if it is on where others could read its cookies.
-    """
-    own, address = settings.of(ConsoleSettings), settings.beside_api(CONSOLE)
-    if own.console == "off":
-        return False
-    if own.console == "auto":
-        listening = settings.admin_host if settings.admin_port else settings.host
-        return not settings.public_url and is_loopback(listening)
-    parts = urlsplit(address)
-    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        raise problems.CONSOLE_WITHOUT_TLS(url=address)
-    return True
 
 
 ENTRY = FeatureEntry(

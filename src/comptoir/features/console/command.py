@@ -11,8 +11,7 @@ from comptoir.cli.options import checked, settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
 from comptoir.errors.messages import message
-from comptoir.features.console import serves_console
-from comptoir.features.console.running import console_address
+from comptoir.features.console.running import console_address, serves_console
 
 _UNSERVED = "the service does not serve the console with these settings. Set console to on."
 _NONE_RUNS = (

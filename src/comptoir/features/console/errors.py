@@ -43,6 +43,8 @@ MISSING = OperatorRow("this is missing", "Enter it.")
 ROLE_EXISTS = OperatorRow("a role already has this name", "Choose another one.")
 CHANGED_MEANWHILE = OperatorRow("somebody else has changed this client meanwhile",
     "Compare your entries with what it is now, and save again.")
+CONSOLE_WITHOUT_TLS = OperatorRow("the console is on, and browsers use {url} without TLS",
+    "Set tls_certificate and tls_key, or public_url to an https address, or console to off.")
 
 # Requests
 OTHER_ADDRESS = MISDIRECTED.row("The console is not at this address", "Open it at {addresses}.")

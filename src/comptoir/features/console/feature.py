@@ -17,9 +17,8 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.messages import message
-from comptoir.features.console import serves_console
 from comptoir.features.console.figures import SAMPLE_SECONDS, Figures
-from comptoir.features.console.running import announced
+from comptoir.features.console.running import announced, serves_console
 from comptoir.http.feature import Feature, Kernel, Link, Mount
 from comptoir.http.pages import is_for_admin
 from comptoir.store.jobs import Job, every

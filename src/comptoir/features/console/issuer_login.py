@@ -13,7 +13,7 @@ from comptoir.auth.guesses import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, Session, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
-from comptoir.auth.records import ConsoleLogin, Issuer
+from comptoir.auth.records import Issuer, LoginPolicy
 from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
@@ -130,7 +130,7 @@ class IssuerLogin:
         self,
         origin: str,
         issuer: Issuer,
-        console: ConsoleLogin,
+        console: LoginPolicy,
         pending: PendingLogin,
         query: FormData,
     ) -> Login:
@@ -150,7 +150,7 @@ class IssuerLogin:
             raise refuse(errors.LONG_NAME) from error
         return login
 
-    async def _found(self, request: Request) -> tuple[Issuer, ConsoleLogin]:
+    async def _found(self, request: Request) -> tuple[Issuer, LoginPolicy]:
         """The issuer of an address; raises `Refusal` (404) if users do not log in with it.
 
         Raises `Refusal` (503) while the database is away.

@@ -1,4 +1,4 @@
-"""The file by which `comptoir console` knows the console of a running service.
+"""Whether the console is served, and the file by which `comptoir console` knows that of a service.
 
 The service holds its lock, so that the file of a service that has ended is ignored.
 """
@@ -8,11 +8,32 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 from zlib import crc32
 
+from comptoir.auth.origins import CONSOLE, is_loopback
 from comptoir.config import Settings
+from comptoir.features.console import ConsoleSettings
+from comptoir.features.console import errors as problems
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.urls import is_postgres, redacted
+
+
+def serves_console(settings: Settings) -> bool:
+    """Whether the console is served.
+
+    Raises `OperatorError` if it is on where others could read its cookies.
+    """
+    own, address = settings.of(ConsoleSettings), settings.beside_api(CONSOLE)
+    if own.console == "off":
+        return False
+    if own.console == "auto":
+        listening = settings.admin_host if settings.admin_port else settings.host
+        return not settings.public_url and is_loopback(listening)
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise problems.CONSOLE_WITHOUT_TLS(url=address)
+    return True
 
 
 @contextmanager

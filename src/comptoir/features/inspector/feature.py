@@ -8,9 +8,9 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import operator_rows as problems
-from comptoir.features.console import serves_console
+from comptoir.features.console.running import serves_console
 from comptoir.features.inspector import InspectorSettings
+from comptoir.features.inspector import errors as problems
 from comptoir.features.inspector.inspector import LOOK_SECONDS, Inspector
 from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.feature import Feature, Kernel, Observer

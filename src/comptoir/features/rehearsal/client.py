@@ -1,6 +1,6 @@
-"""A client of the control endpoint of a service with faults."""
+"""A client of the control endpoint of a service with faults, and the report that it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TypeVar
@@ -9,22 +9,37 @@ from urllib.parse import urlsplit
 import msgspec
 
 from comptoir.errors.messages import quoted
-from comptoir.features.testing import errors as problems
+from comptoir.features.rehearsal import errors as problems
+from comptoir.features.rehearsal.entries import TrapLine
 
 CONTROL_TOKEN_LIVES = timedelta(days=1)
 """Longer than a run of tests."""
 
 _PATIENCE_SECONDS = 60
 
+_WORST = ("no", "unknown", "yes", None)
+"""The recoveries of a report: of several reports, the first of these counts."""
+
 T = TypeVar("T")
 
+Report = Mapping[str, TrapLine]
+"""A line for each trap, by its name; empty if no client has met any."""
 
-class _Fault(msgspec.Struct):
+
+class _Error(msgspec.Struct):
     message: str
 
 
 class _Refused(msgspec.Struct):
-    error: _Fault
+    error: _Error
+
+
+class _Client(msgspec.Struct, frozen=True):
+    traps: list[TrapLine]
+
+
+class _Report(msgspec.Struct, frozen=True):
+    value: list[_Client]
 
 
 class ControlClient:
@@ -73,3 +88,48 @@ class ControlClient:
         except msgspec.DecodeError:
             found = ""
         raise problems.REQUEST_FAILED(suggested=found, url=url, status=status)
+
+
+def read_report(control: ControlClient) -> Report:
+    """The traps of all clients of a service together."""
+    parties = control.read("GET", "report", _Report).value
+    return merged(line for party in parties for line in party.traps)
+
+
+def merged(lines: Iterable[TrapLine]) -> Report:
+    """The sum of the lines of several clients or tests."""
+    report: dict[str, TrapLine] = {}
+    for line in lines:
+        known = report.get(line.trap)
+        report[line.trap] = line if known is None else _both(known, line)
+    return report
+
+
+def _both(one: TrapLine, other: TrapLine) -> TrapLine:
+    return msgspec.structs.replace(
+        one,
+        met=one.met + other.met,
+        by_fault=one.by_fault + other.by_fault,
+        too_early=one.too_early + other.too_early,
+        recovered=min(one.recovered, other.recovered, key=_WORST.index),
+    )
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """The text of a report: the traps that were met, with advice, and those that were not."""
+    met = [line for line in report.values() if line.met]
+    width = max((len(line.trap) for line in met), default=0)
+    for line in met:
+        too_early = (
+            f" {line.too_early} sent before Retry-After had passed." if line.too_early else ""
+        )
+        advice = "" if line.recovered == "yes" else f" {line.remedy}"
+        yield (
+            f"{line.trap:{width}}  met {line.met}, by a fault {line.by_fault}, recovered: "
+            f"{line.recovered}.{too_early}{advice}"
+        )
+    missing = [line.trap for line in report.values() if not line.met]
+    if missing:
+        yield f"not met: {', '.join(missing)}"
+    if not report:
+        yield "no client has met a trap"

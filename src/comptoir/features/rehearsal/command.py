@@ -8,13 +8,14 @@ import msgspec
 from comptoir.auth import Scope, token_issuer
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
-from comptoir.errors import operator_rows as problems
-from comptoir.errors.messages import (
-    quoted,
-    suggestion,
+from comptoir.errors.messages import quoted, suggestion
+from comptoir.features.rehearsal import errors as problems
+from comptoir.features.rehearsal.client import (
+    CONTROL_TOKEN_LIVES,
+    ControlClient,
+    read_report,
+    report_lines,
 )
-from comptoir.features.rehearsal.client import CONTROL_TOKEN_LIVES, ControlClient
-from comptoir.features.rehearsal.report import read_report, report_lines
 from comptoir.features.rehearsal.traps import Trap
 
 
@@ -23,7 +24,7 @@ def rehearse() -> None:
     """Report what the clients of a service with faults have met."""
 
 
-def _traps(text: str) -> Sequence[Trap]:
+def _traps(text: str) -> Sequence[str]:
     """The traps of a list; raises `OperatorError` for an unknown one."""
     names = [each.strip() for each in text.split(",") if each.strip()]
     for name in names:
@@ -31,7 +32,7 @@ def _traps(text: str) -> Sequence[Trap]:
             raise problems.UNKNOWN_TRAP(
                 suggested=suggestion(name, Trap), name=quoted(name), known=", ".join(Trap)
             )
-    return [Trap(name) for name in names]
+    return names
 
 
 @rehearse.command()
@@ -55,7 +56,7 @@ def report(
     url: str | None,
     token: str | None,
     as_json: bool,
-    require: Sequence[Trap] | None,
+    require: Sequence[str] | None,
 ) -> None:
     """Print which traps clients have met, how they went on, and which they have not met."""
     if token is None:

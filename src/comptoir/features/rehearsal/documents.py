@@ -1,7 +1,7 @@
 """The sources of faults: the header of a request, and JSON from a file or the endpoint.
 
 A document is `{"rules": [...]}` or `{"preset": "bad-day"}`, with a `seed` for all rules that have
-none of their own. Every fault of a text is a `Refusal` (400) that names its place, such as
+none of their own. Every error in a text is a `Refusal` (400) that names its place, such as
 `rules[2].match.method`.
 """
 
@@ -15,18 +15,12 @@ from msgspec.json import Decoder
 
 from comptoir.edm.times import DURATION, INSTANT, SECOND
 from comptoir.edm.types import ValueFault, is_guid
-from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.faults import Stage, parse_fault, parse_parts
-from comptoir.features.rehearsal.presets import PRESETS
-from comptoir.features.rehearsal.rules import Match, Rule
+from comptoir.features.rehearsal.faults import parse_fault, parse_parts
+from comptoir.features.rehearsal.faults.fault import HEADER, Stage
+from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
 from comptoir.request.payload import MEMBERS, json_fault, repeated
-
-HEADER = "Comptoir-Fault"
 
 LONGEST_DOCUMENT = 65_536
 """Bytes of a document."""
@@ -42,7 +36,6 @@ MOST_STARS = 10
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
-_DOCUMENT = "The document"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 _ID_FORM = "up to 40 letters, digits, dots, hyphens and underscores"
 
@@ -61,8 +54,9 @@ def parse_header(value: str) -> Rule:
     requests with the same key do. The id of the rule contains the key.
     """
     fault, rest = parse_parts(value, HEADER, ("key", "times"))
-    if fault.type.stage is Stage.DELIVERY or fault.type.remembers or fault.window:
-        part = "window" if fault.window else fault.name
+    has_window = fault.window_seconds() > 0
+    if fault.stage is Stage.DELIVERY or fault.remembers or has_window:
+        part = "window" if has_window else fault.name
         raise refuse(errors.NOT_ONE_REQUEST, HEADER, part=part)
     key, times = rest.get("key"), rest.get("times")
     if (key is None) != (times is None):
@@ -99,14 +93,6 @@ def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
 def parse_rule(body: bytes, name: str, sets: Collection[str]) -> Rule:
     """A single rule, such as one that is added to others; `name` is its id without one."""
     return _rule(_bounded(body), "", name, 0, sets)
-
-
-def parse_file(path: str, content: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
-    """The rules of a file; raises `OperatorError` with its path."""
-    try:
-        return parse_rules(content, sets)
-    except Refusal as refusal:
-        raise problems.AT_PLACE(place=path, error=refusal) from None
 
 
 def parse_advance(body: bytes) -> float:
@@ -214,7 +200,7 @@ def _rule(
     fault_place = members.place_of("fault")
     fault = parse_fault(members.text("fault"), fault_place)
     match = _match(members, sets)
-    methods = fault.type.methods
+    methods = fault.methods
     if match.method and methods and match.method not in methods:
         raise refuse(
             errors.OTHER_METHOD,
@@ -224,7 +210,7 @@ def _rule(
             method=match.method,
             methods=", ".join(sorted(methods)),
         )
-    if match.company and fault.window:
+    if match.company and fault.window_seconds():
         raise refuse(errors.WINDOW_OF_COMPANY, fault_place, place=fault_place)
     times = members.integer("times", 0, 1, MOST_TIMES)
     return Rule(

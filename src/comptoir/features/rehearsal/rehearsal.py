@@ -1,51 +1,42 @@
-"""Rehearsals: lets requests meet the faults of rules, and keeps a log of what has happened."""
+"""A rehearsal: its rules, and the requests and notifications that meet faults."""
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from comptoir.auth import Scope
+from typing_extensions import override
+
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.times import instant
+from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import Check
 from comptoir.features.rehearsal import RehearsalSettings, errors
-from comptoir.features.rehearsal.choice import ChosenRule
-from comptoir.features.rehearsal.clock import ShiftedClock
-from comptoir.features.rehearsal.documents import HEADER, parse_file, parse_header, parse_rule
-from comptoir.features.rehearsal.effects import (
-    APPLICABLE,
-    NOT_APPLICABLE,
-    REFUSED,
-    Firing,
-    Met,
-    acted,
-    away,
-    marked,
-    refused,
-    rolled_back,
-    touchable,
+from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
+from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.faults.fault import (
+    HEADER,
+    AffectedRequest,
+    Candidate,
+    Fault,
+    Perform,
+    Stage,
+    has_changes,
 )
-from comptoir.features.rehearsal.faults import Stage
-from comptoir.features.rehearsal.rule_state import RuleState, check_new
-from comptoir.features.rehearsal.rules import Candidate, Rule
+from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
+from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
 from comptoir.files import read_whole
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel
-from comptoir.outgoing.faults import DeliveryFault, DeliveryMode
+from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
+from comptoir.outgoing.faults import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.request.methods import READ_METHODS
 from comptoir.request.path import parse_path
@@ -54,15 +45,12 @@ from comptoir.service import Request
 from comptoir.store import baselines
 from comptoir.store.pinned_reads import StaleReads
 
+APPLIED = "Comptoir-Fault-Applied"
+"""The header with the id of the rule that has acted on a request."""
+
 _LONGEST_DETAIL = 500
-
-_HEADER = HEADER.lower().encode()
-
-_SERVICE = Actor("service")
 _RESET = "fault:reset"
 """The one who restores records."""
-
-_PLACE = "rules[{}].fault"
 
 _WITHOUT_SET = (Resource.SERVICE, Resource.METADATA)
 
@@ -74,65 +62,98 @@ def _everywhere(_: str) -> bool:
     return True
 
 
-class Rehearsal:
-    """The faults that requests meet, and what has happened; for use in one event loop only."""
+class Rehearsal(Feature):
+    """Lets requests and notifications meet the faults of rules, on a clock that moves on demand.
 
-    def __init__(self, model: Model, settings: Settings) -> None:
+    `resets` is how often it has returned to the mark; `clock_moved` is set when the clock moves.
+    """
+
+    clock: ShiftedClock
+
+    def __init__(self, settings: Settings, model: Model) -> None:
         """Begin with the rules of the settings; raises `OperatorError` for wrong ones."""
         self.model = model
-        self.clock = ShiftedClock(time.time)
-        self._base = settings.base_path
-        rules = first_rules(settings, model)
-        try:
-            self.check(rules)
-        except Refusal as refusal:
-            raise problems.AT_PLACE(
-                place=settings.of(RehearsalSettings).fault_rules, error=refusal
-            ) from None
-        self._memory = RuleState(rules, self.clock)
+        self.settings = settings
+        self.clock = self.monotonic = ShiftedClock()
+        self.delivery_faults = self
         self.traffic = Traffic(model, self.clock)
+        self._state = RuleState(self._first_rules(), self.clock)
         self._mark: Sequence[baselines.CompanyMark] = ()
         self._changing = asyncio.Lock()
         self.resets = 0
         self.clock_moved = asyncio.Event()
 
-    def check(self, rules: Sequence[Rule], place: str = _PLACE) -> None:
-        """Raise `Refusal` (400) for a property that no record has; `place` is that of its fault."""
-        for number, each in enumerate(rules):
-            self._check_field(each, place.format(number))
+    def _first_rules(self) -> Sequence[Rule]:
+        path = self.settings.of(RehearsalSettings).fault_rules
+        if not path:
+            return ()
+        content = read_whole(Path(path), problems.FILE_OF_RULES)
+        try:
+            return self.parsed(content)
+        except Refusal as refusal:
+            raise problems.AT_PLACE(place=path, error=refusal) from None
 
-    def _check_field(self, rule: Rule, place: str) -> None:
-        field, name = rule.fault.parameters.get("field"), rule.match.entity_set
-        sets = [each for each in self.model.sets if name in ("", each.name)]
-        if field is None or any(_has_changes(each) and field in touchable(each) for each in sets):
-            return
-        owner = name or "an entity set"
-        raise refuse(errors.TOUCHED_FIELD, place, value=str(field), place=place, owner=owner)
+    @override
+    @asynccontextmanager
+    async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
+        self._kernel = kernel
+        self._views = StaleReads(kernel.store, self.clock)
+        try:
+            await self._record(self.rules, Actor("service"))
+        except Refusal as refusal:
+            _log.warning("the audit log lacks the start with faults: %s", refusal)
+        try:
+            yield
+        finally:
+            await self._views.close()
 
-    def _of_header(self, request: Request) -> Rule | None:
-        rule = _of_header(request)
-        if rule is not None:
-            self._check_field(rule, HEADER)
-        return rule
+    @override
+    def notices(self) -> Sequence[Notice]:
+        return [Notice(f"{each.id}: {each.fault.text}", each.until) for each in self.rules]
+
+    @override
+    def conditions(self) -> Sequence[str]:
+        rules = [f"faults: rule {each.id}: {each.fault.text}" for each in self.rules]
+        return ["faults: on", *rules]
+
+    @override
+    def observers(self) -> Sequence[Observer]:
+        return [self.traffic]
 
     @property
     def rules(self) -> Sequence[Rule]:
         """The rules in force, in the order in which they are compared with a request."""
-        return self._memory.in_force()
+        return self._state.in_force()
 
     @property
     def firings(self) -> Sequence[Firing]:
         """The log of faults."""
-        return self._memory.firings
+        return self._state.firings
+
+    def parsed(self, body: bytes) -> Sequence[Rule]:
+        """The rules of a document; raises `Refusal` (400)."""
+        rules = parse_rules(body, self._sets)
+        for number, rule in enumerate(rules):
+            self._check(rule, f"rules[{number}].fault")
+        return rules
+
+    def _check(self, rule: Rule, place: str) -> None:
+        name = rule.match.entity_set
+        rule.fault.check([each for each in self.model.sets if name in ("", each.name)], place)
+
+    @property
+    def _sets(self) -> Sequence[str]:
+        return [each.name for each in self.model.sets]
 
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
 
-        Raises `Refusal` (400). This and each other change is recorded before it is in force.
+        This and each other change is recorded before it is in force.
         """
-        self.check(rules)
-        await self._record(rules, actor)
-        await self._set_rules(rules)
+        async with self._changing:
+            await self._record(rules, actor)
+            self._state.set_rules(rules)
+            await self._views.close()
 
     async def add(
         self, body: bytes, actor: Actor, reaches: Callable[[str], bool] = _everywhere
@@ -146,14 +167,13 @@ class Rehearsal:
             rules = self.rules
             taken = {each.id for each in rules}
             names = map("rule-{}".format, count(len(rules)))
-            name = next(each for each in names if each not in taken)
-            rule = parse_rule(body, name, [each.name for each in self.model.sets])
-            self.check([rule], "fault")
+            rule = parse_rule(body, next(each for each in names if each not in taken), self._sets)
+            self._check(rule, "fault")
             if not reaches(rule.match.company):
                 raise refuse(errors.OTHER_COMPANY, "match.company")
-            check_new(rule, rules)
+            self._state.check_new(rule)
             await self._record((*rules, rule), actor)
-            self._memory.add_rule(rule)
+            self._state.add_rule(rule)
         return rule
 
     async def remove(
@@ -162,20 +182,17 @@ class Rehearsal:
         """Remove a rule; raises `Refusal` (404) if the actor reaches none with this id."""
         async with self._changing:
             rules = self.rules
-            others = [
-                each for each in rules if each.id != rule_id or not reaches(each.match.company)
-            ]
-            if len(others) == len(rules):
+            left = [each for each in rules if each.id != rule_id or not reaches(each.match.company)]
+            if len(left) == len(rules):
                 raise refuse(errors.UNKNOWN_RULE, id=rule_id)
-            await self._record(others, actor)
-            self._memory.remove_rule(rule_id)
+            await self._record(left, actor)
+            self._state.remove_rule(rule_id)
 
     async def _record(self, rules: Sequence[Rule], actor: Actor) -> None:
-        await self._store.control.record([act(actor, rules)])
-
-    async def _set_rules(self, rules: Sequence[Rule]) -> None:
-        self._memory.set_rules(rules)
-        await self._views.close()
+        """Record a change of the rules in the audit log."""
+        listed = " ".join([each.id for each in rules]) or "no rules"
+        act = Act(actor, ActName.FAULTS_CHANGE, "faults", listed[:_LONGEST_DETAIL])
+        await self._kernel.store.control.record([act])
 
     def advance(self, seconds: float) -> float:
         """Move the clock on; returns by how much it is ahead now. Raises `Refusal` (400)."""
@@ -183,75 +200,59 @@ class Rehearsal:
         self.clock_moved.set()
         return self.clock.shift
 
-    def conditions(self) -> Sequence[str]:
-        """The rules, for the page on which the operator looks for what is not normal."""
-        return [
-            "faults: on",
-            *(f"faults: rule {each.id}: {each.fault.text}" for each in self.rules),
-        ]
-
-    async def begin(self, kernel: Kernel) -> None:
-        """Set what performs requests, and record the rules in the audit log if that can be done."""
-        self._service = kernel.service
-        self._store = store = kernel.store
-        self._others: Sequence[Feature] = kernel.features
-        self._limits = kernel.limits
-        self._views = StaleReads(store, self.clock)
-        try:
-            await store.control.record([act(_SERVICE, self.rules)])
-        except Refusal as refusal:
-            _log.warning("the audit log lacks the start with faults: %s", refusal)
-
-    async def mark(self) -> None:
-        """Remember what `reset` returns to; raises `Refusal` (400) for too many records."""
-        self._mark = await baselines.marked(self._store, self.model)
-        for each in self._others:
+    async def remember(self) -> None:
+        """Remember what `restore` returns to; raises `Refusal` (400) for too many records."""
+        self._mark = await baselines.marked(self._kernel.store, self.model)
+        for each in self._kernel.features:
             await each.mark()
 
-    async def reset(self, actor: Actor) -> None:
+    async def restore(self, actor: Actor) -> None:
         """Return to the marked records, without rules, and forget what has happened."""
-        await self._record((), actor)
-        await self._set_rules(())
-        for each in self._others:
+        await self.replace((), actor)
+        for each in self._kernel.features:
             await each.reset()
-        self._mark = await baselines.restore(self._store, self.model, self._mark, _RESET)
-        self._memory.reset()
+        self._mark = await baselines.restore(self._kernel.store, self.model, self._mark, _RESET)
+        self._state.reset()
         if self.clock.shift:
             self.clock.shift = 0.0
             self.clock_moved.set()
         self.resets += 1
-        self._limits.refill()
+        self._kernel.limits.refill()
         self.traffic.forget()
 
-    async def end(self) -> None:
-        """End what the rehearsal has begun."""
-        await self._views.close()
+    @override
+    def around(self, answer: Answer) -> Answer:
+        return partial(self._handle, answer)
 
-    async def handle(self, answer: Answer, request: Request, exchange: Exchange) -> Response:
+    async def _handle(self, answer: Answer, request: Request, exchange: Exchange) -> Response:
         """The response to a request, or the fault that it meets."""
-        target = _target(self.model, request.path)
+        target = self.target(request)
         self.traffic.note_request(request, exchange, _company(target))
-        await self.prepare(request)
-        met = self.met(request, exchange)
-        if met is None:
-            return await answer(request, exchange)
-        return await acted(met, partial(answer, request, exchange))
+        await self.before_write(request, target)
+        met = self.met(request, exchange, target)
+        perform = partial(answer, request, exchange)
+        return await (perform() if met is None else _acted(met, perform))
 
-    def group(self, group: AtomicWrites, exchange: Exchange) -> AtomicWrites:
-        """A group whose requests meet faults."""
+    @override
+    def around_group(self, group: AtomicWrites, exchange: Exchange) -> AtomicWrites:
         return _Group(self, group, exchange)
 
+    @override
     async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
-        """The number of the request at which a batch that is a transaction fails."""
-        path, client = self._base + unquote(batch.path), batch.principal.subject
-        asked = Candidate(batch.method, path, "", client, Stage.BATCH, address=_address(batch))
-        of_header, at = self._of_header(batch), instant(datetime.now(UTC))
-
-        choice = self._memory.choose(asked, of_header)
-        if choice is None:
+        asked = Candidate(
+            batch.method,
+            self._path(batch),
+            "",
+            batch.principal.subject,
+            Stage.BATCH,
+            address=_address(batch),
+        )
+        chosen = self._chosen(asked, exchange, self._of_header(batch))
+        if chosen is None:
             return None
-        self._note(choice, self._memory.fire(choice, asked, exchange.id, at), exchange)
-        return int(choice.rule.fault.parameters["index"]), rolled_back(choice.rule)
+        fault, firing = chosen
+        number, refusal = fault.failing()
+        return number, _marked(refusal, firing)
 
     async def of_delivery(
         self, subscription_id: str, owner: str, entity_set: str, resource: str, company_id: str
@@ -259,74 +260,90 @@ class Rehearsal:
         """The fault that the next delivery for a subscription meets."""
         path = f"/{resource}"
         asked = Candidate("POST", path, entity_set, owner, Stage.DELIVERY, company=company_id)
-        at = instant(datetime.now(UTC))
-        choice = self._memory.choose(asked)
+        choice = self._state.choose(asked)
         if choice is None:
             return None
-        firing = self._memory.fire(choice, asked, subscription_id, at, NOT_APPLICABLE)
-        fault = choice.rule.fault
+        firing, fault = self._state.fire(choice, asked, subscription_id), choice.rule.fault
+        firing.note(has_acted=False)
 
         def note() -> None:
-            firing.outcome = APPLICABLE
+            firing.note(has_acted=True)
             self.traffic.deliver(fault, firing)
 
-        seconds = float(fault.parameters.get("seconds", 0))
-        return DeliveryFault(DeliveryMode(str(fault.parameters["mode"])), seconds, note)
+        return fault.delivery(note)
 
-    def met(self, request: Request, exchange: Exchange) -> Met | None:
+    async def before_write(self, request: Request, target: Target | None) -> None:
+        """Keep the state before a write, if a rule shows it to later reads."""
+        company_id = _company(target)
+        if request.method in READ_METHODS or not company_id:
+            return
+        for rule in self.rules:
+            if rule.fault.remembers and rule.match.company in {"", company_id}:
+                company = await self._kernel.store.company(company_id)
+                if company is not None:
+                    await rule.fault.before_write(company, self._views)
+                return
+
+    def met(
+        self, request: Request, exchange: Exchange, target: Target | None
+    ) -> AffectedRequest | None:
         """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
-        target = _target(self.model, request.path)
-        is_list = target is not None and target.resource is Resource.COLLECTION
-        is_next = "$skiptoken=" in unquote(request.query)
-        client, digest = request.principal.subject, sha256(exchange.authorization).hexdigest()
-        of_header, at = self._of_header(request), instant(datetime.now(UTC))
-        page, previous = 0, ""
-        if is_list:
-            page, previous = self._memory.page(client, request.path, request.query, is_next=is_next)
+        of_header, page = self._of_header(request), SeenPage(0)
+        if target is not None and target.resource is Resource.COLLECTION:
+            page = self._state.page(request.principal.subject, request.path, request.query)
         asked = Candidate(
             request.method,
-            self._base + unquote(request.path),
+            self._path(request),
             "" if target is None else target.entity_set.name,
-            client,
-            page=page if request.method == "GET" else 0,
+            request.principal.subject,
+            page=page.number if request.method == "GET" else 0,
             is_record=target is not None and _can_change(target),
             address=_address(request),
             company=_company(target),
         )
-        choice = self._memory.choose(asked, of_header, digest)
-        if choice is None:
+        token = sha256(exchange.authorization).hexdigest()
+        chosen = self._chosen(asked, exchange, of_header, token)
+        if chosen is None:
             return None
-        firing = self._memory.fire(choice, asked, exchange.id, at)
-        self._note(choice, firing, exchange)
-        return Met(
-            choice.rule,
-            exchange,
-            request,
-            target,
-            self._service,
-            self._views,
-            previous,
-            firing,
+        return AffectedRequest(
+            *chosen, exchange, request, target, self._kernel.service, self._views, page.previous
         )
 
-    async def prepare(self, request: Request) -> None:
-        """Keep the state before a write, if a rule shows it to later reads."""
-        rules = [each for each in self.rules if each.fault.type.remembers]
-        if not rules or request.method in READ_METHODS:
-            return
-        company_id = _company(_target(self.model, request.path))
-        rule = next((each for each in rules if each.match.company in {"", company_id}), None)
-        if rule is None or not company_id:
-            return
-        company = await self._store.company(company_id)
-        if company is not None:
-            seconds = rule.fault.parameters.get("seconds")
-            lag = int(rule.fault.parameters.get("lag", 1))
-            await self._views.prepare(company, lag, None if seconds is None else float(seconds))
+    def _chosen(
+        self, asked: Candidate, exchange: Exchange, of_header: Rule | None, token: str = ""
+    ) -> tuple[Fault, Firing] | None:
+        """The fault that a request meets, and its entry of the log."""
+        choice = self._state.choose(asked, of_header, token)
+        if choice is None:
+            return None
+        rule, firing = choice.rule, self._state.fire(choice, asked, exchange.id)
+        exchange.fault = f"{exchange.fault} {rule.id}".lstrip()
+        self.traffic.meet(exchange, rule.fault, firing)
+        return rule.fault, firing
 
-    def _note(self, choice: ChosenRule, firing: Firing, exchange: Exchange) -> None:
-        exchange.fault = f"{exchange.fault} {choice.rule.id}".lstrip()
-        self.traffic.meet(exchange, choice.rule.fault, firing)
+    def _of_header(self, request: Request) -> Rule | None:
+        """The rule of a request's own header; raises `Refusal` for a wrong one."""
+        sent = request.headers.get(HEADER.lower().encode())
+        if sent is None:
+            return None
+        rule = parse_header(sent.decode("latin-1"))
+        rule.fault.check_header(request.principal)
+        self._check(rule, HEADER)
+        return rule
+
+    def _path(self, request: Request) -> str:
+        return self.settings.base_path + unquote(request.path)
+
+    def target(self, request: Request) -> Target | None:
+        """What a request addresses; None if not an entity set, its records or parts of them."""
+        path = request.path
+        try:
+            segments = parse_path(path)
+            company_id = company_id_of(segments)
+            target = resolve(self.model, segments, company_id, at_root=path.endswith("/"))
+        except Refusal:
+            return None
+        return None if target.resource in _WITHOUT_SET else target
 
 
 class _Group:
@@ -339,16 +356,18 @@ class _Group:
         self._rehearsal = rehearsal
         self._group = group
         self._exchange = exchange
-        self._met: Met | None = None
+        self._met: AffectedRequest | None = None
         self._size = 0
 
     async def add(self, request: Request) -> str | None:
         """Plan a write; raises `Refusal`, also for a fault that refuses it."""
-        await self._rehearsal.prepare(request)
+        target = self._rehearsal.target(request)
+        await self._rehearsal.before_write(request, target)
         if self._met is None:
-            met = self._rehearsal.met(request, self._exchange)
-            if met is not None and met.fault.name in REFUSED:
-                raise refused(met)
+            met = self._rehearsal.met(request, self._exchange, target)
+            refusal = None if met is None else met.fault.refusal(met)
+            if met is not None and refusal is not None:
+                raise _marked(refusal, met.firing)
             self._met, self._index = met, self._size
         self._size += 1
         return await self._group.add(request)
@@ -378,43 +397,37 @@ class _Group:
             responses.extend(await perform())
             return responses[self._index]
 
-        changed = await acted(self._met, performed)
+        changed = await _acted(self._met, performed)
         if not responses:
             # the page of a gateway, which never sees the requests of a batch
-            raise marked(away(self._met), self._met.rule)
+            raise _marked(self._met.fault.unavailable(), self._met.firing)
         responses[self._index] = changed
         return responses
 
 
-def _of_header(request: Request) -> Rule | None:
-    """The rule of a request's own header; raises `Refusal` for a wrong one."""
-    sent = request.headers.get(_HEADER)
-    if sent is None:
-        return None
-    rule = parse_header(sent.decode("latin-1"))
-    principal = request.principal
-    # it writes, and a header needs no right to set rules
-    if rule.fault.name == "touch" and (
-        not principal.may(Scope.RECORDS_WRITE) or principal.rights is not None
-    ):
-        raise refuse(errors.TOUCH_DENIED, HEADER, scope=Scope.RECORDS_WRITE)
-    return rule
+async def _acted(met: AffectedRequest, perform: Perform) -> Response:
+    """The response that a fault makes of a request; raises `Refusal`."""
+    try:
+        refusal = met.fault.refusal(met)
+        if refusal is not None:
+            raise refusal
+        response = await met.fault.act(met, perform)
+    except Refusal as error:
+        raise _marked(error, met.firing) from None
+    response.headers.append((APPLIED.lower().encode(), met.firing.rule.encode()))
+    return response
+
+
+def _marked(refusal: Refusal, firing: Firing) -> Refusal:
+    """A refusal with the header that names the rule."""
+    refusal.headers = {**refusal.headers, APPLIED: firing.rule}
+    refusal.check = Check.FAULT
+    return refusal
 
 
 def _address(request: Request) -> str:
     """The path at the address that the client used."""
     return unquote(urlsplit(request.root.address(request.path)).path)
-
-
-def _target(model: Model, path: str) -> Target | None:
-    """The target of a path; None if that is not an entity set, its records or parts of them."""
-    try:
-        segments = parse_path(path)
-        company_id = company_id_of(segments)
-        target = resolve(model, segments, company_id, at_root=path.endswith("/"))
-    except Refusal:
-        return None
-    return None if target.resource in _WITHOUT_SET else target
 
 
 def _company(target: Target | None) -> str:
@@ -424,24 +437,5 @@ def _company(target: Target | None) -> str:
 
 def _can_change(target: Target) -> bool:
     """Whether a path names a record by its key, which the service can change."""
-    entity_set = target.entity_set
-    return target.resource is Resource.RECORD and not target.steps and _has_changes(entity_set)
-
-
-def _has_changes(entity_set: EntitySet) -> bool:
-    return not (entity_set.read_only or entity_set.key_narrows)
-
-
-def first_rules(settings: Settings, model: Model) -> Sequence[Rule]:
-    """The rules of the settings; raises `OperatorError` for wrong ones."""
-    path = settings.of(RehearsalSettings).fault_rules
-    if not path:
-        return ()
-    content = read_whole(Path(path), problems.FILE_OF_RULES)
-    return parse_file(path, content, [each.name for each in model.sets])
-
-
-def act(actor: Actor, rules: Sequence[Rule]) -> Act:
-    """The change of the rules, for the audit log."""
-    listed = " ".join([each.id for each in rules]) or "no rules"
-    return Act(actor, ActName.FAULTS_CHANGE, "faults", listed[:_LONGEST_DETAIL])
+    is_record = target.resource is Resource.RECORD and not target.steps
+    return is_record and has_changes(target.entity_set)

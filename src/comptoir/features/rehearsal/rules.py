@@ -1,39 +1,15 @@
-"""Rules: which requests meet which fault, and how often."""
+"""Rules: which requests meet which fault, and how often; and the presets."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import msgspec
 
 from comptoir.edm.times import instant
-from comptoir.features.rehearsal.faults import Fault, Stage
+from comptoir.features.rehearsal.faults import parse_fault
+from comptoir.features.rehearsal.faults.fault import Candidate, Fault
 from comptoir.jsonvalue import Json
-
-
-class Candidate(msgspec.Struct, frozen=True):
-    """A candidate for a fault: a request, a batch, or the delivery of a notification.
-
-    `path` is below the base path, and `address` the path at the address that the client used, if
-    it is another one. `client` is the subject of the token, or the owner of the subscription.
-    `entity_set` is empty for a request that addresses none, and `page` the number of the requested
-    page of a list, 0 for another request. `is_record`: the request addresses a record that can
-    change. `company` is the id of the company of what it addresses, empty without one.
-    """
-
-    method: str
-    path: str
-    entity_set: str
-    client: str
-    stage: Stage = Stage.REQUEST
-    page: int = 0
-    is_record: bool = False
-    address: str = ""
-    company: str = ""
-
-    @property
-    def paths(self) -> Collection[str]:
-        """The paths that a rule may name."""
-        return {self.path, self.address} - {""}
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -82,43 +58,37 @@ class Rule(msgspec.Struct, frozen=True):
 
     def matches(self, asked: Candidate) -> bool:
         """Whether the rule counts a request."""
-        fault_type = self.fault.type
+        fault = self.fault
         return (
-            asked.stage is fault_type.stage
-            and (not fault_type.methods or asked.method in fault_type.methods)
-            and (not fault_type.needs_set or bool(asked.entity_set))
-            and (not fault_type.needs_record or asked.is_record)
-            and asked.page >= fault_type.least_page
-            and self.fault.parameters.get("page", asked.page) == asked.page
+            asked.stage is fault.stage
+            and (not fault.methods or asked.method in fault.methods)
+            and (not fault.needs_set or bool(asked.entity_set))
+            and fault.can_meet(asked)
             and self.match.matches(asked)
         )
 
     @property
     def listed(self) -> Mapping[str, Json | float]:
         """The rule as it is written in JSON, without the members that have their defaults."""
-        match = self.match
-        texts = {
+        match, until = self.match, self.until
+        matched: dict[str, Json] = {
             "method": match.method,
             "path": match.path,
             "set": match.entity_set,
             "client": match.client,
             "company": match.company,
+            "nth": match.nth if match.nth > 1 else None,
         }
-        matched: dict[str, Json] = {name: text for name, text in texts.items() if text}
-        if match.nth > 1:
-            matched["nth"] = match.nth
-        listed: dict[str, Json | float] = {"id": self.id, "fault": self.fault.text}
-        if matched:
-            listed["match"] = matched
-        if self.probability < 1:
-            listed["probability"] = self.probability
-        if self.seed:
-            listed["seed"] = self.seed
-        if self.times is not None:
-            listed["times"] = self.times
-        if self.until is not None:
-            listed["until"] = instant(datetime.fromtimestamp(self.until, UTC))
-        return listed
+        listed: dict[str, Json | float] = {
+            "id": self.id,
+            "fault": self.fault.text,
+            "match": {name: value for name, value in matched.items() if value},
+            "probability": self.probability if self.probability < 1 else None,
+            "seed": self.seed,
+            "times": self.times,
+            "until": None if until is None else instant(datetime.fromtimestamp(until, UTC)),
+        }
+        return {name: value for name, value in listed.items() if value}
 
 
 def path_matches(pattern: str, path: str) -> bool:
@@ -136,3 +106,41 @@ def path_matches(pattern: str, path: str) -> bool:
             return False
         position = found + len(part)
     return path.endswith(last)
+
+
+def _rule(
+    rule_id: str,
+    fault: str,
+    *,
+    nth: int = 1,
+    probability: float = 1.0,
+    times: int | None = None,
+) -> Rule:
+    return Rule(rule_id, parse_fault(fault, rule_id), Match(nth=nth), probability, times=times)
+
+
+PRESETS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
+    {
+        "bad-day": (
+            _rule("throttled", "throttle; retry-after=1", probability=0.02),
+            _rule("away", "away; retry-after=1", probability=0.01),
+            _rule("lost-answer", "reset; phase=after", probability=0.01),
+            _rule("background-job", "touch", nth=50),
+            _rule("notified-twice", "hook; mode=duplicate"),
+        ),
+        "update-night": (
+            _rule("update", "away; kind=html; window=600", times=1),
+            _rule("old-tokens", "token-expired", times=1),
+            _rule("upgrade", "vanish", times=5),
+        ),
+        "monday": (
+            _rule("crowded", "throttle; retry-after=2", probability=0.1),
+            _rule("slow", "slow; seconds=2", probability=0.5),
+        ),
+    }
+)
+"""The rules of each preset, by its name.
+
+`bad-day`: everything goes wrong now and then. `update-night`: the service is away for ten minutes,
+then no token is valid, then entity sets are missing. `monday`: too many clients at once.
+"""

@@ -15,10 +15,9 @@ from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, 
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
-from comptoir.features.rehearsal.faults import FAULTS, FaultParameter, FaultType, FaultValue
+from comptoir.features.rehearsal.faults import FAULTS
+from comptoir.features.rehearsal.faults.fault import Fault, FaultParameter, FaultValue
 from comptoir.features.rehearsal.feature import Rehearsing
-from comptoir.features.rehearsal.rehearsal import Rehearsal
-from comptoir.features.rehearsal.traps import TRAPS
 
 LONGEST_MINUTES = 24 * 60
 """The most minutes for which a rule from the console is in force."""
@@ -102,17 +101,15 @@ async def end(visit: Visit) -> Answer:
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
     found = _rehearsal(visit).traffic.report()
-    return TemplatePage(
-        "fault_report.html", "Report of the rehearsal", {"report": found, "traps": TRAPS}
-    )
+    return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
 
 
-def _rehearsal(visit: Visit) -> Rehearsal:
+def _rehearsal(visit: Visit) -> Rehearsing:
     """The rehearsal, without which the screen does not exist."""
-    return visit.backend.feature(Rehearsing).rehearsal
+    return visit.backend.feature(Rehearsing)
 
 
-def _rule(form: Form, fault: FaultType, now: float) -> Mapping[str, object]:
+def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
     """The document of a rule, with the faults of its fields in the form."""
     written = [form.text("fault")]
     for name, parameter in fault.parameters.items():
@@ -144,7 +141,7 @@ def _value(name: str, parameter: FaultParameter, text: str) -> FaultValue:
     return parameter.value(name, text, "this rule")
 
 
-def _page(visit: Visit, form: Form, fault: FaultType) -> TemplatePage:
+def _page(visit: Visit, form: Form, fault: type[Fault]) -> TemplatePage:
     methods = [each for each in METHODS if not fault.methods or each in fault.methods]
     context = {
         "form": form,

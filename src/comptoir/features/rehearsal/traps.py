@@ -4,13 +4,20 @@ A client that has met a trap has recovered once a request to the same address ha
 the service cannot see that, only the client's own test can.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
-from types import MappingProxyType
 
 import msgspec
+
+from comptoir.errors.table import (
+    ENTITY_CHANGED,
+    INVALID_CREDENTIALS,
+    LINK_EXPIRED,
+    PRECONDITION_REQUIRED,
+    TOO_MANY_REQUESTS,
+)
+from comptoir.features.rehearsal.entries import TrapLine
 
 MOST_CLIENTS = 100
 """The most clients of a tally; the one that was first seen is forgotten."""
@@ -20,105 +27,119 @@ MOST_OPEN = 500
 
 
 class Trap(StrEnum):
-    """A behaviour that an integration meets sooner or later."""
+    """A behaviour that an integration meets sooner or later, and the answer of a sound client.
 
-    MISSING_TAG = "missing-tag"
-    STALE_TAG = "stale-tag"
-    THROTTLING = "throttling"
-    PAGE_LIMIT = "page-limit"
-    EXPIRED_LINK = "expired-link"
-    LOST_ANSWER = "lost-answer"
-    EXPIRED_TOKEN = "expired-token"  # noqa: S105 - a trap, not a token
-    STALE_READ = "stale-read"
-    LOCK = "lock"
-    GATEWAY_PAGE = "gateway-page"
-    UPDATE_WINDOW = "update-window"
-    BATCH_ROLLED_BACK = "batch-rolled-back"
-    REPEATED_NOTIFICATION = "repeated-notification"
-    REFUSED_OR = "refused-or"
-    REFUSED_VALUE = "refused-value"
-
-
-class TrapType(msgspec.Struct, frozen=True):
-    """The meaning of a trap, and the answer of a sound client.
-
-    `is_visible` is whether a later request to the same address shows that it has recovered.
+    `is_visible` is whether a later request to the same address shows that a client has recovered.
     """
 
     meaning: str
     remedy: str
-    is_visible: bool = True
+    is_visible: bool
+
+    def __new__(cls, name: str, meaning: str, remedy: str, is_visible: bool = True) -> "Trap":
+        """A trap, by its name."""
+        trap = str.__new__(cls, name)
+        trap._value_ = name
+        trap.meaning, trap.remedy, trap.is_visible = meaning, remedy, is_visible
+        return trap
+
+    MISSING_TAG = (
+        "missing-tag",
+        "An update without If-Match is refused.",
+        "Read the record and send its ETag.",
+    )
+    STALE_TAG = (
+        "stale-tag",
+        "The record has changed since it was read.",
+        "Read the record, decide again, and send its current ETag.",
+    )
+    THROTTLING = (
+        "throttling",
+        "The client has sent too many requests.",
+        "Wait as long as Retry-After says.",
+    )
+    PAGE_LIMIT = (
+        "page-limit",
+        "A list is longer than a page.",
+        "Follow @odata.nextLink to the last page.",
+    )
+    EXPIRED_LINK = (
+        "expired-link",
+        "The link to a page is not valid any longer.",
+        "Start the list again.",
+    )
+    LOST_ANSWER = (
+        "lost-answer",
+        "The connection ends before the answer, and the write may be done.",
+        "Look for the record before the request is sent again.",
+    )
+    EXPIRED_TOKEN = (
+        "expired-token",
+        "The token is not accepted any longer.",
+        "Get another token and send the request again.",
+    )
+    STALE_READ = (
+        "stale-read",
+        "A read shows an earlier state.",
+        "Do not read a record to find out whether it was written.",
+        False,
+    )
+    LOCK = (
+        "lock",
+        "Another session is updating the table.",
+        "Send the request again a little later.",
+    )
+    GATEWAY_PAGE = (
+        "gateway-page",
+        "An error has a body in HTML or XML.",
+        "Read the status before the body, and send the request again later.",
+    )
+    UPDATE_WINDOW = (
+        "update-window",
+        "The service is unavailable for minutes.",
+        "Wait longer after each attempt.",
+    )
+    BATCH_ROLLED_BACK = (
+        "batch-rolled-back",
+        "Answers of a batch say 201, and nothing is stored.",
+        "Trust a batch with a snapshot only if all its answers are successes.",
+        False,
+    )
+    REPEATED_NOTIFICATION = (
+        "repeated-notification",
+        "A notification comes twice.",
+        "Compare with what is known before acting on it.",
+        False,
+    )
+    REFUSED_OR = (
+        "refused-or",
+        "A filter with `or` over two properties is refused.",
+        "Send a request for each of them.",
+        False,
+    )
+    REFUSED_VALUE = (
+        "refused-value",
+        "A value is too long, unknown or missing.",
+        "Correct the value that the error names.",
+    )
 
 
-TRAPS: Mapping[Trap, TrapType] = MappingProxyType(
-    {
-        Trap.MISSING_TAG: TrapType(
-            "An update without If-Match is refused.", "Read the record and send its ETag."
-        ),
-        Trap.STALE_TAG: TrapType(
-            "The record has changed since it was read.",
-            "Read the record, decide again, and send its current ETag.",
-        ),
-        Trap.THROTTLING: TrapType(
-            "The client has sent too many requests.", "Wait as long as Retry-After says."
-        ),
-        Trap.PAGE_LIMIT: TrapType(
-            "A list is longer than a page.", "Follow @odata.nextLink to the last page."
-        ),
-        Trap.EXPIRED_LINK: TrapType(
-            "The link to a page is not valid any longer.", "Start the list again."
-        ),
-        Trap.LOST_ANSWER: TrapType(
-            "The connection ends before the answer, and the write may be done.",
-            "Look for the record before the request is sent again.",
-        ),
-        Trap.EXPIRED_TOKEN: TrapType(
-            "The token is not accepted any longer.", "Get another token and send the request again."
-        ),
-        Trap.STALE_READ: TrapType(
-            "A read shows an earlier state.",
-            "Do not read a record to find out whether it was written.",
-            is_visible=False,
-        ),
-        Trap.LOCK: TrapType(
-            "Another session is updating the table.", "Send the request again a little later."
-        ),
-        Trap.GATEWAY_PAGE: TrapType(
-            "An error has a body in HTML or XML.",
-            "Read the status before the body, and send the request again later.",
-        ),
-        Trap.UPDATE_WINDOW: TrapType(
-            "The service is unavailable for minutes.", "Wait longer after each attempt."
-        ),
-        Trap.BATCH_ROLLED_BACK: TrapType(
-            "Answers of a batch say 201, and nothing is stored.",
-            "Trust a batch with a snapshot only if all its answers are successes.",
-            is_visible=False,
-        ),
-        Trap.REPEATED_NOTIFICATION: TrapType(
-            "A notification comes twice.",
-            "Compare with what is known before acting on it.",
-            is_visible=False,
-        ),
-        Trap.REFUSED_OR: TrapType(
-            "A filter with `or` over two properties is refused.",
-            "Send a request for each of them.",
-            is_visible=False,
-        ),
-        Trap.REFUSED_VALUE: TrapType(
-            "A value is too long, unknown or missing.", "Correct the value that the error names."
-        ),
-    }
-)
-"""All traps."""
-
-
-class Recovery(StrEnum):
-    """Whether a client has recovered from a trap each time, as far as the service can see."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
+OF_SIGNS: Mapping[str, Trap] = {
+    PRECONDITION_REQUIRED.code: Trap.MISSING_TAG,
+    ENTITY_CHANGED.code: Trap.STALE_TAG,
+    TOO_MANY_REQUESTS.code: Trap.THROTTLING,
+    LINK_EXPIRED.code: Trap.EXPIRED_LINK,
+    INVALID_CREDENTIALS.code: Trap.EXPIRED_TOKEN,
+    "LINK_GONE": Trap.EXPIRED_LINK,
+    "LOCKED": Trap.LOCK,
+    "ALTERNATIVES": Trap.REFUSED_OR,
+    "TOO_LONG": Trap.REFUSED_VALUE,
+    "NO_OPTION": Trap.REFUSED_VALUE,
+    "WRONG_TYPE": Trap.REFUSED_VALUE,
+    "NULL_VALUE": Trap.REFUSED_VALUE,
+    "NO_VALUE": Trap.REFUSED_VALUE,
+}
+"""The trap that a refusal shows, by its group, else by the code of its error."""
 
 
 class TrapTarget(msgspec.Struct, frozen=True):
@@ -134,93 +155,63 @@ class TrapTarget(msgspec.Struct, frozen=True):
         return sha256(f"{self.method} {self.path}".encode()).digest()
 
 
-class TrapLine(msgspec.Struct, frozen=True):
-    """A line of the report about a client: how often it has met a trap, and how that went.
+class _Party:
+    """The traps that one client has met.
 
-    `by_fault` counts those that a rehearsal has caused, and `too_early` the requests that were sent
-    before `Retry-After` had passed. `recovery` is None for a trap that was not met.
+    `open` has the requests whose recovery is awaited, each with its traps and when it may be sent
+    again. `lost` are the traps of those that are not awaited any longer.
     """
 
-    trap: Trap
-    met: int = 0
-    by_fault: int = 0
-    too_early: int = 0
-    recovery: Recovery | None = None
-
-
-class _Counts(msgspec.Struct):
-    met: int = 0
-    by_fault: int = 0
-    too_early: int = 0
-    open: int = 0
-
-
-class _Party:
-    """The traps that one client has met."""
-
     def __init__(self) -> None:
-        self.counts: dict[Trap, _Counts] = {}
-        self.open: OrderedDict[bytes, dict[Trap, float]] = OrderedDict()
+        self.lines = {
+            trap: TrapLine(trap, trap.meaning, trap.remedy, 0, 0, 0, None) for trap in Trap
+        }
+        self.open: dict[bytes, dict[Trap, float]] = {}
+        self.lost: set[Trap] = set()
 
-    def line(self, trap: Trap) -> TrapLine:
-        counts = self.counts.get(trap)
-        if counts is None:
-            return TrapLine(trap)
-        if counts.too_early:
-            recovery = Recovery.NO
-        elif not TRAPS[trap].is_visible:
-            recovery = Recovery.UNKNOWN
-        else:
-            recovery = Recovery.NO if counts.open else Recovery.YES
-        return TrapLine(trap, counts.met, counts.by_fault, counts.too_early, recovery)
+    def report(self) -> Sequence[TrapLine]:
+        awaited = self.lost.union(*self.open.values())
+        for trap, line in self.lines.items():
+            if line.met:
+                seen = "yes" if trap.is_visible else "unknown"
+                line.recovered = "no" if line.too_early or trap in awaited else seen
+        return list(self.lines.values())
 
 
 class TrapTally:
     """Counts the traps that clients meet; for use in one event loop only. Times are in seconds."""
 
     def __init__(self) -> None:
-        self._parties: OrderedDict[str, _Party] = OrderedDict()
+        self._parties: dict[str, _Party] = {}
 
     def meet(
         self, trap: Trap, address: TrapTarget, now: float, *, by_fault: bool, wait: float = 0.0
     ) -> None:
         """Count a trap; `wait` is the seconds in `Retry-After`."""
-        party = self._party(address.client)
-        counts = party.counts.setdefault(trap, _Counts())
-        counts.met += 1
-        counts.by_fault += by_fault
-        if not TRAPS[trap].is_visible:
-            return
-        awaited = party.open.setdefault(address.digest, {})
-        counts.open += trap not in awaited
-        awaited[trap] = now + wait
+        party = self._parties.setdefault(address.client, _Party())
+        if len(self._parties) > MOST_CLIENTS:
+            del self._parties[next(iter(self._parties))]
+        line = party.lines[trap]
+        line.met += 1
+        line.by_fault += by_fault
+        if trap.is_visible:
+            party.open.setdefault(address.digest, {})[trap] = now + wait
         if len(party.open) > MOST_OPEN:
-            party.open.popitem(last=False)
+            party.lost.update(party.open.pop(next(iter(party.open))))
 
     def ask(self, address: TrapTarget, now: float) -> None:
         """Note that a request has arrived, before anything else is known about it."""
         party = self._parties.get(address.client)
-        if party is None:
-            return
-        for trap, due in party.open.get(address.digest, {}).items():
-            party.counts[trap].too_early += now < due
+        if party is not None:
+            for trap, due in party.open.get(address.digest, {}).items():
+                party.lines[trap].too_early += now < due
 
     def succeed(self, address: TrapTarget) -> None:
         """Note that a request has got the answer that it asks for."""
         party = self._parties.get(address.client)
-        if party is None:
-            return
-        for trap in party.open.pop(address.digest, {}):
-            party.counts[trap].open -= 1
+        if party is not None:
+            party.open.pop(address.digest, None)
 
     def report(self) -> Mapping[str, Sequence[TrapLine]]:
         """A line for each trap, also for those that were not met, by client."""
-        return {
-            client: [party.line(trap) for trap in Trap] for client, party in self._parties.items()
-        }
-
-    def _party(self, client: str) -> _Party:
-        party = self._parties.setdefault(client, _Party())
-        if len(self._parties) > MOST_CLIENTS:
-            self._parties.popitem(last=False)
-        return party
+        return {client: party.report() for client, party in self._parties.items()}

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from comptoir.config import SettingValue
-from comptoir.features.rehearsal.report import Line, merged, report_lines
+from comptoir.features.rehearsal.client import merged, report_lines
+from comptoir.features.rehearsal.entries import TrapLine
 from comptoir.features.testing.service import Comptoir, serving
 
 _REPORT = "comptoir-report"
@@ -40,7 +41,7 @@ class Summary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._file: Path | None = config.getoption("--comptoir-report")
-        self._lines: list[Line] = []
+        self._lines: list[TrapLine] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test that has ended has met."""
@@ -48,7 +49,7 @@ class Summary:
             return
         for name, value in report.user_properties:
             if name == _PROPERTY:
-                self._lines += msgspec.json.decode(str(value), type=list[Line])
+                self._lines += msgspec.json.decode(str(value), type=list[TrapLine])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report of all tests, and write it to a file."""

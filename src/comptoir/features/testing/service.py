@@ -15,8 +15,13 @@ import msgspec
 from comptoir import __version__
 from comptoir.auth import Scope, TokenIssuer, token_issuer
 from comptoir.config import ENVIRONMENT_PREFIX, SettingValue, load_settings
-from comptoir.features.rehearsal.client import CONTROL_TOKEN_LIVES, ControlClient
-from comptoir.features.rehearsal.report import Report, read_report
+from comptoir.features.rehearsal.client import (
+    CONTROL_TOKEN_LIVES,
+    ControlClient,
+    Report,
+    read_report,
+)
+from comptoir.features.rehearsal.entries import Sent
 from comptoir.features.testing import errors as problems
 
 _GREETING = "Serving "
@@ -33,26 +38,6 @@ _RECEIVING: Mapping[str, SettingValue] = {
 """Lets a test receive notifications."""
 
 _CLIENT = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)
-
-
-class Sent(msgspec.Struct, frozen=True):
-    """A request of a client; `body` is None unless it is JSON.
-
-    `company` is the id of the company that it is about, empty for several or none. `fault` names
-    the rules that have acted on it.
-    """
-
-    at: str
-    request: str
-    client: str
-    method: str
-    path: str
-    company: str
-    query: str
-    headers: Mapping[str, str]
-    body: object
-    status: int
-    fault: str
 
 
 class _Requests(msgspec.Struct, frozen=True):

@@ -1,0 +1,27 @@
+"""A batch that fails as a whole."""
+
+from typing_extensions import override
+
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import DATABASE_BUSY
+from comptoir.features.rehearsal.faults.fault import Fault, Stage, parameter
+from comptoir.features.rehearsal.traps import Trap
+
+UNDONE = DATABASE_BUSY.row(
+    "The batch was undone after a request of it failed",
+    "Send the batch again.",
+    headers={"Retry-After": "1"},
+)
+
+
+class BatchRollback(Fault):
+    """A batch with a snapshot fails: its answers say 201, and nothing is stored."""
+
+    name = "batch-rollback"
+    trap = Trap.BATCH_ROLLED_BACK
+    stage = Stage.BATCH
+    index: int = parameter("The number of the request that fails, from 0.", 0, 0, 999)
+
+    @override
+    def failing(self) -> tuple[int, Refusal]:
+        return self.index, refuse(UNDONE)

@@ -1,0 +1,283 @@
+"""What each fault has: parameters, a form in text, and what it does to a request that meets it.
+
+A fault is written as in the header `Comptoir-Fault`: its name and its parameters, separated by
+semicolons, such as `throttle; retry-after=2`.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import Field, dataclass, field
+from enum import StrEnum
+from inspect import cleandoc
+from typing import ClassVar, Self, TypeVar, dataclass_transform
+
+import msgspec
+
+from comptoir.auth import Principal
+from comptoir.edm.model import Company, EntitySet
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import UNAVAILABLE
+from comptoir.features.rehearsal import errors
+from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.traps import Trap
+from comptoir.http.exchange import Exchange
+from comptoir.outgoing.faults import DeliveryFault
+from comptoir.plan.target import Target
+from comptoir.response.response import Response
+from comptoir.service import Request, Service
+from comptoir.store.pinned_reads import StaleReads
+
+AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
+
+HEADER = "Comptoir-Fault"
+"""The header by which a request asks for a fault."""
+
+FaultValue = int | float | str
+Perform = Callable[[], Awaitable[Response]]
+"""Performs a request; raises `Refusal`."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,3})?", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+
+_PARAMETER = "parameter"
+
+V = TypeVar("V", bound=FaultValue | None)
+
+
+class Stage(StrEnum):
+    """The place of a fault: a request, a whole batch, or the delivery of a notification."""
+
+    REQUEST = "request"
+    BATCH = "batch"
+    DELIVERY = "delivery"
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A candidate for a fault: a request, a batch, or the delivery of a notification.
+
+    `path` is below the base path, and `address` the path at the address that the client used, if
+    it is another one. `client` is the subject of the token, or the owner of the subscription.
+    `entity_set` is empty for a request that addresses none, and `page` the number of the requested
+    page of a list, 0 for another request. `is_record`: the request addresses a record that can
+    change. `company` is the id of the company of what it addresses, empty without one.
+    """
+
+    method: str
+    path: str
+    entity_set: str
+    client: str
+    stage: Stage = Stage.REQUEST
+    page: int = 0
+    is_record: bool = False
+    address: str = ""
+    company: str = ""
+
+    @property
+    def paths(self) -> Collection[str]:
+        """The paths that a rule may name."""
+        return {self.path, self.address} - {""}
+
+
+class AffectedRequest(msgspec.Struct, frozen=True):
+    """A request that meets a fault, with all that the fault may use.
+
+    `addressed` is its target, None if that is not of an entity set. `previous` is the query
+    of the page before the requested one.
+    """
+
+    fault: "Fault"
+    firing: Firing
+    exchange: Exchange
+    request: Request
+    addressed: Target | None
+    service: Service
+    views: StaleReads
+    previous: str
+
+    @property
+    def target(self) -> Target:
+        """What the request addresses, for a fault that `needs_set`."""
+        if self.addressed is None:
+            raise LookupError(self.request.path)
+        return self.addressed
+
+
+class FaultParameter(msgspec.Struct, frozen=True):
+    """A parameter of a fault: one of `words`, a number from `low` to `high`, or a name.
+
+    Without a `default`, a fault may omit it. `only_with` is an earlier parameter and the value
+    that it needs, and `never_with` the parameter that excludes it.
+    """
+
+    meaning: str
+    default: FaultValue | None = None
+    words: tuple[str, ...] = ()
+    low: float | None = None
+    high: float = 0
+    is_whole: bool = True
+    only_with: tuple[str, str] | None = None
+    never_with: str = ""
+
+    def value(self, name: str, text: str, place: str) -> FaultValue:
+        """The value in a text; raises `Refusal` (400)."""
+        if text in self.words:
+            return text
+        if self.low is not None:
+            form = _INTEGER if self.is_whole else _NUMBER
+            number = float(text) if form.fullmatch(text) else None
+            if number is not None and self.low <= number <= self.high:
+                return int(number) if number.is_integer() else number
+        elif not self.words and _NAME.fullmatch(text):
+            return text
+        named = f"{name} in {place}"
+        raise refuse(errors.INVALID, place, value=text, place=named, wanted=self.values)
+
+    @property
+    def values(self) -> str:
+        """The values of the parameter, in words."""
+        expected = list(self.words)
+        if self.low is not None:
+            kind = "an integer" if self.is_whole else "a number"
+            expected.append(f"{kind} from {self.low:.15g} to {self.high:.15g}")
+        return " or ".join(expected) or "the name of a property"
+
+
+def parameter(
+    meaning: str,
+    default: V,
+    low: float | None = None,
+    high: float = 0,
+    *,
+    words: tuple[str, ...] = (),
+    is_whole: bool = True,
+    only_with: tuple[str, str] | None = None,
+    never_with: str = "",
+) -> V:
+    """A field of a fault for a parameter; None is not written."""
+    form = FaultParameter(meaning, default, words, low, high, is_whole, only_with, never_with)
+    return field(default=default, metadata={_PARAMETER: form})
+
+
+def word(meaning: str, *words: str) -> str:
+    """A field of a fault for a parameter that is one of some words, by default the first."""
+    return parameter(meaning, words[0], words=words)
+
+
+REGISTERED: dict[str, "type[Fault]"] = {}
+"""The faults whose modules are imported, by name."""
+
+
+@dataclass_transform(frozen_default=True)
+class Fault:
+    """A fault with the values of its parameters; each name has a subclass in its own module.
+
+    The first paragraph of a subclass's docstring is what the reference says a client meets.
+    `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
+    address an entity set. One with `ends_token` also acts on all later requests with the same
+    token, and one that `remembers` depends on what was done before.
+    """
+
+    name: ClassVar[str]
+    meaning: ClassVar[str]
+    parameters: ClassVar[Mapping[str, FaultParameter]]
+    stage: ClassVar[Stage] = Stage.REQUEST
+    methods: ClassVar[frozenset[str]] = frozenset()
+    needs_set: ClassVar[bool] = False
+    ends_token: ClassVar[bool] = False
+    remembers: ClassVar[bool] = False
+    trap: ClassVar[Trap | None] = None
+
+    def __init_subclass__(cls) -> None:
+        cls.meaning = " ".join(cleandoc(cls.__doc__ or "").partition("\n\n")[0].split())
+        cls.parameters = {
+            name.replace("_", "-"): each.metadata[_PARAMETER]
+            for name, each in vars(cls).items()
+            if isinstance(each, Field)
+        }
+        dataclass(frozen=True)(cls)
+        REGISTERED[cls.name] = cls
+
+    @classmethod
+    def written(cls, texts: Mapping[str, str], place: str) -> Self:
+        """The fault with the values in texts, else the defaults; raises `Refusal` (400)."""
+        given = {name: cls.parameters[name].value(name, texts[name], place) for name in texts}
+        values: dict[str, FaultValue] = {}
+        for name, form in cls.parameters.items():
+            is_excluded = form.never_with in given
+            if is_excluded and name in given:
+                other = form.never_with
+                raise refuse(errors.EXCLUDED, place, one=name, other=other, place=place)
+            if form.only_with is not None:
+                other, needed = form.only_with
+                is_excluded = values.get(other) != needed
+                if is_excluded and name in given:
+                    wanted = f"{other}={needed}"
+                    raise refuse(
+                        errors.WITHOUT_EFFECT, place, name=name, place=place, needed=wanted
+                    )
+            value = given.get(name, None if is_excluded else form.default)
+            if value is not None:
+                values[name] = value
+        make: Callable[..., Self] = cls
+        return make(**{name.replace("-", "_"): values.get(name) for name in cls.parameters})
+
+    @property
+    def text(self) -> str:
+        """The fault as it is written."""
+        values = {name: getattr(self, name.replace("-", "_")) for name in self.parameters}
+        written = [f"{name}={value}" for name, value in values.items() if value is not None]
+        return "; ".join([self.name, *written])
+
+    def window_seconds(self) -> float:
+        """The seconds for which every request meets the fault once it has begun; 0 for one."""
+        return 0
+
+    def wait_seconds(self) -> float:
+        """The seconds that the client is asked to wait."""
+        return 0
+
+    def traps(self) -> Sequence[Trap]:
+        """The traps into which the fault leads a client."""
+        return () if self.trap is None else (self.trap,)
+
+    def check(self, sets: Sequence[EntitySet], place: str) -> None:
+        """Raise `Refusal` (400) if the fault, which is at `place`, can act on none of the sets."""
+
+    def check_header(self, principal: Principal) -> None:
+        """Raise `Refusal` (403) if a client may ask for the fault by a rule only."""
+
+    def can_meet(self, asked: Candidate) -> bool:
+        """Whether the fault can act on a candidate, whose stage, method and set it can."""
+        return True
+
+    async def before_write(self, company: Company, views: StaleReads) -> None:
+        """Keep the state before a write, for a fault that remembers."""
+
+    def refusal(self, affected: AffectedRequest) -> Refusal | None:
+        """The refusal of a request in its place; None if the fault acts in another way."""
+        return None
+
+    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+        """The response in place of that of the request, which the fault may perform.
+
+        Raises `Refusal`, of the fault or of the request.
+        """
+        return await perform()
+
+    def unavailable(self) -> Refusal:
+        """The refusal in place of a gateway's page, where only the service can respond."""
+        return refuse(AWAY, headers={"Retry-After": "1"})
+
+    def failing(self) -> tuple[int, Refusal]:
+        """The number of the request at which a batch fails, and its refusal."""
+        raise NotImplementedError
+
+    def delivery(self, note: Callable[[], None]) -> DeliveryFault:
+        """The fault of a delivery, which calls `note` once it has acted."""
+        raise NotImplementedError
+
+
+def has_changes(entity_set: EntitySet) -> bool:
+    """Whether the service can change the record that a key names."""
+    return not (entity_set.read_only or entity_set.key_narrows)

@@ -1,0 +1,30 @@
+"""Records that another session has locked."""
+
+from typing_extensions import override
+
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import DATABASE_BUSY
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
+from comptoir.features.rehearsal.traps import Trap
+from comptoir.request.methods import WRITE_METHODS
+
+LOCKED = DATABASE_BUSY.row(
+    "Another session is updating records of {set}",
+    "Send the request again.",
+    group="LOCKED",
+    headers={"Retry-After": "1"},
+)
+
+
+class Lock(Fault):
+    """503: another session is updating records of the entity set."""
+
+    name = "lock"
+    trap = Trap.LOCK
+    needs_set = True
+    methods = WRITE_METHODS
+
+    @override
+    def refusal(self, affected: AffectedRequest) -> Refusal:
+        entity_set = affected.target.entity_set
+        return refuse(LOCKED, set=entity_set.name, table=entity_set.type.caption)

@@ -1,0 +1,28 @@
+"""A right that the client has lost."""
+
+from typing_extensions import override
+
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import REQUEST_DENIED
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
+from comptoir.plan.rights import right_for
+
+RIGHT_LOST = REQUEST_DENIED.row(
+    "The client has lost a right on {set}",
+    "Ask the operator for a role that allows it.",
+    group="RIGHT_MISSING",
+)
+
+
+class RightsLost(Fault):
+    """403: the client lacks a right on the entity set."""
+
+    name = "rights-lost"
+    needs_set = True
+
+    @override
+    def refusal(self, affected: AffectedRequest) -> Refusal:
+        request, entity_set = affected.request, affected.target.entity_set
+        right = right_for(request.method, request.headers, upserts=False).name.capitalize()
+        table = entity_set.type.table
+        return refuse(RIGHT_LOST, set=entity_set.name, right=right, table=table)

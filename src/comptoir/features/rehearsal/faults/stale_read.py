@@ -1,0 +1,51 @@
+"""Reads that lag."""
+
+from typing_extensions import override
+
+from comptoir.edm.model import Company
+from comptoir.features.rehearsal.faults.fault import (
+    AffectedRequest,
+    Fault,
+    Perform,
+    parameter,
+    word,
+)
+from comptoir.features.rehearsal.faults.response import whole
+from comptoir.features.rehearsal.traps import Trap
+from comptoir.request.methods import READ_METHODS
+from comptoir.response.response import Response
+from comptoir.store.pinned_reads import StaleReads
+
+
+class StaleRead(Fault):
+    """Reads show the state before the last writes, as from a replica that lags."""
+
+    name = "stale-read"
+    trap = Trap.STALE_READ
+    needs_set = True
+    methods = READ_METHODS
+    remembers = True
+    lag: int | None = parameter(
+        "The most changes by which reads lag.", 1, 1, 1_000_000, never_with="seconds"
+    )
+    seconds: float | None = parameter(
+        "The longest time by which reads lag.", None, 0.001, 60, is_whole=False
+    )
+    reads: str = word("All reads, or those with `Data-Access-Intent: ReadOnly`.", "all", "readonly")
+
+    @override
+    async def before_write(self, company: Company, views: StaleReads) -> None:
+        await views.prepare(company, self.lag or 1, self.seconds)
+
+    @override
+    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+        request = affected.request
+        intent = None if request.access is None else request.access.intent
+        view = affected.views.of(affected.target.company_id or "", self.seconds)
+        if view is None or (self.reads == "readonly" and intent != "readonly"):
+            affected.firing.note(has_acted=False)
+            return await perform()
+        async with view.reads() as request.reads:
+            response = await perform()
+            response.body = await whole(response)
+        return response

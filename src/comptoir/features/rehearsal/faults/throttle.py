@@ -1,0 +1,37 @@
+"""Throttling."""
+
+from typing_extensions import override
+
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import TOO_MANY_REQUESTS, ExceededLimit
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
+from comptoir.features.rehearsal.faults.response import (
+    RetryAfter,
+    retry_headers,
+    retry_parameter,
+    retry_seconds,
+)
+from comptoir.features.rehearsal.traps import Trap
+
+THROTTLED = TOO_MANY_REQUESTS.row(
+    "The client has sent too many requests",
+    TOO_MANY_REQUESTS.remedy,
+    group="TOO_MANY_REQUESTS",
+    limit=ExceededLimit.RATE,
+)
+
+
+class Throttle(Fault):
+    """429: the client has sent too many requests."""
+
+    name = "throttle"
+    trap = Trap.THROTTLING
+    retry_after: RetryAfter = retry_parameter()
+
+    @override
+    def wait_seconds(self) -> float:
+        return retry_seconds(self.retry_after)
+
+    @override
+    def refusal(self, affected: AffectedRequest) -> Refusal:
+        return refuse(THROTTLED, headers=retry_headers(self.retry_after), actual=101, limit=100)

@@ -1,0 +1,46 @@
+"""A request that times out."""
+
+import asyncio
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from comptoir.errors.refusal import refuse
+from comptoir.errors.table import REQUEST_TIMEOUT
+from comptoir.features.rehearsal.faults.fault import (
+    AffectedRequest,
+    Fault,
+    Perform,
+    parameter,
+    word,
+)
+from comptoir.features.rehearsal.faults.response import gateway_page, lose
+from comptoir.features.rehearsal.traps import Trap
+from comptoir.response.response import Response
+
+UNFINISHED = REQUEST_TIMEOUT.row(
+    "The service has not finished the request in time", "Send a smaller one.", group="LONG_WORK"
+)
+
+
+class Timeout(Fault):
+    """The request times out, before or after its commit."""
+
+    name = "timeout"
+    status: str = word("The status.", "408", "504")
+    phase: str = word("Whether a write is committed.", "before", "after")
+    seconds: float = parameter("The time until the answer.", 0, 0, 600, is_whole=False)
+
+    @override
+    def traps(self) -> Sequence[Trap]:
+        met = [Trap.GATEWAY_PAGE] if self.status == "504" else []
+        return [*met, Trap.LOST_ANSWER] if self.phase == "after" else met
+
+    @override
+    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+        if self.phase == "after":
+            await lose(perform)
+        await asyncio.sleep(self.seconds)
+        if self.status == "504":
+            return gateway_page(504)
+        raise refuse(UNFINISHED)

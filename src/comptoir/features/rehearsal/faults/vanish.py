@@ -1,0 +1,24 @@
+"""An entity set that is missing."""
+
+from typing_extensions import override
+
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import RESOURCE_NOT_FOUND
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
+
+VANISHED = RESOURCE_NOT_FOUND.row(
+    "The service does not have {set} now", "Send the request again later."
+)
+
+
+class Vanish(Fault):
+    """404: the entity set is missing, as during an upgrade."""
+
+    name = "vanish"
+    needs_set = True
+
+    @override
+    def refusal(self, affected: AffectedRequest) -> Refusal:
+        root, name = affected.request.root, affected.target.entity_set.name
+        url = root.address(affected.request.path)
+        return refuse(VANISHED, set=name).grouped(root.unknown, segment=name, url=url)
