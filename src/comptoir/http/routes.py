@@ -52,6 +52,11 @@ def api_addresses(settings: Settings) -> Mapping[str, str]:
     return {**base, **profile_addresses(settings)}
 
 
+def path_names(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+    """The names in the addresses of a profile, by what they name (`profiles.record.Routes`)."""
+    return {"tenant": settings.tenants, **settings.behaviour.routes.names}
+
+
 def profile_addresses(settings: Settings) -> Mapping[str, str]:
     """The service roots that a profile adds, by label.
 
