@@ -15,7 +15,7 @@ import pytest
 from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
 from comptoir.auth.client_check import new_secret
-from comptoir.auth.guesses import FREE_FAILURES
+from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.logins import ConsoleRole
 from comptoir.errors.table import CHECK_ORDER
 from conftest import stock

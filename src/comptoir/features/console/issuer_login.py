@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
-from comptoir.auth.guesses import Guesses
+from comptoir.auth.failures import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, Session, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri

@@ -2,9 +2,7 @@
 
 import asyncio
 import hashlib
-from base64 import urlsafe_b64decode
-from binascii import Error as NotBase64Error
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -14,6 +12,7 @@ from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.auth import Principal
+from comptoir.auth.failures import unverified
 from comptoir.errors.refusal import (
     OAuthRefusal,
     Refusal,
@@ -172,8 +171,6 @@ _COMPARED = 20
 
 LONGEST_URL = 4_000
 """The most characters that are kept of a path, and of a query."""
-
-_CLAIMS = msgspec.json.Decoder(dict[str, object])
 
 
 # the garbage collector need not visit records, which have no cycles
@@ -421,8 +418,8 @@ def _token(authorization: bytes) -> Token | None:
     parts = token.split(b".")
     if len(parts) != 3:
         return None
-    header, claims = _decoded(parts[0]), _decoded(parts[1])
-    if header is None or claims is None:
+    header, claims = unverified(parts[0]), unverified(parts[1])
+    if not header or not claims:
         return None
     return Token(
         hashlib.sha256(token).hexdigest()[:8],
@@ -431,13 +428,6 @@ def _token(authorization: bytes) -> Token | None:
         _text(claims.get("client_id")),
         msgspec.json.format(msgspec.json.encode(claims)).decode()[:LONGEST_URL],
     )
-
-
-def _decoded(part: bytes) -> Mapping[str, object] | None:
-    try:
-        return _CLAIMS.decode(urlsafe_b64decode(part + b"=" * (-len(part) % 4)))
-    except (msgspec.DecodeError, NotBase64Error, UnicodeDecodeError, RecursionError):
-        return None
 
 
 def _text(value: object) -> str:
