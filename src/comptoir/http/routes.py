@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.request.headers import Headers
-from comptoir.response.root import Root
+from comptoir.response.response import Root
 
 
 class RequestTarget(NamedTuple):

@@ -6,12 +6,12 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import refuse
-from comptoir.plan.rights import may_read
+from comptoir.plan.target import may_read
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import Binary, Literal, Path
 from comptoir.request.headers import response_format
-from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import OptionParser
+from comptoir.request.path import READ_METHODS
 from comptoir.response.response import ODATA_VERSION, Response
 from comptoir.service.context import FORMAT_OPTIONS, Request, allow_options
 

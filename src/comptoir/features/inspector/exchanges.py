@@ -17,7 +17,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import CHECK_ORDER, Check
-from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, body_of, company_with_id
+from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, company_with_id
 from comptoir.features.console.curl import curl, form_curl
 from comptoir.features.console.values import decoded
 from comptoir.features.console.visit import Visit
@@ -27,8 +27,8 @@ from comptoir.http.routes import Routes
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.batch.tree import BATCH
 from comptoir.request.headers import Headers
-from comptoir.request.methods import READ_METHODS
-from comptoir.request.path import first_segment, parse_path
+from comptoir.request.path import READ_METHODS, first_segment, parse_path
+from comptoir.response.response import whole_body
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
@@ -206,7 +206,7 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
                 return None
             key = named.entity_set.type.key
             response = await visit.answer("GET", named.path, f"$select={key}")
-            found = decoded(await body_of(response)) if response.status == 200 else {}
+            found = decoded(await whole_body(response)) if response.status == 200 else {}
         if key in found:
             return RequestedRecord(company, named.entity_set, str(found[key]))
     return None

@@ -8,9 +8,9 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.times import DateTimeOffset, instant
-from comptoir.features.notifications.subscriptions import Subscription
+from comptoir.features.notifications.subscriptions import Subscription, Tally
 from comptoir.response.records import key_in_path
-from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change, Tally
+from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 
 COLLECTION = "collection"
 """The change type of a notification that replaces those of many records."""
