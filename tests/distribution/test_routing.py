@@ -20,9 +20,8 @@ from comptoir.edm.overlay import overlaid
 from comptoir.features.notifications.delivery import DeliveryCursor
 from comptoir.features.notifications.statements import subscription_statements
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
-from comptoir.profiles.standard import DECLARED
-from comptoir.profiles.values import FieldRule, Relation, TableRule
-from comptoir.profiles.values import Values as Overlay
+from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
+from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache

@@ -54,7 +54,7 @@ FOLLOWED: Mapping[str, str] = {
     "comptoir.plan.target:_Resolver._related": "authorize_target judges the steps of a path",
     "comptoir.plan.write:_related": "judged in the next lines",
     "comptoir.plan.fields:ExpandBinder.related": "_names judges what an item expands",
-    "comptoir.plan.expressions.paths:PathBinder._followed": "judged in the next line",
+    "comptoir.plan.expressions.binder:PathBinder._followed": "judged in the next line",
 }
 
 OF_ALL_MODULES = (rules.unknown_stations, rules.wrong_directions, rules.cycles)

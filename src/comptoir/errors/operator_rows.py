@@ -39,7 +39,6 @@ AT_PLACE = OperatorRow("{place}: {error.problem}", "{error.remedy}")
 ANOTHER_CONFIG = "Name another config file."
 FILE_OF_KEY = "Name a file with a public key or a certificate."
 FILE_OF_ROLES = "Name a file with roles in TOML, in UTF-8."
-FILE_OF_RULES = "Name a file with rules in fault_rules."
 
 # The database
 NO_DATABASE = OperatorRow("the database {path} does not exist",
@@ -299,17 +298,6 @@ TWO_CERTIFICATES = OperatorRow("--https creates a certificate, but tls_certifica
 REMOVED_COMMAND = OperatorRow("the command {name} is removed", "Use `{instead}`.")
 
 # Samples
-NO_SAMPLE = OperatorRow("the company {name} does not exist",
-    "Create it with `comptoir serve --quickstart`.")
-SEVERAL_SAMPLES = OperatorRow("{count} companies have the name {name}",
-    "Delete all but one with `comptoir company delete`.")
-ANOTHER_SAMPLE = OperatorRow("the company {company} did not begin with the sample of this release",
-    "Run `comptoir serve --quickstart` if its first start was interrupted, else delete the "
-    "company with `comptoir company delete`.")
-RESET_NOT_CONFIRMED = OperatorRow("the answer is not yes",
-    "Nothing was changed; run the command again.")
-UNUSABLE_SAMPLE = OperatorRow("{path} cannot be loaded: line {line}: {column}: {reason}",
-    "Install the package again.")
 NO_SAMPLES = OperatorRow("--quickstart needs the sample company, which is not installed",
     "Start without it, and create a company with `comptoir company create`.")
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData
 from comptoir.edm.model import Model
 from comptoir.sql import column_types
 from comptoir.sql.control import control_tables
-from comptoir.sql.dialects.sqlite.text_index import INDEX
+from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.sql.tables import build_tables
 from comptoir.store.schema import (
     MIGRATIONS,

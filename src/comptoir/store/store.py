@@ -128,8 +128,7 @@ class Reads:
         rows = await self._reader.lookup(self._statements.reads.record_json(plan))
         if not rows:
             return None
-        (encoded,) = json_of(rows)
-        if encoded:
+        if encoded := cast("bytes | None", rows[0][0]):
             return encoded
         row = await self.record(plan)
         return None if row is None else record_encoder(plan.entity_set.type).encode(row)

@@ -55,7 +55,7 @@ class UnitOfWork:
         """Read a record by its key, None if it does not exist."""
         identity = (entity_set.name, (entity_set.type.key,), (key,))
         if identity not in self.identity_map:
-            plan = RecordPlan(entity_set, self.ledger.unchecked_company, key)
+            plan = RecordPlan(entity_set, self.company_id, key)
             rows = yield self.statements.reads.record(plan)
             self.identity_map[identity] = rows[0] if rows else None
         return self.identity_map[identity]
