@@ -1,6 +1,7 @@
 """The messages of loads, dumps, copies and deletions to operators."""
 
 from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.table import BAD_REQUEST
 
 # fmt: off
 NO_FILE = OperatorRow("{path} does not exist", "Correct the path.")
@@ -77,3 +78,8 @@ NOT_GIVEN_HERE = OperatorRow("is not given, unlike in line {first}",
     "Give it in every line, or in none.")
 VALUE_TAKEN = OperatorRow("has the value of the record {key}", "Choose another value.")
 REPEATED = OperatorRow("repeats line {first}", "Remove one of the lines.")
+
+# Values
+EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it.")
+LONG_CELL = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters",
+    "Shorten it, or raise the setting body_bytes.")

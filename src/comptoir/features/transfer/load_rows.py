@@ -24,7 +24,7 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Guid, Stored, Text, ValueFault
-from comptoir.errors import refusal_rows
+from comptoir.features.transfer import errors
 from comptoir.features.transfer.files import Chunk
 from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
@@ -250,11 +250,11 @@ def _column(
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise ValueFault(refusal_rows.EMPTY_VALUE)
+        raise ValueFault(errors.EMPTY_VALUE)
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
-            raise ValueFault(refusal_rows.LONG_CELL, limit=longest_text)
+            raise ValueFault(errors.LONG_CELL, limit=longest_text)
     return stored
 
 
