@@ -53,7 +53,7 @@ from comptoir.features.rehearsal.rules import PRESETS
 from comptoir.features.samples import errors as samples_errors
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas

@@ -48,8 +48,40 @@ INVALID_DATABASE = OperatorRow("invalid database {url}",
 MALFORMED_URL = OperatorRow("the URL of the database is malformed: {problem}",
     "Write {scheme}USER:PASSWORD@HOST:PORT/NAME, with @ : / ? # and % in the password as %40 %3A "
     "%2F %3F %23 and %25.")
-UNUSABLE_DATABASE = OperatorRow("cannot use the database {url}: {reason}",
-    "Check the log of the server.")
+_UNUSABLE = "cannot use the database {url}: {reason}"
+UNUSABLE_DATABASE = OperatorRow(_UNUSABLE, "Check the log of the server.")
+SERVER_UNREACHABLE = OperatorRow(_UNUSABLE,
+    "Check host and port, and that the server runs and listens there.")
+SERVER_LOST = OperatorRow(_UNUSABLE, "Check that the server runs; its log has the cause.")
+SERVER_TLS = OperatorRow(_UNUSABLE,
+    "Check sslmode and the certificates that the URL names against those of the server.")
+SERVER_ROLE = OperatorRow(_UNUSABLE,
+    "Wait until a host has that role, as after a failover, or correct target_session_attrs.")
+SERVER_URL = OperatorRow(_UNUSABLE, "Correct the URL, or libpq's environment variables.")
+SERVER_PROTOCOL = OperatorRow(_UNUSABLE,
+    "With PgBouncer, set statement_cache to 0, or ignore_startup_parameters there; otherwise "
+    "correct the URL.")
+SERVER_PARAMETER = OperatorRow(_UNUSABLE, "Remove the parameter from the URL, or correct it.")
+SERVER_USER = OperatorRow(_UNUSABLE,
+    "Check user and password in the URL, PGPASSWORD or the passfile, and the server's pg_hba.conf.")
+SERVER_DATABASE = OperatorRow(_UNUSABLE,
+    "Correct the name in the URL, or create the database with CREATE DATABASE.")
+SERVER_STARTING = OperatorRow(_UNUSABLE, "Wait until the server is up.")
+SERVER_PRIVILEGES = OperatorRow(_UNUSABLE,
+    "Grant this user the privileges, or name another user.")
+SERVER_TABLES = OperatorRow(_UNUSABLE, "Run `comptoir migrate`.")
+SERVER_SCHEMA = OperatorRow(_UNUSABLE,
+    "Create a schema, and put it first in the search_path of this user.")
+SERVER_CONNECTIONS = OperatorRow(_UNUSABLE,
+    "Raise the server's max_connections, or lower database_connections.")
+SERVER_MEMORY = OperatorRow(_UNUSABLE, "Check the server's memory and its log.")
+SERVER_DISK = OperatorRow(_UNUSABLE, "Free some space on the server.")
+SERVER_STANDBY = OperatorRow(_UNUSABLE,
+    "Name the primary, or all hosts with target_session_attrs=primary.")
+SERVER_LOCK = OperatorRow(_UNUSABLE,
+    "Find the transaction in pg_stat_activity and end it, or wait for it.")
+SERVER_CONFLICT = OperatorRow(_UNUSABLE, "Try again.")
+SERVER_LOAD = OperatorRow(_UNUSABLE, "Try again when the load of the database is lower.")
 DATABASE_FAILED = OperatorRow("{error.problem} ({log})", "{error.remedy}")
 OLD_POSTGRESQL = OperatorRow("{url} is PostgreSQL {version}; {least} or later is needed",
     "Upgrade the server, or name another one.")
@@ -163,7 +195,7 @@ INVALID_TIME = OperatorRow("invalid --at {text}",
 UNKNOWN_ALGORITHM = OperatorRow("the token algorithm {name} is not supported",
     "Use one or more of {known}.")
 NO_SCOPE = OperatorRow("a token needs a scope", "Use some of: {scopes}.")
-UNKNOWN_SCOPE = OperatorRow("invalid --scope {name}", "Use one or more of: {scopes}.")
+UNKNOWN_SCOPE = OperatorRow("invalid scope {name}", "Use one or more of: {scopes}.")
 INVALID_TTL = OperatorRow("invalid --ttl {text}",
     "Use a number and s, m, h or d, such as 90s, 15m, 1h.")
 SHORT_LIFETIME = OperatorRow("the lifetime of a token must be at least one second",
@@ -181,6 +213,7 @@ CLIENT_EXISTS = OperatorRow("the client {name} already exists", "Choose another 
 INVALID_NAME = OperatorRow("invalid name {name} of {of}",
     "Use up to 64 letters, digits, - . and _, with a letter or a digit first.")
 INVALID_RATE = OperatorRow("invalid rate {text}", "Write requests and seconds, such as 6000/300s.")
+INVALID_NUMBER = OperatorRow("{text} is not a valid number", "Enter one from {low} to {high}.")
 NO_CHANGES = OperatorRow("no option says what to change", "Use one of the options of --help.")
 SET_AND_REMOVED = OperatorRow("the part {part} is both set and removed", "Do one of them.")
 DAYS_WITHOUT_SECRET = OperatorRow("the options --days and --no-secret exclude each other",

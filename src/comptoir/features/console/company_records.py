@@ -17,8 +17,7 @@ from comptoir.features.console.values import Values, decoded, encoded
 from comptoir.features.console.visit import Visit
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
-from comptoir.response import tags
-from comptoir.response.records import key_in_path
+from comptoir.response.records import decoded_opaque, key_in_path
 from comptoir.response.response import whole_body
 
 PAGE_SIZE = 50
@@ -168,7 +167,7 @@ def change_number(entity_set: EntitySet, tag: str) -> int | None:
     parsed = entity_tag(tag)
     if parsed is None:
         return None
-    [opaque] = (tags.decoded(parsed) if entity_set.encodes_tags else parsed).opaque
+    [opaque] = (decoded_opaque(parsed) if entity_set.encodes_tags else parsed).opaque
     number = opaque.rpartition(".")[2]
     return int(number) if _NUMBER.fullmatch(number) else None
 

@@ -24,7 +24,7 @@ from comptoir.features.rehearsal.rehearsal import Rehearsal
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.request.headers import combined
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 
 _Act = Callable[[Request, Principal], Awaitable[Response]]
 

@@ -29,6 +29,7 @@ from comptoir.features.rehearsal.faults.fault import (
     Stage,
     has_changes,
 )
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
@@ -37,12 +38,10 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
 from comptoir.outgoing.faults import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.request.methods import READ_METHODS
-from comptoir.request.path import parse_path
+from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines
-from comptoir.store.pinned_reads import StaleReads
 
 ACTED = "Comptoir-Fault-Applied"
 """The header with the id of the rule that has acted on a request."""

@@ -19,13 +19,13 @@ from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.exchange import Exchange
 from comptoir.outgoing.faults import DeliveryFault
 from comptoir.plan.target import Target
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
-from comptoir.store.pinned_reads import StaleReads
 
 AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
 

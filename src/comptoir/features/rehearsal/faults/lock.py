@@ -6,7 +6,7 @@ from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import DATABASE_BUSY
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.request.methods import WRITE_METHODS
+from comptoir.request.path import WRITE_METHODS
 
 LOCKED = DATABASE_BUSY.row(
     "Another session is updating records of {set}",

@@ -5,7 +5,7 @@ from typing_extensions import override
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import REQUEST_DENIED
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
-from comptoir.plan.rights import right_for
+from comptoir.plan.target import right_for
 
 RIGHT_LOST = REQUEST_DENIED.row(
     "The client has lost a right on {set}",

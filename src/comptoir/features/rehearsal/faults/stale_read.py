@@ -5,10 +5,10 @@ from typing_extensions import override
 from comptoir.edm.model import Company
 from comptoir.features.rehearsal.entries import NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 from comptoir.response.response import Response, whole_body
-from comptoir.store.pinned_reads import StaleReads
 
 
 class _StaleRead(Fault):
