@@ -8,7 +8,7 @@ from comptoir.request.expression.parser import parse_compute, parse_expression
 from comptoir.request.expression.tree import ComputeItem
 from support.effort import examples
 from support.printing import print_compute
-from support.syntax import reads_back
+from support.syntax import content, reads_back
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,10 @@ from support.syntax import reads_back
 )
 def test_items_are_read(text: str, items: list[tuple[str, str]]) -> None:
     read = parse_compute(text)
-    assert read == tuple(ComputeItem(parse_expression(each), alias) for each, alias in items)
-    assert parse_compute(print_compute(read)) == read
+    assert content(read) == content(
+        tuple(ComputeItem(parse_expression(each), alias) for each, alias in items)
+    )
+    assert content(parse_compute(print_compute(read))) == content(read)
 
 
 PIECES = ["a", " as ", ",", "1", " add ", "(", ")", "'x'", "as", " ", "b", "f("]

@@ -24,7 +24,7 @@ from comptoir.features.transfer.files import (
     ROWS_PER_CHUNK,
     Chunk,
     FileFault,
-    Source,
+    FileSource,
 )
 from comptoir.features.transfer.load_rows import (
     Columns,
@@ -242,7 +242,9 @@ class Loader:
         self._show_progress = show_progress
         self._longest_text = longest_text
 
-    async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
+    async def load(
+        self, source: FileSource, entity_set: EntitySet, *, keep_good: bool
+    ) -> LoadReport:
         """Check a source completely, then write its rows.
 
         After a fault nothing is written, or with `keep_good` only the valid rows. A source that
@@ -265,7 +267,7 @@ class Loader:
                     run.report.written = True
         return run.report
 
-    def _parts(self, source: Source, entity_set: EntitySet) -> Iterator[_Part]:
+    def _parts(self, source: FileSource, entity_set: EntitySet) -> Iterator[_Part]:
         known: dict[tuple[str, ...], Columns] = {}
         for chunk in source.chunks():
             faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
