@@ -28,6 +28,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "an entity set is found by its file",
+    "comptoir.sql.tables:feature_tables": "the tables of a feature are in its folder",
     "comptoir.features:_profile": "only a service with the profile needs it",
     "comptoir.features.rehearsal.faults:_fault": "a fault is found by its file",
     "comptoir.app:_features": "a feature is imported where it is switched on",

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from comptoir.auth.code_flow import OPENID, login_endpoints
 from comptoir.auth.fields import Field, checked_name
-from comptoir.auth.issuers import RESERVED_NAMES, fetch_keys
+from comptoir.auth.issuers import OPENID, RESERVED_NAMES, fetch_keys, login_endpoints
 from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy

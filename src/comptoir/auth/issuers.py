@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from joserfc.errors import JoseError
@@ -104,21 +105,20 @@ async def fetch_keys(issuer: str, fetch: Fetch, seconds: float = FETCH_SECONDS) 
         ) from None
 
 
-def discovery_address(issuer: str) -> str:
-    """The address of the discovery document of an issuer."""
+def _discovery_address(issuer: str) -> str:
     return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
 
 
 async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
-    address = discovery_address(issuer)
+    address = _discovery_address(issuer)
     content = (await fetch(address)).content
-    discovery = decoded(content, _Discovery, address)
+    discovery = _decoded(content, _Discovery, address)
     if discovery.issuer != issuer:
         raise OutgoingError(
             f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
         )
     document = await fetch(discovery.jwks_uri)
-    found = decoded(document.content, _KeySet, discovery.jwks_uri).keys
+    found = _decoded(document.content, _KeySet, discovery.jwks_uri).keys
     if len(found) > MOST_KEYS:
         raise OutgoingError(f"{quoted(discovery.jwks_uri)} has more than {MOST_KEYS} keys")
     keys = dict(pair for each in found if (pair := _usable(each)) is not None)
@@ -274,8 +274,7 @@ def _imported(key: _Key) -> VerificationKey | None:
     return None
 
 
-def decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
-    """The document at an address; raises `OutgoingError` for one of another form."""
+def _decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -289,6 +288,12 @@ def _fresh_seconds(cache_control: str) -> float:
     seconds = USUALLY_FRESH if found is None else float(found[1])
     return min(max(seconds, SHORTEST_FRESH), LONGEST_FRESH)
 
+
+OPENID = "openid"
+"""The scope that makes a request one of OpenID Connect."""
+
+BASIC = "client_secret_basic"
+"""The usual way by which a client sends its secret to an issuer."""
 
 RESERVED_NAMES = frozenset({"client", "console", "cli"})
 """The beginnings of subjects that are not of an issuer."""
@@ -325,6 +330,39 @@ class OutsideToken:
     issuer: Issuer
     key: VerificationKey
     expires_at: float
+
+
+class LoginEndpoints(Struct, frozen=True):
+    """The members of a discovery document that concern logins."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    # the default of OpenID Connect Discovery, 3
+    token_endpoint_auth_methods_supported: tuple[str, ...] = (BASIC,)
+    authorization_response_iss_parameter_supported: bool = False
+
+
+def login_endpoints(issuer: str, content: bytes) -> LoginEndpoints:
+    """The members of the discovery document of an issuer for logins; raises `OutgoingError`."""
+    document = _decoded(content, LoginEndpoints, _discovery_address(issuer))
+    for url in (document.authorization_endpoint, document.token_endpoint):
+        if not _is_endpoint(url):
+            raise OutgoingError(
+                f"the endpoint {quoted(url)} of {quoted(issuer)} is not an https URL, or has a "
+                "fragment"
+            )
+    return document
+
+
+def _is_endpoint(url: str) -> bool:
+    """Whether a URL is one to which a query can be added (RFC 6749, 3.1)."""
+    if not url.isascii() or not url.isprintable() or "#" in url:
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname)
 
 
 class OutsideIssuers:
@@ -409,9 +447,10 @@ class OutsideIssuers:
         highest = max(roles, key=lambda role: role.rank)
         return Login(f"{issuer.name}:{registered.sub}", highest, _companies(claims, terms))
 
-    async def document(self, issuer: Issuer) -> bytes:
-        """The discovery document of an issuer; raises `OutgoingError`."""
-        return await self._keys_of(issuer.url).document(issuer.terms.refreshed)
+    async def endpoints(self, issuer: Issuer) -> LoginEndpoints:
+        """The members of the document of an issuer for logins; raises `OutgoingError`."""
+        document = await self._keys_of(issuer.url).document(issuer.terms.refreshed)
+        return login_endpoints(issuer.url, document)
 
     async def stop(self) -> None:
         """Cancel the fetches."""

@@ -24,10 +24,9 @@ from comptoir.auth.fields import (
 from comptoir.auth.limits import DAY, parse_rate
 from comptoir.auth.records import Client
 from comptoir.auth.tokens import Scope
-from comptoir.cli.options import PATH, checked, settings_options
-from comptoir.cli.runner import administer, operator, store_command, warn_of_missing
+from comptoir.cli.options import PATH, checked
+from comptoir.cli.runner import operator, store_command, warn_of_unknown
 from comptoir.cli.token import parse_scopes
-from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
@@ -86,9 +85,9 @@ def client() -> None:
     help=f"The days for which the secret is valid; by default {USUAL_DAYS}.",
 )
 @click.option("--no-secret", is_flag=True, help="Add no secret, for a client that has keys.")
-@settings_options("database")
-def add(
-    settings: Settings, *, name: str, days: int | None, no_secret: bool, **terms: object
+@store_command
+async def add(
+    store: Store, *, name: str, days: int | None, no_secret: bool, **terms: object
 ) -> None:
     """Add a client. Print its id, and on the last line its secret, which is not stored.
 
@@ -99,10 +98,9 @@ def add(
         raise problems.DAYS_WITHOUT_SECRET()
     added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
     client = new_client(name, [secret for secret, _ in added], **terms)
-    administer(settings, lambda control: control.add_client(client, operator()))
+    await store.control.add_client(client, operator())
     click.echo("\n".join([client.id, *[text for _, text in added]]))
-    if client.companies:
-        warn_of_missing(settings, client.companies)
+    await warn_of_unknown(store, client.companies or ())
 
 
 @client.command("list")
@@ -131,8 +129,8 @@ async def list_clients(store: Store) -> None:
     multiple=True,
     help="A part to remove: roles, companies, rate or quota. May be repeated.",
 )
-@settings_options("database")
-def change(settings: Settings, name: str, without: Sequence[str], **parts: object) -> None:
+@store_command
+async def change(store: Store, name: str, without: Sequence[str], **parts: object) -> None:
     """Change what a client may do, in the parts that are named.
 
     Within two seconds, every service obeys the change. What is added is in tokens given from then.
@@ -145,7 +143,7 @@ def change(settings: Settings, name: str, without: Sequence[str], **parts: objec
     if not changes:
         raise problems.NO_CHANGES()
     act = Act(operator(), ActName.CLIENT_CHANGE, name, changes_listed(changes))
-    administer(settings, lambda control: control.change_client(partial(replace, **changes), act))
+    await store.control.change_client(partial(replace, **changes), act)
     click.echo(f"{name}: changed")
 
 
@@ -229,15 +227,15 @@ def key() -> None:
     default=USUAL_DAYS,
     help="The days for which the key is valid; that of a certificate ends with it.",
 )
-@settings_options("database")
-def add_key(settings: Settings, name: str, file: Path, days: int) -> None:
+@store_command
+async def add_key(store: Store, name: str, file: Path, days: int) -> None:
     """Add a public key to a client, which may have five, and print its id (kid).
 
     The client signs assertions with the private key instead of sending a secret.
     """
     now = int(time.time())
     added = read_client_key(file, now, now + days * DAY)
-    administer(settings, lambda control: control.add_key(name, added, operator()))
+    await store.control.add_key(name, added, operator())
     click.echo(added.kid)
 
 

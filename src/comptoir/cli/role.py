@@ -6,9 +6,8 @@ import click
 
 from comptoir.auth import parse_roles
 from comptoir.catalog import MODEL
-from comptoir.cli.options import PATH, settings_options
-from comptoir.cli.runner import administer, operator, store_command
-from comptoir.config import Settings
+from comptoir.cli.options import PATH
+from comptoir.cli.runner import operator, store_command
 from comptoir.errors import operator_rows as problems
 from comptoir.files import read_whole
 from comptoir.store.store import Store
@@ -21,15 +20,15 @@ def role() -> None:
 
 @role.command()
 @click.argument("file", type=PATH, metavar="FILE", help="A TOML file with a table for each role.")
-@settings_options("database")
-def apply(settings: Settings, file: Path) -> None:
+@store_command
+async def apply(store: Store, file: Path) -> None:
     """Add the roles of a file, and replace those that have the same names.
 
     A role has the letters of its rights for each entity set: R to read, I to insert, M to modify, D
     to delete. "*" is every other entity set. Within two seconds, every service obeys the roles.
     """
     roles = parse_roles(_text(file), [each.name for each in MODEL.per_company])
-    administer(settings, lambda control: control.put_roles(roles, operator()))
+    await store.control.put_roles(roles, operator())
     for each in roles:
         click.echo(f"{each.name}: applied")
 

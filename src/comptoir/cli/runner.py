@@ -26,7 +26,6 @@ from comptoir.errors.refusal import (
     Refusal,
 )
 from comptoir.errors.table import UNAVAILABLE
-from comptoir.store.control import ControlStore
 from comptoir.store.migration import make_ready
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
@@ -58,12 +57,6 @@ def use_store(
             return await work(store)
 
     return run(opening, resumes=resumes)
-
-
-def administer(settings: Settings, work: Callable[[ControlStore], Awaitable[T]]) -> T:
-    """Run a coroutine with the clients, roles and issuers of an existing database."""
-    need_database(settings)
-    return use_store(settings, lambda store: work(store.control))
 
 
 def need_database(settings: Settings) -> None:
@@ -136,21 +129,31 @@ async def known_company(store: Store, company_id: str) -> Company:
 
 def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
     """Warn of companies that do not exist, or that the check failed; they may be created later."""
-
-    async def missing(store: Store) -> list[str]:
-        return [each for each in sorted(companies) if await store.company(each) is None]
-
     try:
         need_file(settings)
-        for each in use_store(settings, missing):
-            warn(str(problems.NO_COMPANY(id=each)))
+        use_store(settings, lambda store: warn_of_unknown(store, companies))
     except (OperatorError, Refusal) as error:
         warn(f"--company was not checked: {error}")
+
+
+async def warn_of_unknown(store: Store, companies: Collection[str]) -> None:
+    """Warn of companies that do not exist."""
+    for each in sorted(companies):
+        if await store.company(each) is None:
+            warn(str(problems.NO_COMPANY(id=each)))
 
 
 def warn(message: str) -> None:
     """Print a warning to the standard error stream."""
     click.echo(f"WARNING: {message}", err=True)
+
+
+def answer(question: str, *, noun: str, verb: str) -> str:
+    """The answer to a question in the terminal; raises `OperatorError` without a terminal."""
+    if not sys.stdin.isatty():
+        raise problems.NO_TERMINAL(noun=noun, verb=verb)
+    click.echo(question, nl=False, err=True)
+    return sys.stdin.readline().strip()
 
 
 @contextmanager

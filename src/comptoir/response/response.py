@@ -1,6 +1,7 @@
 """HTTP responses: a status, headers, and a body, whole or in pieces."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import msgspec
 from typing_extensions import override
@@ -101,3 +102,11 @@ class CompanyRoot(Root, frozen=True, cache_hash=True, gc=False):
         if path.startswith(self.company):
             return shown + path[len(self.company) :]
         return path
+
+
+async def whole_body(response: Response) -> bytes:
+    """The body of a response, which may come in pieces."""
+    if isinstance(response.body, bytes):
+        return response.body
+    async with aclosing(response.body) as pieces:
+        return b"".join([piece async for piece in pieces])

@@ -69,7 +69,7 @@ def declared_schema(model: Model) -> MetaData:
     them, in a service on SQLite too.
     """
     metadata = build_tables(model).metadata
-    for table in control_tables().metadata.sorted_tables:
+    for table in control_tables().sorted_tables:
         table.to_metadata(metadata)
     for table in metadata.tables.values():
         for index in table.indexes:

@@ -11,22 +11,12 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir.edm.model import (
-    Calculated,
-    EntitySet,
-    EntityType,
-    Followed,
-    Reference,
-    Referrer,
-)
+from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference, Referrer
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored, ValueFault
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements

@@ -11,7 +11,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from comptoir.auth.code_flow import CodeFlow
 from comptoir.auth.logins import ConsoleRole, Session
 from comptoir.auth.origins import CONSOLE
 from comptoir.errors.refusal import (
@@ -21,6 +20,7 @@ from comptoir.errors.refusal import (
 )
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
+from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir.auth.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
 from comptoir.auth.guesses import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, Session, checked_subject, former_digest
@@ -17,6 +16,7 @@ from comptoir.auth.records import Issuer, LoginPolicy
 from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
+from comptoir.features.console.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.login import (
     GUESSED,
@@ -103,7 +103,7 @@ class IssuerLogin:
                 self._guesses.note(issuer.name, exchange.client)
             response = self._failed(issuer, refusal, request)
         else:
-            logins = self._backend.control.logins
+            logins = self._backend.logins
             session = await logins.begin_once(pending.text, issuer, login, new)
             if session is None:
                 response = self._failed(issuer, refuse(errors.FINISHED_LOGIN), request)

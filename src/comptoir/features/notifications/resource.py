@@ -19,10 +19,7 @@ from comptoir.edm.overlay import instant_type
 from comptoir.edm.record_json import encoded_tag
 from comptoir.edm.times import Clock
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.notifications.notifications import at, in_form
 from comptoir.features.notifications.subscriptions import (
     NEEDED,

@@ -18,21 +18,6 @@ MOST_PORTIONS = 20
 """The portions that are searched for one page."""
 
 
-class Search:
-    """The filter of entries: those of an act, that contain a text."""
-
-    def __init__(self, act: str, text: str) -> None:
-        self._act = act
-        self._text = text.casefold()
-
-    def finds(self, entry: AuditEntry) -> bool:
-        """Whether an entry is shown."""
-        if self._act not in ("", entry.act):
-            return False
-        shown = (entry.by, entry.act, entry.address, entry.request, entry.target, entry.detail)
-        return any(self._text in each.casefold() for each in shown)
-
-
 async def show(visit: Visit) -> Answer:
     """A page of the entries before a number."""
     form = Form(visit.query)
@@ -40,9 +25,7 @@ async def show(visit: Visit) -> Answer:
     before = form.text("before")
     start = int(before) if before.isascii() and before.isdigit() and len(before) < 16 else 0
     last = await control.last_audited()
-    found, rest = await _page(
-        control, Search(form.text("act"), form.text("text")), min(start or last + 1, last + 1)
-    )
+    found, rest = await _page(control, form, min(start or last + 1, last + 1))
     context = {
         "form": form,
         "entries": found,
@@ -53,15 +36,18 @@ async def show(visit: Visit) -> Answer:
     return TemplatePage("audit.html", "Audit", context)
 
 
-async def _page(
-    control: ControlStore, search: Search, before: int
-) -> tuple[Sequence[AuditEntry], int]:
-    """Entries before a number, the latest first, and the number before which others may be."""
+async def _page(control: ControlStore, form: Form, before: int) -> tuple[Sequence[AuditEntry], int]:
+    """Entries before a number, the latest first, and the number before which others may be.
+
+    The form names an act, and a text that the entries contain.
+    """
+    act, text = form.text("act"), form.text("text").casefold()
     found: list[AuditEntry] = []
     for _ in range(MOST_PORTIONS):
         since = max(before - 1 - PORTION, 0)
         for each in reversed(await control.audit(since, before - 1 - since)):
-            if search.finds(each):
+            shown = (each.by, each.act, each.address, each.request, each.target, each.detail)
+            if act in ("", each.act) and any(text in part.casefold() for part in shown):
                 found.append(each)
                 if len(found) == PAGE_SIZE:
                     return found, each.number if each.number > 1 else 0

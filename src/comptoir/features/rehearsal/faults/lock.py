@@ -1,4 +1,4 @@
-"""Records that another session has locked."""
+"""503: another session is updating records of the entity set."""
 
 from typing_extensions import override
 
@@ -16,10 +16,7 @@ LOCKED = DATABASE_BUSY.row(
 )
 
 
-class Lock(Fault):
-    """503: another session is updating records of the entity set."""
-
-    name = "lock"
+class _Lock(Fault):
     trap = Trap.LOCK
     needs_set = True
     methods = WRITE_METHODS

@@ -1,4 +1,4 @@
-"""A right that the client has lost."""
+"""403: the client lacks a right on the entity set."""
 
 from typing_extensions import override
 
@@ -14,10 +14,7 @@ RIGHT_LOST = REQUEST_DENIED.row(
 )
 
 
-class RightsLost(Fault):
-    """403: the client lacks a right on the entity set."""
-
-    name = "rights-lost"
+class _RightsLost(Fault):
     needs_set = True
 
     @override

@@ -8,27 +8,23 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode
 
 import msgspec
 from msgspec import Struct
 
-from comptoir.auth.issuers import OutsideIssuers, decoded, discovery_address
+from comptoir.auth.issuers import BASIC, OPENID, LoginEndpoints, OutsideIssuers
 from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
 from comptoir.auth.records import Issuer, LoginPolicy, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.errors.messages import quoted
 from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
 
-OPENID = "openid"
-"""The scope that makes a request one of OpenID Connect."""
-
 LONGEST_CODE = 2_048
 """The most characters of a code that an issuer gives."""
 
 _LONGEST_SECRET = 4_096
 _OK = 200
-_BASIC, _POST = "client_secret_basic", "client_secret_post"
 _ERROR = re.compile(r"[a-z_]{1,40}")
 _PENDING = re.compile(r"([0-9]{1,12})\.([\w-]{22})\.([0-9a-f]{64}|)", re.ASCII)
 
@@ -99,34 +95,12 @@ class IssuerAnswer(Struct, frozen=True):
     iss: str
 
 
-class LoginEndpoints(Struct, frozen=True):
-    """The members of a discovery document that concern logins."""
-
-    authorization_endpoint: str
-    token_endpoint: str
-    # the default of OpenID Connect Discovery, 3
-    token_endpoint_auth_methods_supported: tuple[str, ...] = (_BASIC,)
-    authorization_response_iss_parameter_supported: bool = False
-
-
 class _Tokens(Struct, frozen=True):
     id_token: str
 
 
 class _Fault(Struct, frozen=True):
     error: str = ""
-
-
-def login_endpoints(issuer: str, content: bytes) -> LoginEndpoints:
-    """The members of the discovery document of an issuer for logins; raises `OutgoingError`."""
-    document = decoded(content, LoginEndpoints, discovery_address(issuer))
-    for url in (document.authorization_endpoint, document.token_endpoint):
-        if not _is_endpoint(url):
-            raise OutgoingError(
-                f"the endpoint {quoted(url)} of {quoted(issuer)} is not an https URL, or has a "
-                "fragment"
-            )
-    return document
 
 
 class CodeFlow:
@@ -159,7 +133,7 @@ class CodeFlow:
         self, issuer: Issuer, policy: LoginPolicy, pending: PendingLogin, back: str
     ) -> str:
         """The address where the user logs in, to return to `back`; raises `OutgoingError`."""
-        endpoint = (await self._endpoints(issuer)).authorization_endpoint
+        endpoint = (await self._issuers.endpoints(issuer)).authorization_endpoint
         query = urlencode(
             {
                 "response_type": "code",
@@ -186,7 +160,7 @@ class CodeFlow:
 
         Raises `OutgoingError`, `Refusal` for an ID token that is not valid, and `NoRoleError`.
         """
-        document = await self._endpoints(issuer)
+        document = await self._issuers.endpoints(issuer)
         is_named = answered.iss or document.authorization_response_iss_parameter_supported
         if is_named and answered.iss != issuer.url:
             raise OutgoingError("the answer does not name this issuer (iss)")
@@ -201,20 +175,6 @@ class CodeFlow:
         id_token = _id_token(answer, document.token_endpoint)
         return await self._issuers.user(id_token, issuer, policy, pending.nonce, pending.begun_at)
 
-    async def _endpoints(self, issuer: Issuer) -> LoginEndpoints:
-        return login_endpoints(issuer.url, await self._issuers.document(issuer))
-
-
-def _is_endpoint(url: str) -> bool:
-    """Whether a URL is one to which a query can be added (RFC 6749, 3.1)."""
-    if not url.isascii() or not url.isprintable() or "#" in url:
-        return False
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme == "https" and bool(parts.hostname)
-
 
 async def _authenticated(
     fields: Mapping[str, str], policy: LoginPolicy, document: LoginEndpoints
@@ -224,7 +184,7 @@ async def _authenticated(
     if not policy.secret_file:
         return named, ""
     secret = await asyncio.to_thread(_secret_in, policy.secret_file)
-    if _BASIC not in document.token_endpoint_auth_methods_supported:
+    if BASIC not in document.token_endpoint_auth_methods_supported:
         return {**named, "client_secret": secret}, ""
     credentials = f"{quote_plus(policy.client_id)}:{quote_plus(secret)}"
     return fields, f"Basic {base64.b64encode(credentials.encode()).decode()}"
