@@ -17,7 +17,6 @@ import msgspec
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.edm.types import Stored
-from comptoir.errors.messages import message
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import (
     BYTES_PER_CHUNK,
@@ -409,9 +408,8 @@ def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
     """The faults of a header: of the whole file, unless each record names its columns."""
     if chunk.head is not None:
         column = f"{fault.column}: " if fault.column else ""
-        raise FileFault(chunk.head, problems.IN_HEADER(column=column, error=fault)) from None
-    reason = message(fault.problem, fault.remedy)
-    return [LoadFault(line, fault.column, reason) for line in chunk.lines]
+        raise FileFault(chunk.head, problems.IN_HEADER(column=column, error=fault.error)) from None
+    return [LoadFault(line, fault.column, str(fault.error)) for line in chunk.lines]
 
 
 def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
