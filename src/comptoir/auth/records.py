@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Protocol, Self
 
 import msgspec
@@ -40,6 +41,11 @@ class Secret(msgspec.Struct, frozen=True):
     def listed(self) -> str:
         """The text that identifies the secret to the operator, and its end."""
         return f"{self.hint}…{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
+
+
+def secret_digest(text: str) -> str:
+    """The digest that is stored of a secret."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ClientKey(msgspec.Struct, frozen=True):

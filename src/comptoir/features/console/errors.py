@@ -35,10 +35,8 @@ ISSUER_FAILED = ErrorType(
 _ASK = "Begin the login again. If that fails too, ask the operator"
 
 # fmt: off
-NO_SCOPE_CHOSEN = OperatorRow("a client needs a scope", "Choose at least one.")
 NOTHING_CHOSEN = OperatorRow("no {what} is chosen",
     "Choose at least one, or remove the restriction.")
-INVALID_NUMBER = OperatorRow("this is not a valid number", "Enter one from {low} to {high}.")
 MISSING = OperatorRow("this is missing", "Enter it.")
 ROLE_EXISTS = OperatorRow("a role already has this name", "Choose another one.")
 CHANGED_MEANWHILE = OperatorRow("somebody else has changed this client meanwhile",
