@@ -99,7 +99,7 @@ class _Tokens(Struct, frozen=True):
     id_token: str
 
 
-class _Fault(Struct, frozen=True):
+class _Failure(Struct, frozen=True):
     error: str = ""
 
 
@@ -219,7 +219,7 @@ def _id_token(answer: PostAnswer, endpoint: str) -> str:
 
 def _error_in(body: bytes) -> str:
     try:
-        error = msgspec.json.decode(body, type=_Fault).error
+        error = msgspec.json.decode(body, type=_Failure).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     return f" ({error})" if _ERROR.fullmatch(error) else ""
