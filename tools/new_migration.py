@@ -25,8 +25,7 @@ from sqlalchemy import DefaultClause
 from comptoir.catalog import MODEL
 from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import revisions
-from comptoir.store.sqlite.migrating import migrate_file
-from comptoir.store.sqlite.upgrading import locked
+from comptoir.store.sqlite.migrating import locked, migrate_file
 
 
 def main() -> None:

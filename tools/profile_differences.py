@@ -16,10 +16,13 @@ from comptoir.profiles.record import (
     Queries,
     ResponseOverride,
     Routes,
+    ShownProperty,
+    TableRule,
     Tokens,
+    ValueForms,
+    Values,
     WriteRules,
 )
-from comptoir.profiles.values import ShownProperty, TableRule, ValueForms, Values
 
 Section = (
     Envelope

@@ -50,9 +50,10 @@ from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.features.rehearsal.rules import PRESETS
+from comptoir.features.samples import errors as samples_errors
 from comptoir.features.testing import errors as testing_errors
 from comptoir.features.transfer import errors as transfer_errors
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
@@ -186,6 +187,7 @@ def error_page() -> str:
     modules = (
         operator_rows,
         transfer_errors,
+        samples_errors,
         console_errors,
         inspector_errors,
         rehearsal_errors,

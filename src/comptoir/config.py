@@ -24,8 +24,7 @@ from comptoir.errors.messages import (
 )
 from comptoir.errors.refusal import OperatorError
 from comptoir.files import read_whole
-from comptoir.profiles.record import Profile
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD, Profile
 
 SettingValue = str | int | float
 

@@ -17,8 +17,9 @@ class FeatureEntry(NamedTuple):
     paragraph of its help. `settings` is the type of its settings. `profiles` are those that it
     brings, by name: the place of a function from the settings to the profile. `mount` is the place
     of its `http.feature.Feature`, in a service for which `is_on`. `quickstart` is the place of a
-    function that prepares `serve --quickstart` and returns what prints how to begin. `needs` are
-    the names of the parts that it imports.
+    function that prepares `serve --quickstart` and returns what prints how to begin. `tables` is
+    the place of the `MetaData` of its tables, which a database has whether or not the part is on.
+    `needs` are the names of the parts that it imports.
     """
 
     name: str
@@ -28,4 +29,5 @@ class FeatureEntry(NamedTuple):
     mount: str = ""
     is_on: Callable[[Settings], bool] = _always
     quickstart: str = ""
+    tables: str = ""
     needs: tuple[str, ...] = ()

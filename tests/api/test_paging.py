@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.plan.tokens import SkipToken, encode_skip
+from comptoir.plan.pages import SkipToken, encode_skip
 from support.client import Page, Query, Record, encoded, page, record
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase

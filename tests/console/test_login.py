@@ -7,6 +7,7 @@ import pytest
 
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
 from comptoir.features.console import ConsoleSettings
+from comptoir.features.console.logins import Logins
 from console.conftest import LoggedIn
 from support.command import Command
 from support.companies import Company
@@ -47,7 +48,7 @@ def test_only_digests_are_stored(service: Service, stranger: Browser) -> None:
     code = new_code(service.admin)
     stranger.log_in(code)
     secret = stranger.cookies[stranger.session_cookie]
-    sessions = service.admin.wait(service.admin.control.logins.sessions(1_000))
+    sessions = service.admin.wait(Logins(service.admin.control).sessions(1_000))
     assert all(secret not in repr(each) and code not in repr(each) for each in sessions)
     assert not [each for each in audited(service, "console.login") if secret in repr(each)]
 

@@ -8,23 +8,28 @@ from pathlib import Path
 
 import asyncpg
 import httpx
+import msgspec
 import pytest
+from sqlalchemy import Integer
 
 from comptoir.app import open_store
+from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.overlay import overlaid
-from comptoir.profiles.standard import DECLARED
-from comptoir.profiles.values import FieldRule, Relation, TableRule
-from comptoir.profiles.values import Values as Overlay
+from comptoir.features.notifications.delivery import DeliveryCursor
+from comptoir.features.notifications.statements import subscription_statements
+from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
+from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.postgresql import POSTGRESQL
-from comptoir.sql.prepared import BulkQuery, Prepared, StatementCache
+from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
 from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID
+from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import ARRAY_ROWS
-from comptoir.store.rebuild import rebuild_json
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
@@ -37,7 +42,7 @@ from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
 
-CONTROL = control_tables().metadata.tables.keys()
+CONTROL = control_tables().tables.keys()
 """The control tables, which stay on one node."""
 
 MANY = 2 * ARRAY_ROWS
@@ -200,8 +205,25 @@ async def rebuilt(database: str, company_id: str) -> None:
     opened = open_store(Settings(database=database))
     try:
         assert await rebuild_json(opened, company_id, "itemsExt", lambda *_: None) == MANY
+        await subscribed(Subscriptions(opened), company_id)
     finally:
         await opened.close()
+
+
+async def subscribed(subscriptions: Subscriptions, company_id: str) -> None:
+    """Add, renew, deliver and delete a subscription."""
+    act = Act(Actor("tests"), ActName.SUBSCRIPTION_ADD, "one")
+    state = ("owner", "https://example.com", "itemsExt", "items", "", 1, 2**40, "", "")
+    one = Subscription(new_id(company_id), *state)
+    await subscriptions.add(one, act, lambda _: None)
+    renewed = msgspec.structs.replace(one, version=2)
+    assert await subscriptions.renew(one, renewed, act)
+    assert await subscriptions.find(one.id) == renewed
+    assert await subscriptions.of_company(company_id) == [renewed]
+    lane = DeliveryCursor(one.id, 0, (await subscriptions.lease(company_id, [], "", 0)).number)
+    (leased,) = (await subscriptions.lease(company_id, [lane], "me", 0)).lanes
+    assert await subscriptions.settle(company_id, [(leased, lane)]) == []
+    assert await subscriptions.settle(company_id, [(lane, None)]) == [one.id]
 
 
 def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | StatementCache[object]]]:
@@ -217,7 +239,9 @@ def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Statem
     elif is_dataclass(thing):
         for field in fields(thing):
             yield from held(getattr(thing, field.name), f"{name}.{field.name}")
-    elif type(thing).__module__.startswith("comptoir.sql") and hasattr(thing, "__dict__"):
+    elif type(thing).__module__.startswith(("comptoir.sql", "comptoir.features")) and hasattr(
+        thing, "__dict__"
+    ):
         for inner, each in vars(thing).items():
             yield from held(each, f"{name}.{inner}")
 
@@ -244,14 +268,22 @@ def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None
     statements = statements_of(LINKED, POSTGRESQL)
     assert statements.company_rows.tables, "compiled when a first table is copied"
     assert statements.company_rows.removals, "compiled when a first table is dropped"
-    of_subscriptions = [each for _, each in held(statements.subscriptions)]
-    assert len(of_subscriptions) > 8
-    prepared = [each for _, each in held(statements) if isinstance(each, Prepared)]
-    assert len(prepared) > 100
-    found = faults(sharded, {each.text: [] for each in prepared})
-    names = found.pop(statements.service.names.text)
-    assert may_cross(names), names.reason
+    of_subscriptions = list(held(subscription_statements(statements)))
+    assert len(of_subscriptions) > 2
+    kept = [*held(statements), *of_subscriptions]
+    texts = [each.text for _, each in kept if isinstance(each, Prepared)]
+    texts += [each.text for each in over_rows(statements)]
+    assert len(texts) > 100
+    found = faults(sharded, {each: [] for each in texts})
     assert not found, "\n\n".join(f"{each.reason}: {text}" for text, each in found.items())
+
+
+def over_rows(statements: Statements) -> Iterator[Query]:
+    """The statements of copies and deletions over each table."""
+    for each in statements.company_rows.removals.values():
+        key = [1 if isinstance(kind, Integer) else "1" for kind in each.key_types]
+        yield from (each.rows("1"), each.rows("1", tuple(key)))
+        yield from (each.first("1", 1), each.last("1"), each.count("1"))
 
 
 def test_the_scenarios_use_every_builder_of_statements(heard: Heard) -> None:

@@ -1,4 +1,4 @@
-"""An entity type is added and changed by the steps of CONTRIBUTING, in three files."""
+"""Entity types and faults are added by the steps of CONTRIBUTING, in the files that it names."""
 
 import filecmp
 import os
@@ -64,6 +64,50 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migration import migrate
 print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
+"""
+OTHER_STATUS = """'''The status is another one, although the request was done.
+
+Clients may not expect it.
+'''
+from typing_extensions import override
+
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter
+from comptoir.response.response import Response
+
+class _OtherStatus(Fault):
+    status: int = parameter("The status of the response.", 500, 200, 599)
+
+    @override
+    async def act(self, affected: AffectedRequest) -> Response:
+        response = await affected.perform()
+        response.status = self.status
+        return response
+"""
+MEET = """
+import asyncio
+from datetime import timedelta
+import httpx
+from comptoir.app import application
+from comptoir.auth import Scope, token_issuer
+from comptoir.catalog import MODEL
+from comptoir.config import load_settings
+from comptoir.store.migration import migrate
+
+settings = load_settings({"database": "sqlite:///faults.db", "keys": "keys", "faults": "on"}, {})
+migrate(settings, MODEL)
+token = token_issuer(settings).issue("client", [Scope.ADMIN], None, timedelta(hours=1))
+
+async def main():
+    app = application(settings)
+    await app.start()
+    sent = {"Authorization": f"Bearer {token}", "Comptoir-Fault": "other-status; status=418"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), headers=sent) as client:
+        met = await client.get("http://127.0.0.1:8080/api/companies")
+        log = await client.get("http://127.0.0.1:8080/faults/log")
+    print(met.status_code, met.json()["value"], log.json()["value"][0]["fault"])
+    await app.stop()
+
+asyncio.run(main())
 """
 
 
@@ -196,3 +240,17 @@ def test_a_new_entity_type_needs_only_the_files_that_the_page_names(clone: Path)
     module(clone, "ruff", "format", "--check", ".")
     module(clone, "ruff", "check", ".")
     module(clone, "pytest", "-q", "-k", CHOSEN, *SUITES)
+
+
+def test_a_fault_is_one_file_and_its_name(repository: Path) -> None:
+    faults = repository / "src" / "comptoir" / "features" / "rehearsal" / "faults"
+    (faults / "other_status.py").write_text(OTHER_STATUS)
+    listed = faults / "__init__.py"
+    listed.write_text(listed.read_text().replace('body vanish"', 'body vanish other-status"'))
+    assert python(repository, "-c", MEET) == "418 [] other-status; status=418\n"
+
+    (repository / "reference").mkdir()
+    python(repository, "tools/reference.py", "reference")
+    page = (repository / "reference" / "faults.md").read_text()
+    assert "| `other-status` | The status is another one, although the request was done. |" in page
+    assert "| `other-status` | `status` | an integer from 200 to 599 | `500` |" in page

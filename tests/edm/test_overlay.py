@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.derived import SHORT_INSTANT, CodeText, EnumText, encoded_name
 from comptoir.edm.model import EntityType, Model, ModelFault, Property, UniqueRule
 from comptoir.edm.overlay import overlaid
 from comptoir.edm.record_json import RecordEncoder
-from comptoir.edm.times import INSTANT
-from comptoir.edm.types import TEXT, Text, ValueFault
-from comptoir.profiles.standard import DECLARED
-from comptoir.profiles.values import (
+from comptoir.edm.times import INSTANT, SHORT_INSTANT
+from comptoir.edm.types import TEXT, CodeText, EnumText, Text, ValueFault, encoded_name
+from comptoir.profiles.record import (
+    DECLARED,
     Enumeration,
     EnumMember,
     FieldRule,

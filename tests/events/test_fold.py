@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.edm.times import instant
-from comptoir.features.notifications.fold import COLLECTION, Fold, Notification
-from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change, Tally
+from comptoir.features.notifications.fold import COLLECTION, Fold, Notification, Tally
+from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 CHANGE_TYPES = {CREATE: "created", UPDATE: "updated", DELETE: "deleted"}

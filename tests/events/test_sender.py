@@ -680,7 +680,7 @@ def test_a_company_without_subscriptions_is_forgotten_after_an_hour(
     """An hour, because a subscription may be about to be stored."""
     subscription = rig.subscribe(company, receiver.url())
     act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
-    subscribed = rig.store.control.subscribed
+    subscribed = rig.subscriptions.companies
     rig.look(after=3_700)
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]
     assert rig.wait(rig.subscriptions.remove(subscription, act))
@@ -696,13 +696,13 @@ def test_companies_that_fail_do_not_hold_up_others(
     with ExitStack() as left:
         left.callback(run_sql, service.settings.database, "DELETE FROM subscribed")
         gone = "00000000-0000-4000-8000-000000000000"
-        rig.wait(rig.store.control.add_subscribed(gone))
+        rig.wait(rig.subscriptions.add_company(gone))
         rig.subscribe(company, receiver.url())
         path = create(company)
         rig.look(after=60)
         assert kinds(receiver) == [("created", path)]
         rig.look(after=3_700)
-        assert [each for each, _ in rig.wait(rig.store.control.subscribed())] == [company.id]
+        assert [each for each, _ in rig.wait(rig.subscriptions.companies())] == [company.id]
 
 
 def test_a_write_stores_nothing_for_subscriptions(

@@ -46,7 +46,7 @@ IMPORTS_ONLY = {
 IMPORTED_ONLY_BY = {
     "catalog": {"app", "cli", "features.*"},
     "jinja2": {"features.*"},
-    "sqlalchemy": {"sql", "store"},
+    "sqlalchemy": {"sql", "store", "features.*"},
     "alembic": {"store"},
     "aiohttp": {"outgoing"},
     "pytest": {"features.*"},

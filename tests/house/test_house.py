@@ -28,6 +28,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "an entity set is found by its file",
+    "comptoir.sql.tables:feature_tables": "the tables of a feature are in its folder",
     "comptoir.features:_profile": "only a service with the profile needs it",
     "comptoir.features.rehearsal.faults:_fault": "a fault is found by its file",
     "comptoir.app:_features": "a feature is imported where it is switched on",
@@ -53,7 +54,7 @@ FOLLOWED: Mapping[str, str] = {
     "comptoir.plan.target:_Resolver._related": "authorize_target judges the steps of a path",
     "comptoir.plan.write:_related": "judged in the next lines",
     "comptoir.plan.fields:ExpandBinder.related": "_names judges what an item expands",
-    "comptoir.plan.expressions.paths:PathBinder._followed": "judged in the next line",
+    "comptoir.plan.expressions.binder:PathBinder._followed": "judged in the next line",
 }
 
 OF_ALL_MODULES = (rules.unknown_stations, rules.wrong_directions, rules.cycles)

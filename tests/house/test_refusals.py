@@ -16,7 +16,7 @@ from comptoir.features.inspector import errors as inspector_errors
 from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD
 from house.rules import UNPLAIN
 
 SOURCES = Path(comptoir.__file__).parent

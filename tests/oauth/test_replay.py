@@ -12,7 +12,7 @@ from joserfc.jwk import ECKey
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.sql.control import ENDED_AT_ONCE
+from comptoir.store.control import ENDED_AT_ONCE
 from support.assertions import Signer, add_signer
 from support.databases import FreshDatabase, run_sql
 from support.server import Server

@@ -10,8 +10,7 @@ from comptoir.config import load_settings
 from comptoir.errors.table import ERROR_TABLE
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
-from comptoir.profiles.record import Profile
-from comptoir.profiles.standard import STANDARD
+from comptoir.profiles.record import STANDARD, Profile
 from support.profiles import cases, elsewhere
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import pytest
 from httpx import Response
 
 from comptoir.catalog import MODEL
-from comptoir.edm.derived import encoded_name
+from comptoir.edm.types import encoded_name
 from comptoir.features.business_central.values import VALUES
-from comptoir.profiles.values import FieldRule, Relation
+from comptoir.profiles.record import FieldRule, Relation
 from support.client import Record, record
 from support.companies import Company
 from support.databases import FreshDatabase

@@ -7,12 +7,11 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.derived import encoded_name
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
-from comptoir.edm.types import PrimitiveType, Text
+from comptoir.edm.types import PrimitiveType, Text, encoded_name
 from comptoir.features.business_central.values import VALUES
-from comptoir.profiles.standard import DECLARED
+from comptoir.profiles.record import DECLARED
 from support.client import page
 from support.databases import FreshDatabase
 from support.sample_files import read_company

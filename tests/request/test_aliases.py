@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
-from comptoir.request.aliases import parse_aliases, resolve, resolve_key
+from comptoir.request.aliases import parse_aliases, resolve
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import walk
-from comptoir.request.path import KeyPart, parse_path
+from comptoir.request.path import KeyPart, parse_path, resolve_key
 from support.effort import examples
 from support.printing import print_expression
 from support.syntax import refusal_of

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
-from comptoir.request.expand import ExpandItem, ExpandLimits, Levels, parse_expand, within
 from comptoir.request.expression.parser import parse_expression
+from comptoir.request.fields import ExpandItem, ExpandLimits, Levels, parse_expand, within
 from comptoir.request.options import OptionParser, QueryOptions, query_options, query_string
 from support.effort import examples
 from support.syntax import reads_back, refusal_of

@@ -10,9 +10,9 @@ from comptoir.errors.table import (
     NOT_IMPLEMENTED,
 )
 from comptoir.request.aliases import parse_aliases
-from comptoir.request.expand import parse_expand
 from comptoir.request.expression.parser import parse_compute, parse_expression, parse_orderby
 from comptoir.request.expression.tree import Literal, walk
+from comptoir.request.fields import parse_expand
 from comptoir.request.options import (
     NO_OPTIONS,
     OptionParser,

@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.errors.refusal import Refusal
-from comptoir.request.repeatability import repeatability
+from comptoir.request.payload import repeatability
 
 SENT = b"Tue, 26 Mar 2019 16:06:51 GMT"
 

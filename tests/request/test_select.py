@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.request.select import SelectItem, parse_select
+from comptoir.request.fields import SelectItem, parse_select
 from support.effort import examples
 from support.syntax import reads_back
 

@@ -22,6 +22,7 @@ from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.features.console.logins import Logins
 from comptoir.store.store import Store
 from support.databases import FreshDatabase
 
@@ -56,7 +57,7 @@ async def come_back(store: Store, code: str, issuer: Issuer, now: int = NOW) -> 
     """The session of a user of an issuer who finishes a login."""
     login = Login("keycloak:joe", ConsoleRole.VIEWER, None)
     new = NewSession(new_secret(), "", SessionPolicy(60, 60), now, Actor("", HERE))
-    return await store.control.logins.begin_once(code, issuer, login, new)
+    return await Logins(store.control).begin_once(code, issuer, login, new)
 
 
 def test_one_of_many_at_once_finishes_a_login(url: str) -> None:

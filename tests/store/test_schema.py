@@ -48,7 +48,7 @@ def test_a_file_has_each_table_and_index_exactly_as_declared(
     )
     found = {str(name): spelled(str(sql)) for name, sql in rows}
 
-    declared_tables = (build_tables(MODEL).metadata, control_tables().metadata)
+    declared_tables = (build_tables(MODEL).metadata, control_tables())
     for table in (each for metadata in declared_tables for each in metadata.tables.values()):
         assert found[table.name] == spelled(str(CreateTable(table).compile(dialect=dialect())))
         for index in table.indexes:
@@ -103,13 +103,13 @@ def test_only_the_json_of_records_is_nullable() -> None:
     for table in build_tables(WITH_SPECIMENS).metadata.tables.values():
         nullable = [column.name for column in table.columns if column.nullable]
         assert nullable in ([], [*JSON])
-    for table in control_tables().metadata.tables.values():
+    for table in control_tables().tables.values():
         assert not any(column.nullable for column in table.columns)
 
 
 def test_control_tables_are_of_no_company() -> None:
     """They are neither copied nor deleted with a company."""
     of_companies = build_tables(WITH_SPECIMENS).metadata.tables
-    for name, table in control_tables().metadata.tables.items():
+    for name, table in control_tables().tables.items():
         assert name not in of_companies
         assert COMPANY_ID not in table.columns

@@ -12,6 +12,7 @@ from comptoir.auth.audit import Actor, AuditEntry
 from comptoir.auth.logins import ConsoleRole, Login, new_secret
 from comptoir.auth.origins import CONSOLE
 from comptoir.config import Settings
+from comptoir.features.console.logins import Logins
 from support.client import Carrier
 from support.companies import CompanyAdmin
 from support.server import Server
@@ -168,7 +169,7 @@ def new_code(
     """A code, as `comptoir console` adds one; `now` is the time at which it does."""
     code, login = new_secret(), Login(subject, role, companies)
     at = int(time.time() if now is None else now)
-    admin.wait(admin.control.logins.add_code(code, login, at, OPERATOR))
+    admin.wait(Logins(admin.control).add_code(code, login, at, OPERATOR))
     return code
 
 

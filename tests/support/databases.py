@@ -23,7 +23,7 @@ from comptoir.store.migration import migrate
 from comptoir.store.postgres.migration import opened
 from comptoir.store.revisions import declared_schema, is_declared
 from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.upgrading import locked
+from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
 from support.postgres import Databases
 from support.waiting import PATIENCE_SECONDS

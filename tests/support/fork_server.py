@@ -30,7 +30,7 @@ IMPORTED = (
     *(target.partition(":")[0] for target, _ in SUBCOMMANDS.values()),
     "comptoir.features.samples.quickstart",
     "comptoir.store.postgres.store",
-    "comptoir.store.sqlite.upgrading",
+    "comptoir.store.revisions",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",

@@ -12,7 +12,7 @@ from sqlalchemy import Boolean, ColumnElement, Select, select, union_all
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
-from comptoir.plan.functions import FunctionName
+from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, routine_statements

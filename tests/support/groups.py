@@ -10,8 +10,7 @@ from comptoir.auth import Principal, Scope
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.read import Row
-from comptoir.response.response import Response
-from comptoir.response.root import Root
+from comptoir.response.response import Response, Root
 from comptoir.service import Request, Service
 from comptoir.service.writes import AtomicGroup
 from support.client import Body, Record

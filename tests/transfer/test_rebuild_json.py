@@ -13,7 +13,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.record_json import LONGEST_JSON
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from comptoir.store.rebuild import rebuild_json
+from comptoir.store.company_steps import rebuild_json
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import SLICE_ROWS
 from conftest import stock

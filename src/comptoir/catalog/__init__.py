@@ -1,4 +1,4 @@
-"""The entity types of the interface, each declared in a module of this folder."""
+"""The entity types of the interface, declared in the modules of this folder."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -7,8 +7,10 @@ from comptoir.edm.model import EntitySet, Model
 
 
 def _declared() -> tuple[EntitySet, ...]:
-    names = sorted(module.name for module in iter_modules(__path__))
-    found = [import_module(f"{__name__}.{name}").ENTITY_SET for name in names]
+    modules = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
+    found = {
+        each for module in modules for each in vars(module).values() if isinstance(each, EntitySet)
+    }
     return tuple(sorted(found, key=lambda each: (each.per_company, each.name.lower())))
 
 

@@ -1,4 +1,4 @@
-"""Contacts: business partners of the company."""
+"""Contacts, and the campaigns that are aimed at them."""
 
 from comptoir.edm.model import (
     Calculated,
@@ -96,4 +96,26 @@ CONTACT = EntityType(
     ),
 )
 
-ENTITY_SET = EntitySet("contactsExt", CONTACT)
+CONTACTS = EntitySet("contactsExt", CONTACT)
+
+CAMPAIGN = EntityType(
+    name="campaign",
+    description="A sales campaign.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("number", CODE, "The campaign's number.", required=True),
+        Property("description", TEXT, "The description."),
+        Property("startingDate", DATE, "The first day of the campaign."),
+        Property("endingDate", DATE, "The last day of the campaign."),
+        Property(
+            "statusCode",
+            TEXT,
+            "The status.",
+            suggested=("INIT", "SCHEDULED", "STARTED", "DONE"),
+        ),
+        Property("activated", BOOLEAN, "Whether the prices of the campaign are active."),
+    ),
+    unique=(UniqueRule(("number",)),),
+)
+
+CAMPAIGNS = EntitySet("campaignsExt", CAMPAIGN)

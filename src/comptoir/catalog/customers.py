@@ -1,4 +1,4 @@
-"""Customers, which are read-only over HTTP and loaded from files."""
+"""Customers, and the shipping agents that deliver to them."""
 
 from comptoir.edm.model import EntitySet, EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.numbers import DECIMAL
@@ -66,4 +66,17 @@ CUSTOMER = EntityType(
     ),
 )
 
-ENTITY_SET = EntitySet("customersExt", CUSTOMER, read_only=True)
+CUSTOMERS = EntitySet("customersExt", CUSTOMER, read_only=True)
+
+SHIPPING_AGENT = EntityType(
+    name="shippingAgent",
+    description="A carrier that ships for the company.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("code", CODE, "The agent's code.", required=True),
+        Property("name", TEXT, "The agent's name."),
+    ),
+    unique=(UniqueRule(("code",)),),
+)
+
+SHIPPING_AGENTS = EntitySet("shippingAgentsExt", SHIPPING_AGENT)

@@ -1,7 +1,6 @@
 """`comptoir company`: create, list and delete companies; renew them after a restore."""
 
 import asyncio
-import sys
 from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
@@ -11,6 +10,7 @@ from comptoir.auth.fields import guid, guids
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, checked, settings_options
 from comptoir.cli.runner import (
+    answer,
     known_company,
     need_database,
     shown_progress,
@@ -147,13 +147,11 @@ async def _names(store: Store, wanted: Sequence[str]) -> Mapping[str, str]:
 
 def _confirm(company_id: str, name: str | None) -> None:
     """Ask for a company's name, or its id if its row is deleted; raises `OperatorError`."""
-    if not sys.stdin.isatty():
-        raise problems.NO_TERMINAL(noun="deletion", verb="delete")
     expected, what = (company_id, "id") if name is None else (name, "name")
     state = ", whose deletion or copy is unfinished," if name is None else ""
     question = f"Delete {name or ''} {company_id}{state} permanently? Type its {what}"
-    click.echo(f"{' '.join(question.split())}: ", nl=False, err=True)
-    if sys.stdin.readline().strip() != expected.strip():
+    question = f"{' '.join(question.split())}: "
+    if answer(question, noun="deletion", verb="delete") != expected.strip():
         raise problems.DELETION_NOT_CONFIRMED(what=what)
 
 

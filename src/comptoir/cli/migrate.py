@@ -8,8 +8,8 @@ from comptoir.catalog import MODEL
 from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import shown_progress, use_store
 from comptoir.config import Settings
+from comptoir.store.company_steps import rebuild_json as rebuild_json_of
 from comptoir.store.migration import migrate as bring_up_to_date
-from comptoir.store.rebuild import rebuild_json as rebuild_json_of
 from comptoir.store.store import Store
 from comptoir.store.urls import redacted
 

@@ -148,6 +148,14 @@ def warn(message: str) -> None:
     click.echo(f"WARNING: {message}", err=True)
 
 
+def answer(question: str, *, noun: str, verb: str) -> str:
+    """The answer to a question in the terminal; raises `OperatorError` without a terminal."""
+    if not sys.stdin.isatty():
+        raise problems.NO_TERMINAL(noun=noun, verb=verb)
+    click.echo(question, nl=False, err=True)
+    return sys.stdin.readline().strip()
+
+
 @contextmanager
 def shown_progress() -> Iterator[ShowProgress]:
     """A line of progress on the standard error stream, if that is a terminal."""

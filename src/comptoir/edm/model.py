@@ -6,9 +6,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from comptoir.edm.derived import Stream
-from comptoir.edm.types import UNIQUE_TEXT_LENGTH, Base64Text, Guid, PrimitiveType, Stored, Text
-from comptoir.profiles.values import CONTAINER, NAMESPACE
+from comptoir.edm.types import (
+    UNIQUE_TEXT_LENGTH,
+    Base64Text,
+    Guid,
+    PrimitiveType,
+    Stored,
+    Stream,
+    Text,
+)
+from comptoir.profiles.record import CONTAINER, NAMESPACE
 
 LAST_CHANGE = "@last_change"
 """The source of a property with the number of the record's last change."""

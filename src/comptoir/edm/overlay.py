@@ -6,7 +6,6 @@ Names, columns, keys and rules stay as declared, and with them tables, revisions
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from comptoir.edm.derived import SHORT_INSTANT, STREAM, CodeText, EmailText, EnumText, PhoneText
 from comptoir.edm.model import (
     LAST_CHANGE,
     Calculated,
@@ -18,10 +17,27 @@ from comptoir.edm.model import (
     Referrer,
 )
 from comptoir.edm.numbers import INT64
-from comptoir.edm.times import INSTANT, DateTimeOffset
-from comptoir.edm.types import GUID, TEXT, Base64Text, PrimitiveType, Text
-from comptoir.profiles.standard import DECLARED
-from comptoir.profiles.values import FieldRule, ShownProperty, TableRule, ValueForms, Values
+from comptoir.edm.times import INSTANT, SHORT_INSTANT, DateTimeOffset
+from comptoir.edm.types import (
+    GUID,
+    STREAM,
+    TEXT,
+    Base64Text,
+    CodeText,
+    EmailText,
+    EnumText,
+    PhoneText,
+    PrimitiveType,
+    Text,
+)
+from comptoir.profiles.record import (
+    DECLARED,
+    FieldRule,
+    ShownProperty,
+    TableRule,
+    ValueForms,
+    Values,
+)
 
 _KINDS: Mapping[str, type[Text]] = {"": Text, "email": EmailText, "phone": PhoneText}
 """The types of texts by their rules."""

@@ -7,6 +7,9 @@ The JSON is what a response in the default format has for the record, from the r
 `57\"","id":"…","number":"…"`. The entity tag and the braces around it are the response's.
 """
 
+import base64
+import binascii
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -102,6 +105,26 @@ def opaque_tag(company: Company | None, version: str | int) -> str:
 def entity_tag(company: Company | None, version: str | int) -> str:
     """The tag as in headers and `@odata.etag`."""
     return f'W/"{opaque_tag(company, version)}"'
+
+
+_ENCODED = re.compile(r"'19;([0-9]{10})([0-9]{9,18})1;00;'")
+
+
+def encoded_tag(opaque: str) -> str:
+    """An opaque tag in the form of Business Central: both of its numbers in a text, in Base64."""
+    incarnation, _, number = opaque.partition(".")
+    text = f"'19;{int(incarnation, 16):010}{int(number):09}1;00;'"
+    return base64.b64encode(text.encode()).decode()
+
+
+def decoded_tag(tag: str) -> str:
+    """The opaque tag that was encoded; another text is the tag of no record, and stays as it is."""
+    try:
+        text = base64.b64decode(tag, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return tag
+    match = _ENCODED.fullmatch(text)
+    return tag if match is None else f"{int(match[1]):08x}.{int(match[2])}"
 
 
 def version_of(encoded: bytes) -> str:

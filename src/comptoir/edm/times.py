@@ -87,6 +87,22 @@ class DateTimeOffset(TextualType):
         return f"{local.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
+class ShortInstant(DateTimeOffset):
+    """An instant whose wire form has no zeros at the end of its seconds: `12:30:00.5Z`."""
+
+    empty_json = '"0001-01-01T00:00:00Z"'
+    example = '"2026-01-31T12:30:00Z"'
+    form = "(short)"
+
+    @staticmethod
+    def _wire(stored: Stored) -> Wire:
+        seconds, _, fraction = str(stored)[:-1].partition(".")
+        fraction = fraction.rstrip("0")
+        return f"{seconds}.{fraction}Z" if fraction else f"{seconds}Z"
+
+    to_wire = _wire
+
+
 def check_hour(time: str) -> None:
     """Raise `ValueError` for the hour 24, which Python 3.14 accepts as the next midnight."""
     if time.startswith("24"):
@@ -192,5 +208,6 @@ def duration_text(stored: int) -> str:
 
 DATE = Date()
 INSTANT = DateTimeOffset()
+SHORT_INSTANT = ShortInstant()
 TIME_OF_DAY = TimeOfDay()
 DURATION = Duration()

@@ -39,7 +39,6 @@ AT_PLACE = OperatorRow("{place}: {error.problem}", "{error.remedy}")
 ANOTHER_CONFIG = "Name another config file."
 FILE_OF_KEY = "Name a file with a public key or a certificate."
 FILE_OF_ROLES = "Name a file with roles in TOML, in UTF-8."
-FILE_OF_RULES = "Name a file with rules in fault_rules."
 
 # The database
 NO_DATABASE = OperatorRow("the database {path} does not exist",
@@ -49,8 +48,40 @@ INVALID_DATABASE = OperatorRow("invalid database {url}",
 MALFORMED_URL = OperatorRow("the URL of the database is malformed: {problem}",
     "Write {scheme}USER:PASSWORD@HOST:PORT/NAME, with @ : / ? # and % in the password as %40 %3A "
     "%2F %3F %23 and %25.")
-UNUSABLE_DATABASE = OperatorRow("cannot use the database {url}: {reason}",
-    "Check the log of the server.")
+_UNUSABLE = "cannot use the database {url}: {reason}"
+UNUSABLE_DATABASE = OperatorRow(_UNUSABLE, "Check the log of the server.")
+SERVER_UNREACHABLE = OperatorRow(_UNUSABLE,
+    "Check host and port, and that the server runs and listens there.")
+SERVER_LOST = OperatorRow(_UNUSABLE, "Check that the server runs; its log has the cause.")
+SERVER_TLS = OperatorRow(_UNUSABLE,
+    "Check sslmode and the certificates that the URL names against those of the server.")
+SERVER_ROLE = OperatorRow(_UNUSABLE,
+    "Wait until a host has that role, as after a failover, or correct target_session_attrs.")
+SERVER_URL = OperatorRow(_UNUSABLE, "Correct the URL, or libpq's environment variables.")
+SERVER_PROTOCOL = OperatorRow(_UNUSABLE,
+    "With PgBouncer, set statement_cache to 0, or ignore_startup_parameters there; otherwise "
+    "correct the URL.")
+SERVER_PARAMETER = OperatorRow(_UNUSABLE, "Remove the parameter from the URL, or correct it.")
+SERVER_USER = OperatorRow(_UNUSABLE,
+    "Check user and password in the URL, PGPASSWORD or the passfile, and the server's pg_hba.conf.")
+SERVER_DATABASE = OperatorRow(_UNUSABLE,
+    "Correct the name in the URL, or create the database with CREATE DATABASE.")
+SERVER_STARTING = OperatorRow(_UNUSABLE, "Wait until the server is up.")
+SERVER_PRIVILEGES = OperatorRow(_UNUSABLE,
+    "Grant this user the privileges, or name another user.")
+SERVER_TABLES = OperatorRow(_UNUSABLE, "Run `comptoir migrate`.")
+SERVER_SCHEMA = OperatorRow(_UNUSABLE,
+    "Create a schema, and put it first in the search_path of this user.")
+SERVER_CONNECTIONS = OperatorRow(_UNUSABLE,
+    "Raise the server's max_connections, or lower database_connections.")
+SERVER_MEMORY = OperatorRow(_UNUSABLE, "Check the server's memory and its log.")
+SERVER_DISK = OperatorRow(_UNUSABLE, "Free some space on the server.")
+SERVER_STANDBY = OperatorRow(_UNUSABLE,
+    "Name the primary, or all hosts with target_session_attrs=primary.")
+SERVER_LOCK = OperatorRow(_UNUSABLE,
+    "Find the transaction in pg_stat_activity and end it, or wait for it.")
+SERVER_CONFLICT = OperatorRow(_UNUSABLE, "Try again.")
+SERVER_LOAD = OperatorRow(_UNUSABLE, "Try again when the load of the database is lower.")
 DATABASE_FAILED = OperatorRow("{error.problem} ({log})", "{error.remedy}")
 OLD_POSTGRESQL = OperatorRow("{url} is PostgreSQL {version}; {least} or later is needed",
     "Upgrade the server, or name another one.")
@@ -268,17 +299,6 @@ TWO_CERTIFICATES = OperatorRow("--https creates a certificate, but tls_certifica
 REMOVED_COMMAND = OperatorRow("the command {name} is removed", "Use `{instead}`.")
 
 # Samples
-NO_SAMPLE = OperatorRow("the company {name} does not exist",
-    "Create it with `comptoir serve --quickstart`.")
-SEVERAL_SAMPLES = OperatorRow("{count} companies have the name {name}",
-    "Delete all but one with `comptoir company delete`.")
-ANOTHER_SAMPLE = OperatorRow("the company {company} did not begin with the sample of this release",
-    "Run `comptoir serve --quickstart` if its first start was interrupted, else delete the "
-    "company with `comptoir company delete`.")
-RESET_NOT_CONFIRMED = OperatorRow("the answer is not yes",
-    "Nothing was changed; run the command again.")
-UNUSABLE_SAMPLE = OperatorRow("{path} cannot be loaded: line {line}: {column}: {reason}",
-    "Install the package again.")
 NO_SAMPLES = OperatorRow("--quickstart needs the sample company, which is not installed",
     "Start without it, and create a company with `comptoir company create`.")
 

@@ -52,8 +52,7 @@ from comptoir.request.headers import (
     combined,
 )
 from comptoir.response.errors import ErrorWriter
-from comptoir.response.response import Header, Pieces, Response
-from comptoir.response.root import Root
+from comptoir.response.response import Header, Pieces, Response, Root
 from comptoir.service import Request
 from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.fair_queue import CLIENT

@@ -32,12 +32,12 @@ from comptoir.request.headers import (
 )
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
-from comptoir.request.payload import require_json
-from comptoir.request.repeatability import (
+from comptoir.request.payload import (
     LONGEST_ID,
     REQUEST_ID,
     RESULT,
     repeatability,
+    require_json,
 )
 from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
 from comptoir.response.batch import (

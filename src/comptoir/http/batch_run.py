@@ -19,7 +19,8 @@ from comptoir.errors.refusal import (
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through
 from comptoir.http.routes import COMPANY_NAME, RequestTarget, Routes
-from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
+from comptoir.request.batch.documents import holds
+from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
 from comptoir.request.headers import (
     ACCESS,
     Headers,

@@ -25,7 +25,7 @@ from comptoir.errors.table import (
 )
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode
-from comptoir.request.methods import READ_METHODS, WRITE_METHODS
+from comptoir.request.path import READ_METHODS, WRITE_METHODS
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.refusals import DATABASE_ERRORS
 from comptoir.store.store import Store

@@ -28,7 +28,7 @@ from comptoir.plan.read import Bounds, PagePlan, list_pipeline
 from comptoir.plan.target import COMPANIES
 from comptoir.request.headers import Headers
 from comptoir.request.path import Segment, first_segment, with_joined_slashes
-from comptoir.response.root import Root
+from comptoir.response.response import Root
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 
 COMPANY_NAME = b"company"

@@ -1,28 +1,35 @@
-"""`$metadata` in the Common Schema Definition Language: CSDL XML and CSDL JSON (4.01)."""
+"""`$metadata` in the Common Schema Definition Language: CSDL XML and CSDL JSON (4.01).
 
+The model becomes elements with annotations, whose members are those of CSDL JSON without default
+values. XML, which means the same in 4.0 and 4.01, has them as attributes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree import ElementTree as Xml
 
 import msgspec
 
-from comptoir.edm.model import Model
+from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty, Property
+from comptoir.edm.types import TEXT
 from comptoir.metadata.annotations import (
     VOCABULARIES,
     AnnotatedMember,
+    Annotation,
     Annotations,
     Capabilities,
     PropertyPath,
     Record,
     Value,
+    container_annotations,
+    description_annotations,
+    edit_annotations,
     full_name,
-)
-from comptoir.metadata.description import (
-    Description,
-    NavigationElement,
-    PropertyElement,
-    SetElement,
-    TypeElement,
-    describe,
+    navigation_annotations,
+    root_set_annotations,
+    set_annotations,
+    unreadable_set_annotations,
 )
 
 XML = "application/xml"
@@ -31,9 +38,9 @@ MEDIA_TYPES = (XML, JSON)
 """The formats of `$metadata`; XML comes first, because all clients can read it."""
 
 _CACHED_DOCUMENTS = 8
-_STRING = "Edm.String"
 _EDM = "http://docs.oasis-open.org/odata/ns/edm"
 _EDMX = "http://docs.oasis-open.org/odata/ns/edmx"
+_JSON_URLS = {each.name: f"{each.url}.json" for each in VOCABULARIES}
 
 _Object = dict[str, object]
 
@@ -54,78 +61,194 @@ def metadata_document(
     """`$metadata` at the root of the service, or at a company's root.
 
     `media_type` is one of `MEDIA_TYPES`, and `version` the result of `csdl_version`.
+
+    Both documents declare the same types and sets, because navigation and context URLs refer to the
+    sets, and generated clients need them. Only the sets at the root are in the service document;
+    the others are declared as not readable. At the root of the service, companies contain them;
+    some profiles have them there, too (`Capabilities.sets_at_root`).
     """
-    description = describe(model, capabilities, under_company=under_company)
+    sets = (_set(each, capabilities, under_company=under_company) for each in model.sets)
+    annotations = container_annotations(capabilities)
+    container = _Element("EntityContainer", model.container, {}, annotations, tuple(sets))
+    types = tuple(_types(model, capabilities, under_company=under_company))
     if media_type == JSON:
-        return msgspec.json.encode(_json_document(description))
-    return _xml_document(description, version)
+        return msgspec.json.encode(_json_document(model.namespace, (*types, container)))
+    return _xml_document(model.namespace, (*types, container), version)
 
 
-# CSDL JSON, without default values (OData CSDL JSON Representation 4.01)
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """An element of a schema: its kind and its name, and its `members` in CSDL JSON."""
 
-_JSON_URLS = {each.name: f"{each.url}.json" for each in VOCABULARIES}
+    kind: str
+    name: str
+    members: Mapping[str, object]
+    annotations: Annotations
+    children: tuple["_Element", ...] = ()
 
 
-def _json_document(description: Description) -> _Object:
-    schema = {each.name: _json_type(each) for each in description.types}
-    schema[description.container] = {
-        "$Kind": "EntityContainer",
-        **{each.name: _json_set(each) for each in description.sets},
-        **_json_annotations(description.annotations),
+def _types(model: Model, capabilities: Capabilities, *, under_company: bool) -> Iterator[_Element]:
+    for each in model.sets:
+        entity_type = each.type
+        children = [_property(each, declared, capabilities) for declared in entity_type.properties]
+        children += [_filter_only(name) for name in each.filter_only]
+        children += [_navigation(model, entity_type, every) for every in entity_type.navigation]
+        if each is model.companies:
+            children += _contained(model, capabilities, under_company=under_company)
+        annotations = description_annotations(entity_type.description)
+        yield _Element(
+            "EntityType",
+            entity_type.name,
+            {"$Key": entity_type.key},
+            (*annotations, *_alternate_keys(entity_type)),
+            tuple(children),
+        )
+
+
+def _contained(
+    model: Model, capabilities: Capabilities, *, under_company: bool
+) -> Iterator[_Element]:
+    """The sets that a company contains, annotated if this is their address."""
+    for each in model.per_company:
+        annotations = description_annotations(each.type.description)
+        if not under_company:
+            annotations += set_annotations(each, capabilities)
+        members = {
+            "$Type": each.type.qualified_name,
+            "$Collection": True,
+            "$ContainsTarget": True,
+        }
+        yield _Element("NavigationProperty", each.name, members, annotations)
+
+
+def _alternate_keys(entity_type: EntityType) -> Annotations:
+    keys = tuple(
+        Record({"Key": tuple(Record({"Name": PropertyPath(name)}) for name in rule.properties)})
+        for rule in entity_type.unique
+    )
+    return (Annotation("Core.AlternateKeys", keys),) if keys else ()
+
+
+def _property(entity_set: EntitySet, declared: Property, capabilities: Capabilities) -> _Element:
+    annotations = (
+        *description_annotations(declared.description),
+        *_computed(entity_set, declared, capabilities),
+        *_suggested(declared),
+        *_written_alone(declared),
+        *edit_annotations(entity_set, declared, capabilities),
+    )
+    edm_type = declared.type
+    members = {} if edm_type.edm_name == TEXT.edm_name else {"$Type": edm_type.edm_name}
+    facets = {f"${name}": value for name, value in edm_type.facets.items()}
+    return _Element("Property", declared.name, {**members, **facets}, annotations)
+
+
+def _computed(
+    entity_set: EntitySet, declared: Property, capabilities: Capabilities
+) -> Iterator[Annotation]:
+    is_writable = not entity_set.read_only
+    any_key = not capabilities.refuses_computed
+    is_refused = not entity_set.type.accepts(declared, creating=True, any_key=any_key)
+    if declared.is_computed or (is_writable and is_refused):
+        yield Annotation("Core.Computed", True)
+    elif is_writable and entity_set.type.has_computed_default(declared):
+        yield Annotation("Core.ComputedDefaultValue", True)
+
+
+def _suggested(declared: Property) -> Iterator[Annotation]:
+    """Suggested values as examples, because the terms for lists would exclude other values."""
+    for number, value in enumerate(declared.suggested, 1):
+        example = Record({"Value": value}, "Core.PrimitiveExampleValue")
+        yield Annotation("Core.Example", example, f"Usual{number}")
+
+
+def _written_alone(declared: Property) -> Annotations:
+    """A stream can be written, also if its record cannot."""
+    if not declared.is_stream:
+        return ()
+    return (Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "ReadWrite")),)
+
+
+def _filter_only(name: str) -> _Element:
+    """A property that records do not have, which CSDL can express only in the description.
+
+    It is nullable, so that readers accept records without it, and cannot be read or written.
+    """
+    text = "Only for $filter, with eq and and; records do not have it."
+    unreadable = Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "None"))
+    facets = {f"${facet}": value for facet, value in TEXT.facets.items()}
+    annotations = (*description_annotations(text), unreadable)
+    return _Element("Property", name, {"$Nullable": True, **facets}, annotations)
+
+
+def _navigation(model: Model, entity_type: EntityType, declared: NavigationProperty) -> _Element:
+    """A navigation property without a ReferentialConstraint.
+
+    A constraint requires a nullable property if there may be no related record (CSDL 4.01, section
+    8.5), and no property is nullable.
+    """
+    target = model.by_name[declared.target].type
+    partner = _partner(model, entity_type, declared)
+    members = {
+        "$Type": target.qualified_name,
+        "$Collection" if declared.collection else "$Nullable": True,
+        **({"$Partner": partner} if partner else {}),
     }
+    annotations = description_annotations(declared.description), navigation_annotations(declared)
+    return _Element("NavigationProperty", declared.name, members, sum(annotations, ()))
+
+
+def _partner(model: Model, entity_type: EntityType, declared: NavigationProperty) -> str:
+    """The navigation property in the opposite direction, if there is one."""
+    if declared.only:
+        return ""
+    back = (declared.on[1], declared.on[0])
+    for each in model.by_name[declared.target].type.navigation:
+        if model.by_name[each.target].type is entity_type and each.on == back and not each.only:
+            return each.name
+    return ""
+
+
+def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bool) -> _Element:
+    at_top = entity_set.per_company == under_company or (
+        entity_set.per_company and capabilities.sets_at_root
+    )
+    if at_top:
+        annotations = root_set_annotations(entity_set, capabilities)
+    elif entity_set.per_company:
+        annotations = unreadable_set_annotations("Address: companies({id})/…")
+    else:
+        annotations = unreadable_set_annotations("Address: the root of the service.")
+    bindings = {each.name: each.target for each in entity_set.type.navigation}
+    members = {
+        "$Collection": True,
+        "$Type": entity_set.type.qualified_name,
+        **({} if at_top else {"$IncludeInServiceDocument": False}),
+        **({"$NavigationPropertyBinding": bindings} if bindings else {}),
+    }
+    return _Element("EntitySet", entity_set.name, members, annotations)
+
+
+def _json_document(namespace: str, elements: tuple[_Element, ...]) -> _Object:
     return {
         "$Version": "4.01",
-        "$EntityContainer": f"{description.namespace}.{description.container}",
+        "$EntityContainer": f"{namespace}.{elements[-1].name}",
         "$Reference": {
             _JSON_URLS[each.name]: {"$Include": [{"$Namespace": each.namespace}]}
             for each in VOCABULARIES
         },
-        description.namespace: schema,
+        namespace: {each.name: _json_element(each) for each in elements},
     }
 
 
-def _json_type(element: TypeElement) -> _Object:
-    return {
-        "$Kind": "EntityType",
-        "$Key": [element.key],
-        **{each.name: _json_property(each) for each in element.properties},
-        **{each.name: _json_navigation(each) for each in element.navigation},
-        **_json_annotations(element.annotations),
-    }
-
-
-def _json_property(element: PropertyElement) -> _Object:
-    members: _Object = {}
-    if element.type != _STRING:
-        members["$Type"] = element.type
-    if element.nullable:
-        members["$Nullable"] = True
-    facets = {f"${name}": value for name, value in element.facets.items()}
-    return {**members, **facets, **_json_annotations(element.annotations)}
-
-
-def _json_navigation(element: NavigationElement) -> _Object:
-    members: _Object = {"$Kind": "NavigationProperty", "$Type": element.type}
-    members["$Collection" if element.collection else "$Nullable"] = True
-    if element.partner:
-        members["$Partner"] = element.partner
-    if element.contains:
-        members["$ContainsTarget"] = True
-    return {**members, **_json_annotations(element.annotations)}
-
-
-def _json_set(element: SetElement) -> _Object:
-    members: _Object = {"$Collection": True, "$Type": element.type}
-    if not element.in_service_document:
-        members["$IncludeInServiceDocument"] = False
-    if element.bindings:
-        members["$NavigationPropertyBinding"] = element.bindings
-    return {**members, **_json_annotations(element.annotations)}
-
-
-def _json_annotations(annotations: Annotations) -> _Object:
-    members: _Object = {}
-    for each in annotations:
+def _json_element(element: _Element) -> _Object:
+    members: _Object = {**element.members}
+    if element.kind not in ("Property", "EntitySet"):
+        members = {"$Kind": element.kind, **members}
+    if element.kind == "EntityType":
+        members["$Key"] = [element.members["$Key"]]
+    members |= {each.name: _json_element(each) for each in element.children}
+    for each in element.annotations:
         qualifier = f"#{each.qualifier}" if each.qualifier else ""
         members[f"@{full_name(each.term)}{qualifier}"] = _json_value(each.value)
     return members
@@ -145,76 +268,67 @@ def _json_value(value: Value) -> object:
     return value
 
 
-# CSDL XML, which means the same in 4.0 and 4.01 (OData CSDL XML Representation 4.01)
-
-
-def _xml_document(description: Description, version: str) -> bytes:
-    root = Element("edmx:Edmx", {"Version": version, "xmlns:edmx": _EDMX})
+def _xml_document(namespace: str, elements: tuple[_Element, ...], version: str) -> bytes:
+    root = Xml.Element("edmx:Edmx", {"Version": version, "xmlns:edmx": _EDMX})
     for each in VOCABULARIES:
-        reference = SubElement(root, "edmx:Reference", {"Uri": f"{each.url}.xml"})
-        SubElement(reference, "edmx:Include", {"Namespace": each.namespace})
-    services = SubElement(root, "edmx:DataServices")
-    schema = SubElement(services, "Schema", {"Namespace": description.namespace, "xmlns": _EDM})
-    for element in description.types:
-        _add_type(schema, element)
-    container = SubElement(schema, "EntityContainer", {"Name": description.container})
-    for entity_set in description.sets:
-        _add_set(container, entity_set)
-    _add_annotations(container, description.annotations)
-    indent(root, " ")
-    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+        reference = Xml.SubElement(root, "edmx:Reference", {"Uri": f"{each.url}.xml"})
+        Xml.SubElement(reference, "edmx:Include", {"Namespace": each.namespace})
+    services = Xml.SubElement(root, "edmx:DataServices")
+    schema = Xml.SubElement(services, "Schema", {"Namespace": namespace, "xmlns": _EDM})
+    for element in elements:
+        _add_element(schema, element)
+    Xml.indent(root, " ")
+    document: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
 
 
-def _add_type(parent: Element, element: TypeElement) -> None:
-    entity_type = SubElement(parent, "EntityType", {"Name": element.name})
-    key = SubElement(entity_type, "Key")
-    SubElement(key, "PropertyRef", {"Name": element.key})
-    for each in element.properties:
-        attributes = {"Name": each.name, "Type": each.type}
-        if not each.nullable:
-            attributes["Nullable"] = "false"
-        attributes.update({name: str(value) for name, value in each.facets.items()})
-        _add_annotations(SubElement(entity_type, "Property", attributes), each.annotations)
-    for navigation in element.navigation:
-        _add_navigation(entity_type, navigation)
-    _add_annotations(entity_type, element.annotations)
+def _add_element(parent: Xml.Element, element: _Element) -> None:
+    added = Xml.SubElement(parent, element.kind, dict(_attributes(element)))
+    key, bindings = element.members.get("$Key"), element.members.get("$NavigationPropertyBinding")
+    if key is not None:
+        Xml.SubElement(Xml.SubElement(added, "Key"), "PropertyRef", {"Name": str(key)})
+    if isinstance(bindings, Mapping):
+        for path, target in bindings.items():
+            attributes = {"Path": path, "Target": target}
+            Xml.SubElement(added, "NavigationPropertyBinding", attributes)
+    for each in element.children:
+        _add_element(added, each)
+    for annotation in element.annotations:
+        attributes = {"Term": full_name(annotation.term)}
+        if annotation.qualifier:
+            attributes["Qualifier"] = annotation.qualifier
+        _set_value(Xml.SubElement(added, "Annotation", attributes), annotation.value)
 
 
-def _add_navigation(parent: Element, element: NavigationElement) -> None:
-    attributes = {
-        "Name": element.name,
-        "Type": f"Collection({element.type})" if element.collection else element.type,
-    }
-    if element.partner:
-        attributes["Partner"] = element.partner
-    if element.contains:
-        attributes["ContainsTarget"] = "true"
-    _add_annotations(SubElement(parent, "NavigationProperty", attributes), element.annotations)
+def _attributes(element: _Element) -> Iterator[tuple[str, str]]:
+    """The attributes of an element, whose defaults differ from those of CSDL JSON."""
+    members = element.members
+    yield "Name", element.name
+    edm_type = members.get("$Type", TEXT.edm_name)
+    match element.kind:
+        case "Property":
+            yield "Type", f"{edm_type}"
+            if "$Nullable" not in members:
+                yield "Nullable", "false"
+            for name, value in members.items():
+                if name not in ("$Type", "$Nullable"):
+                    yield name[1:], f"{value}"
+        case "NavigationProperty":
+            yield "Type", f"Collection({edm_type})" if "$Collection" in members else f"{edm_type}"
+            if "$Partner" in members:
+                yield "Partner", f"{members['$Partner']}"
+            if "$ContainsTarget" in members:
+                yield "ContainsTarget", "true"
+        case "EntitySet":
+            yield "EntityType", f"{edm_type}"
+            if "$IncludeInServiceDocument" in members:
+                yield "IncludeInServiceDocument", "false"
 
 
-def _add_set(parent: Element, element: SetElement) -> None:
-    attributes = {"Name": element.name, "EntityType": element.type}
-    if not element.in_service_document:
-        attributes["IncludeInServiceDocument"] = "false"
-    entity_set = SubElement(parent, "EntitySet", attributes)
-    for path, target in element.bindings.items():
-        SubElement(entity_set, "NavigationPropertyBinding", {"Path": path, "Target": target})
-    _add_annotations(entity_set, element.annotations)
-
-
-def _add_annotations(parent: Element, annotations: Annotations) -> None:
-    for each in annotations:
-        attributes = {"Term": full_name(each.term)}
-        if each.qualifier:
-            attributes["Qualifier"] = each.qualifier
-        _set_value(SubElement(parent, "Annotation", attributes), each.value)
-
-
-def _set_value(element: Element, value: Value) -> None:
+def _set_value(element: Xml.Element, value: Value) -> None:
     """Set the value of an annotation or a property value, as an attribute or as elements."""
     if isinstance(value, tuple):
-        collection = SubElement(element, "Collection")
+        collection = Xml.SubElement(element, "Collection")
         for each in value:
             _add_value(collection, each)
     elif isinstance(value, Record):
@@ -223,17 +337,18 @@ def _set_value(element: Element, value: Value) -> None:
         element.attrib.update(dict([_scalar(value)]))
 
 
-def _add_value(parent: Element, value: Value) -> None:
+def _add_value(parent: Xml.Element, value: Value) -> None:
     """Add a value as an element: a record, or an item of a collection."""
     if isinstance(value, Record):
-        record = SubElement(parent, "Record", {"Type": full_name(value.type)} if value.type else {})
+        attributes = {"Type": full_name(value.type)} if value.type else {}
+        record = Xml.SubElement(parent, "Record", attributes)
         for name, each in value.values.items():
-            _set_value(SubElement(record, "PropertyValue", {"Property": name}), each)
+            _set_value(Xml.SubElement(record, "PropertyValue", {"Property": name}), each)
     elif isinstance(value, tuple):
         raise TypeError("a collection cannot contain a collection (CSDL 4.01, section 14.4.7)")
     else:
         tag, text = _scalar(value)
-        SubElement(parent, tag).text = text
+        Xml.SubElement(parent, tag).text = text
 
 
 def _scalar(value: bool | int | str | PropertyPath | AnnotatedMember) -> tuple[str, str]:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from comptoir.config import Settings
-from comptoir.edm.derived import STREAM
 from comptoir.edm.model import EntitySet
-from comptoir.edm.types import JsonSchema
+from comptoir.edm.types import STREAM, JsonSchema
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.openapi_schemas import (
     CREATE,

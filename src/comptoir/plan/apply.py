@@ -14,19 +14,21 @@ from comptoir.errors.refusal import (
 )
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
 from comptoir.plan.expressions.operands import BindingContext, TypedValue, name_of, typed_property
 from comptoir.plan.expressions.options import (
+    OTHER_LENGTH,
+    Lengths,
     alias_taken,
     bind_condition,
+    bind_search,
     computed_value,
     order_key,
     own_names,
     unlimited_texts,
     uses_property,
 )
-from comptoir.plan.functions import AggregateFunction
+from comptoir.plan.expressions.types import AggregateFunction
 from comptoir.plan.read import (
     Aggregation,
     Column,
@@ -40,7 +42,6 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.plan.read import Transformation as Step
-from comptoir.plan.search import bind_search
 from comptoir.request.aliases import Aliases, parse_aliases, resolve
 from comptoir.request.apply import (
     Aggregate,
@@ -57,19 +58,6 @@ from comptoir.request.apply import (
 )
 from comptoir.request.expression.tree import ComputeItem, Node, Parameter, Path, walk
 from comptoir.request.options import LARGEST
-
-_NAMES: Mapping[type, str] = {
-    FilterBy: "filter",
-    GroupBy: "groupby",
-    AggregateInto: "aggregate",
-    ComputeAlso: "compute",
-    SearchFor: "search",
-    OrderBy: "orderby",
-    Top: "top",
-    Skip: "skip",
-    Identity: "identity",
-}
-TRANSFORMATIONS = tuple(_NAMES.values())
 
 MOST_TRANSFORMATIONS = 40
 """The most transformations of a pipeline, those within `groupby` included."""
@@ -392,8 +380,7 @@ class PipelineBinder:
             raise self._unsupported(node, f"{doing} {name_of(node)}")
 
     def _misplaced(self, node: Transformation) -> Refusal:
-        name = _NAMES[type(node)]
-        return self._unsupported(node, f"{name} at this position within groupby")
+        return self._unsupported(node, f"{node.name} at this position within groupby")
 
     def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
         return refuse(rows.NOT_SUPPORTED, self.option, node.position, construct=construct)

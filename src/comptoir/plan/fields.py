@@ -20,12 +20,19 @@ from comptoir.errors.refusal import (
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
-from comptoir.plan.rights import Readable, check_readable, may_read
+from comptoir.plan.target import Readable, check_readable, may_read
 from comptoir.profiles.record import FilterRules
-from comptoir.request.expand import EXPAND, ExpandItem, ExpandLimits, ExpandResult, within
 from comptoir.request.expression.parser import ExpressionLimits
+from comptoir.request.fields import (
+    EXPAND,
+    SELECT,
+    ExpandItem,
+    ExpandLimits,
+    ExpandResult,
+    parse_select,
+    within,
+)
 from comptoir.request.options import QueryOptions
-from comptoir.request.select import SELECT, parse_select
 
 _STAR = ("*",)
 """The path of an item for every navigation property that has no item of its own."""

@@ -13,7 +13,7 @@ from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import PrimitiveType, Stored
 from comptoir.plan.expressions.nodes import Condition, Slot, Value
-from comptoir.plan.functions import AggregateFunction
+from comptoir.plan.expressions.types import AggregateFunction
 
 CACHED_LISTS = 500
 """The number of pipelines of lists that are kept, with their hashes, for further requests."""
@@ -206,16 +206,11 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordPlan(msgspec.Struct, frozen=True, gc=False):
-    """One record, by its key."""
+    """One record, by its key; `company_id` is empty for a record of the list of companies."""
 
     entity_set: EntitySet
-    company: Company | None
+    company_id: str
     key: Stored
-
-    @property
-    def company_id(self) -> str:
-        """The company's id, empty for a record of the list of companies."""
-        return self.company.id if self.company else ""
 
 
 class PagePlan(msgspec.Struct, frozen=True, gc=False):

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
-from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 from uuid import uuid4
 
 import msgspec
 from msgspec.structs import replace
-from typing_extensions import override
 
 from comptoir.auth import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
@@ -20,11 +18,9 @@ from comptoir.errors.refusal import (
     refuse,
 )
 from comptoir.jsonvalue import Json, json_type
-from comptoir.plan.rights import check_right
-from comptoir.plan.target import RecordAddress, RecordPath
+from comptoir.plan.target import RecordAddress, RecordPath, check_right
 from comptoir.request.headers import EntityTags
-from comptoir.request.payload import without_annotations
-from comptoir.request.repeatability import REQUEST_ID
+from comptoir.request.payload import REQUEST_ID, without_annotations
 
 MOST_FAULTS = 20
 """The most errors of a body that a response lists."""
@@ -140,23 +136,27 @@ class DeletePlan(_ChangePlan, frozen=True, kw_only=True):
 WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
+Computed = Literal["ignored", "unchanged", "refused"]
+
+
 class BodyBinder:
     """Binds one body to an entity type, without the values that the service computes.
 
-    With `ieee754`, Edm.Decimal values may be strings.
+    `computed` is what becomes of values that only the service sets (see `WriteRules`); only if they
+    are ignored may a create set a key that is a Guid. With `ieee754`, Edm.Decimal values may be
+    strings.
     """
-
-    _any_key = True
-    """Whether the body of a create may set a key that is a Guid."""
 
     def __init__(
         self,
         entity_type: EntityType,
         body: dict[str, Json],
         *,
+        computed: Computed,
         ieee754: bool = False,
     ) -> None:
         self._type = entity_type
+        self._computed = computed
         self._body = body
         self._ieee754 = ieee754
         self._unchanged: dict[str, Unchanged] = {}
@@ -203,13 +203,14 @@ class BodyBinder:
 
     def _bind(self, *, creating: bool) -> None:
         by_name, ieee754 = self._type.by_name, self._ieee754
+        any_key = self._computed == "ignored"
         for name, value in self._body.items():
             declared = by_name.get(name)
             if declared is None:
                 if len(self._faults) >= MOST_FAULTS:
                     break
                 self._faults.append(self._unknown(name))
-            elif not self._type.accepts(declared, creating=creating, any_key=self._any_key):
+            elif not self._type.accepts(declared, creating=creating, any_key=any_key):
                 self._keep(declared, value, creating=creating)
             else:
                 try:
@@ -228,7 +229,16 @@ class BodyBinder:
                 self._values[name] = stored
 
     def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
-        """Bind or refuse a value that only the service sets; this ignores it."""
+        """Bind, refuse or ignore a value that only the service sets."""
+        if self._computed == "ignored":
+            return
+        refusal = refuse(rows.READ_ONLY, declared.name, field=declared.name)
+        if self._computed == "unchanged" and not creating:
+            with suppress(ValueFault):
+                stored = declared.type.from_json(value)
+                self._unchanged[declared.name] = Unchanged(stored, refusal)
+                return
+        self._faults.append(refusal)
 
     def _check_required(self, sent: Set[str]) -> None:
         self._faults += [
@@ -279,41 +289,6 @@ class BodyBinder:
                 for each in self._faults[:MOST_FAULTS]
             )
         return Body(self._values, refusal, key_is_generated, self._unchanged)
-
-
-class RefusingBinder(BodyBinder):
-    """Refuses values that the service computes, also the generated key of a create."""
-
-    _any_key = False
-
-    @override
-    def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
-        self._faults.append(_read_only(declared))
-
-
-class RepeatingBinder(RefusingBinder):
-    """Accepts values that the service computes in updates that repeat what the record has."""
-
-    @override
-    def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
-        refusal = _read_only(declared)
-        if not creating:
-            with suppress(ValueFault):
-                stored = declared.type.from_json(value)
-                self._unchanged[declared.name] = Unchanged(stored, refusal)
-                return
-        self._faults.append(refusal)
-
-
-BINDERS: Mapping[str, type[BodyBinder]] = MappingProxyType(
-    {"ignored": BodyBinder, "refused": RefusingBinder, "unchanged": RepeatingBinder}
-)
-"""The binder of bodies, by what becomes of values that the service computes."""
-
-
-def _read_only(declared: Property) -> Refusal:
-    name = declared.name
-    return refuse(rows.READ_ONLY, name, field=name)
 
 
 MOST_RELATED = 1_000

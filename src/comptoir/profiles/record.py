@@ -1,10 +1,145 @@
-"""The record that a profile is, and its parts."""
+"""The record that a profile is, and its parts, with the values of the profile `standard`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from comptoir.profiles.values import ValueForms, Values
+NAMESPACE, CONTAINER = "Comptoir", "Container"
+"""The names of the schema and of its container, as the model is declared."""
+
+Confidence = Literal["code", "ours"]
+"""`code`: read in the other product's public source. `ours`: nobody says, so it may change."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    """A member of an enumeration: the name in its declaration, and the caption for people."""
+
+    name: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """Members in the order of their numbers; the first one is the empty value."""
+
+    source: str
+    members: tuple[EnumMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A value names a record: the one of `entity_set` with this value in `named_by`.
+
+    `only`: that record also has a value in another property. `when`: the rule applies if the
+    record with the value has another one. Values of enumerations are captions.
+    """
+
+    entity_set: str
+    named_by: str
+    only: tuple[str, str] | None = None
+    when: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """The values that a property accepts; the caption is its name in messages.
+
+    `length` counts characters. A `code` is stored without blanks around it, in upper case.
+    `mandatory`: never blank. `rule` names a check of the value.
+    """
+
+    caption: str
+    length: int | None = None
+    code: bool = False
+    enumeration: Enumeration | None = None
+    relations: tuple[Relation, ...] = ()
+    mandatory: bool = False
+    rule: Literal["", "email", "phone"] = ""
+    confidence: Confidence = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRule:
+    """The table that an entity set shows: its number, its caption, and its properties' rules.
+
+    `periods` are pairs of dates, the first of which is not after the second. A record is not
+    deleted while a property in `used_in` (a set and its property) has the value of its key.
+    """
+
+    number: int
+    caption: str
+    source: str
+    fields: Mapping[str, FieldRule]
+    periods: tuple[tuple[str, str], ...] = ()
+    used_in: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The tables by entity set, and other names of sets; none in the standard profile."""
+
+    tables: Mapping[str, TableRule] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def without_relations(self) -> Self:
+        """The same tables, in which a value may name a record that does not exist."""
+        tables = {
+            name: replace(
+                table,
+                fields={each: replace(rule, relations=()) for each, rule in table.fields.items()},
+            )
+            for name, table in self.tables.items()
+        }
+        return replace(self, tables=tables)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProperty:
+    """A further property of companies, with values that the service has in another form.
+
+    `shows` is the property with the value, or `number` for that of the record's last change. If it
+    is blank, the service does not know the value, and the property is empty.
+    """
+
+    type: Literal["text", "number", "id", "instant"]
+    shows: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValueForms:
+    """The forms of enumerations, instants and entity tags.
+
+    `enumerations`: captions, or encoded names. `instants`: with milliseconds, or without the zeros
+    at their end. Properties in `captioned`, such as `customersExt.blocked`, have captions in any
+    case. `interface_extensions`: what the interface has of its own, such as the one price at the
+    top level of its list, the key of filtered item attributes that narrows them, and texts in
+    Base64, which are streams without it. `of_companies` are the properties of companies that are
+    not declared. `namespace` is that of the entity types, and `container` the name of their
+    container. `edit_terms`: `$metadata` also says by the terms `AllowEdit` and `AllowEditOnCreate`
+    of this namespace which properties clients may set. `keeps_own`: a calculated value that was set
+    by hand remains when its source changes.
+    """
+
+    enumerations: Literal["captions", "names"] = "captions"
+    instants: Literal["milliseconds", "short"] = "milliseconds"
+    captioned: frozenset[str] = frozenset()
+    tags: Literal["plain", "base64"] = "plain"
+    interface_extensions: bool = True
+    of_companies: Mapping[str, ShownProperty] = field(default_factory=dict)
+    namespace: str = NAMESPACE
+    container: str = CONTAINER
+    edit_terms: bool = False
+    keeps_own: bool = False
+
+    def renamed(self) -> Self:
+        """The same forms, with enumerations by captions in place of names, or the reverse."""
+        return replace(self, enumerations="captions" if self.enumerations == "names" else "names")
+
+
+DECLARED = ValueForms()
+"""Values as the model declares them."""
 
 Treatment = Literal["evaluated", "refused", "ignored"]
 
@@ -35,13 +170,13 @@ class Envelope:
     a space precedes each parameter. `translations` are messages in other languages.
     """
 
-    places: bool
-    suffix: str
-    headers: Mapping[str, str]
-    ids: tuple[str, ...]
-    media: str
-    spaced: bool
-    translations: Mapping[str, Mapping[str, str]]
+    places: bool = True
+    suffix: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
+    media: str = "application/json"
+    spaced: bool = False
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +193,16 @@ class WriteRules:
     always refused.
     """
 
-    tags: Mapping[str, Literal["required", "optional", "ignored"]]
-    body_tag: bool
-    if_none_match: bool
-    put_replaces: bool
-    short_by: Literal["return=minimal", "return-no-content"]
-    tag_of_created: bool
-    related: bool
-    computed: Literal["ignored", "unchanged", "refused"]
+    tags: Mapping[str, Literal["required", "optional", "ignored"]] = field(
+        default_factory=lambda: dict.fromkeys(("POST", "PATCH", "PUT", "DELETE"), "required")
+    )
+    body_tag: bool = True
+    if_none_match: bool = True
+    put_replaces: bool = True
+    short_by: Literal["return=minimal", "return-no-content"] = "return=minimal"
+    tag_of_created: bool = True
+    related: bool = False
+    computed: Literal["ignored", "unchanged", "refused"] = "ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +217,11 @@ class BatchRules:
     with the method MERGE is refused by itself, and not the whole batch.
     """
 
-    snapshot: bool
-    json_stops: bool
-    ids: bool
-    change_set: int | None
-    merge: bool
+    snapshot: bool = False
+    json_stops: bool = False
+    ids: bool = True
+    change_set: int | None = None
+    merge: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,14 +240,18 @@ class FilterRules:
     Dialects are compared by identity, since caches have them in their keys.
     """
 
-    alternatives: Treatment
-    lists: Treatment
-    nested_calls: Treatment
-    lambdas: Treatment
-    ignores_case: bool
-    null_is_blank: bool
-    lower_case: bool
-    any_case_names: bool
+    alternatives: Treatment = "evaluated"
+    lists: Treatment = "evaluated"
+    nested_calls: Treatment = "evaluated"
+    lambdas: Treatment = "evaluated"
+    ignores_case: bool = False
+    null_is_blank: bool = False
+    lower_case: bool = False
+    any_case_names: bool = False
+
+
+ODATA = FilterRules()
+"""Filters as in OData."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +266,14 @@ class Queries:
     begins. `count_mark`: the text of a `$count` begins with a byte order mark.
     """
 
-    dialect: FilterRules
-    version: str
-    others: Mapping[str, FilterRules]
-    renamed: frozenset[str]
-    unsupported: frozenset[str]
-    tracks_changes: bool
-    next_link: Literal["sort values", "last record"]
-    count_mark: bool
+    dialect: FilterRules = ODATA
+    version: str = ""
+    others: Mapping[str, FilterRules] = field(default_factory=dict)
+    renamed: frozenset[str] = frozenset()
+    unsupported: frozenset[str] = frozenset()
+    tracks_changes: bool = True
+    next_link: Literal["sort values", "last record"] = "sort values"
+    count_mark: bool = False
 
     @property
     def dialects(self) -> Mapping[str | None, FilterRules]:
@@ -162,13 +303,13 @@ class Routes:
     `definitions`: a service root has `entityDefinitions`, the captions of sets and properties.
     """
 
-    environments: Mapping[str, str]
-    apis: Mapping[str, str]
-    joins_slashes: str
-    basic: bool
-    sets_at_root: bool
-    definitions: bool
-    names: Mapping[str, tuple[str, ...]]
+    environments: Mapping[str, str] = field(default_factory=dict)
+    apis: Mapping[str, str] = field(default_factory=dict)
+    joins_slashes: str = ""
+    basic: bool = False
+    sets_at_root: bool = False
+    definitions: bool = False
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +350,8 @@ class Tokens:
     error's number, as in `AADSTS70011`.
     """
 
-    seconds: int
-    numbered: bool
+    seconds: int = 3_600
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,20 +365,20 @@ class Profile:
     `hooks` there are no subscriptions.
     """
 
-    settings: Mapping[str, str | int | float]
-    envelope: Envelope
-    errors: Mapping[str, ResponseOverride]
-    codes: Mapping[str, ResponseOverride]
-    shows_limits: bool
-    sliding_rates: bool
-    tokens: Tokens
-    writes: WriteRules
-    values: Values
-    forms: ValueForms
-    queries: Queries
-    batches: BatchRules
-    routes: Routes
-    hooks: Hooks | None
+    settings: Mapping[str, str | int | float] = field(default_factory=dict)
+    envelope: Envelope = Envelope()
+    errors: Mapping[str, ResponseOverride] = field(default_factory=dict)
+    codes: Mapping[str, ResponseOverride] = field(default_factory=dict)
+    shows_limits: bool = True
+    sliding_rates: bool = False
+    tokens: Tokens = Tokens()
+    writes: WriteRules = WriteRules()
+    values: Values = Values()
+    forms: ValueForms = DECLARED
+    queries: Queries = Queries()
+    batches: BatchRules = BatchRules()
+    routes: Routes = Routes()
+    hooks: Hooks | None = None
 
     def without_relations(self) -> Self:
         """The same profile, in which a value may name a record that does not exist."""
@@ -247,3 +388,7 @@ class Profile:
         """The same profile, without the interface's shapes that the other product lacks."""
         forms = replace(self.forms, captioned=frozenset(), interface_extensions=False)
         return replace(self, writes=replace(self.writes, computed="refused"), forms=forms)
+
+
+STANDARD = Profile()
+"""The profile `standard`: the interface, and OData where the interface says nothing."""

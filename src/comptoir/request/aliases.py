@@ -1,6 +1,6 @@
 """Parameter aliases (OData URL Conventions 4.01, 5.3): `$filter=number eq @n&@n='10000'`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -20,7 +20,6 @@ from comptoir.request.expression.tree import (
     children,
     walk,
 )
-from comptoir.request.path import KeyPart
 
 Aliases = Mapping[str, Node]
 """Names without the `@`, and their expressions."""
@@ -67,25 +66,6 @@ def resolve(node: Node, aliases: Aliases, limits: ExpressionLimits = DEFAULT_LIM
     return _replaced(node, aliases)
 
 
-def resolve_key(parts: Sequence[KeyPart], aliases: Aliases) -> tuple[KeyPart, ...]:
-    """The parts of a key, with literals in place of aliases.
-
-    Raises `Refusal` (400) for an alias that is not given or is not a literal.
-    """
-    return tuple([_key_part(part, aliases) for part in parts])
-
-
-def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
-    if part.alias is None:
-        return part
-    node = resolve(Parameter(part.alias), aliases)
-    if not isinstance(node, Literal) or node.type == "null":
-        lacking = "a literal" if part.alias in aliases else "given"
-        alias = _shown(part.alias)
-        raise refuse(rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
-    return KeyPart(part.name, node.text, quoted=node.type == "string")
-
-
 class _Measure:
     def __init__(self, aliases: Aliases, limits: ExpressionLimits) -> None:
         self._aliases = aliases
@@ -118,7 +98,7 @@ class _Measure:
         )
 
     def _too_large(self, name: str) -> Refusal:
-        limits, alias = self._limits, _shown(name)
+        limits, alias = self._limits, shown_alias(name)
         return refuse(
             rows.ALIAS_TOO_LARGE,
             alias,
@@ -132,7 +112,7 @@ class _Measure:
         extent = self._measured.get(name)
         if extent is not None:
             return extent
-        alias = _shown(name)
+        alias = shown_alias(name)
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
             raise refuse(rows.ALIAS_CYCLE, alias, alias=alias, cycle=around)
@@ -148,30 +128,22 @@ def _first(node: Node) -> str:
     return next(each.name for each, _ in walk(node) if isinstance(each, Parameter))
 
 
-def _replaced(root: Node, aliases: Aliases) -> Node:
-    """`root` with its aliases replaced, without recursion; `_Measure` has checked it."""
-    done: list[Node] = []
-    pending: list[tuple[Node, bool, int | None]] = [(root, False, None)]
-    while pending:
-        node, is_below_done, position = pending.pop()
-        below = children(node)
-        if isinstance(node, Parameter):
-            at = node.position if position is None else position
-            pending.append((_value(node, aliases), False, at))
-        elif is_below_done:
-            parts = tuple(done[-len(below) :])
-            del done[-len(below) :]
-            done.append(_moved(_rebuilt(node, parts), position))
-        elif below:
-            pending.append((node, True, position))
-            pending.extend([(child, False, position) for child in reversed(below)])
-        else:
-            done.append(_moved(node, position))
-    return done[0]
+def _replaced(node: Node, aliases: Aliases, position: int | None = None) -> Node:
+    """`node` with its aliases replaced, and at a `position`; `_Measure` has checked its height."""
+    if isinstance(node, Parameter):
+        at = node.position if position is None else position
+        return _replaced(_value(node, aliases), aliases, at)
+    rest = iter([_replaced(each, aliases, position) for each in children(node)])
 
+    def replaced(value: object) -> object:
+        if isinstance(value, Syntax):
+            return next(rest)
+        return tuple([replaced(each) for each in value]) if isinstance(value, tuple) else value
 
-def _moved(node: Node, position: int | None) -> Node:
-    return node if position is None else msgspec.structs.replace(node, position=position)
+    changes = {name: replaced(getattr(node, name)) for name in node.__struct_fields__}
+    if position is not None:
+        changes["position"] = position
+    return msgspec.structs.replace(node, **changes)
 
 
 def _value(alias: Parameter, aliases: Aliases) -> Node:
@@ -182,18 +154,6 @@ def _value(alias: Parameter, aliases: Aliases) -> Node:
     return Literal("null", "null", alias.position) if found is None else found
 
 
-def _rebuilt(node: Node, parts: Sequence[Node]) -> Node:
-    """A copy of `node` with other children, which are in the order of the fields."""
-    rest = iter(parts)
-
-    def replaced(value: object) -> object:
-        if isinstance(value, Syntax):
-            return next(rest)
-        return tuple([replaced(each) for each in value]) if isinstance(value, tuple) else value
-
-    changes = {name: replaced(getattr(node, name)) for name in node.__struct_fields__}
-    return msgspec.structs.replace(node, **changes)
-
-
-def _shown(name: str) -> str:
+def shown_alias(name: str) -> str:
+    """The name of an alias in messages."""
     return f"@{name[:60]}"

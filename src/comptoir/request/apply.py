@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias, get_args
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
@@ -16,15 +15,7 @@ from comptoir.request.search import SearchNode, SearchReader
 
 APPLY = "$apply"
 
-AggregateMethod: TypeAlias = OneOf["sum", "min", "max", "average", "countdistinct", "count"]
-
-_METHODS: dict[str, AggregateMethod] = {
-    "sum": "sum",
-    "min": "min",
-    "max": "max",
-    "average": "average",
-    "countdistinct": "countdistinct",
-}
+_METHODS = ("sum", "min", "max", "average", "countdistinct")
 _UNSUPPORTED = frozenset(
     {
         "addnested",
@@ -65,7 +56,7 @@ class Aggregate(Syntax, frozen=True):
     """
 
     expression: Node | None
-    method: AggregateMethod
+    method: str
     alias: str
     position: int = 0
 
@@ -73,6 +64,7 @@ class Aggregate(Syntax, frozen=True):
 class FilterBy(Syntax, frozen=True):
     """`filter(…)`: the records that fulfil a condition."""
 
+    name: ClassVar = "filter"
     condition: Node
     position: int = 0
 
@@ -80,6 +72,7 @@ class FilterBy(Syntax, frozen=True):
 class SearchFor(Syntax, frozen=True):
     """`search(…)`: the records that match a search."""
 
+    name: ClassVar = "search"
     search: SearchNode
     position: int = 0
 
@@ -87,6 +80,7 @@ class SearchFor(Syntax, frozen=True):
 class AggregateInto(Syntax, frozen=True):
     """`aggregate(…)`: one record with aggregated values, each with its own alias."""
 
+    name: ClassVar = "aggregate"
     items: tuple[Aggregate, ...]
     position: int = 0
 
@@ -94,6 +88,7 @@ class AggregateInto(Syntax, frozen=True):
 class GroupBy(Syntax, frozen=True):
     """`groupby((…),…)`: transformations of each group of records with equal `paths`."""
 
+    name: ClassVar = "groupby"
     paths: tuple[Path, ...]
     transformations: tuple["Transformation", ...]
     position: int = 0
@@ -102,6 +97,7 @@ class GroupBy(Syntax, frozen=True):
 class ComputeAlso(Syntax, frozen=True):
     """`compute(…)`: the records with additional computed properties."""
 
+    name: ClassVar = "compute"
     items: tuple[ComputeItem, ...]
     position: int = 0
 
@@ -109,6 +105,7 @@ class ComputeAlso(Syntax, frozen=True):
 class OrderBy(Syntax, frozen=True):
     """`orderby(…)`: the records sorted by the items."""
 
+    name: ClassVar = "orderby"
     items: tuple[OrderItem, ...]
     position: int = 0
 
@@ -116,6 +113,7 @@ class OrderBy(Syntax, frozen=True):
 class Top(Syntax, frozen=True):
     """`top(…)`: the first `count` records."""
 
+    name: ClassVar = "top"
     count: int
     position: int = 0
 
@@ -123,6 +121,7 @@ class Top(Syntax, frozen=True):
 class Skip(Syntax, frozen=True):
     """`skip(…)`: the records after the first `count`."""
 
+    name: ClassVar = "skip"
     count: int
     position: int = 0
 
@@ -130,12 +129,15 @@ class Skip(Syntax, frozen=True):
 class Identity(Syntax, frozen=True):
     """`identity`: all records, unchanged."""
 
+    name: ClassVar = "identity"
     position: int = 0
 
 
 Transformation: TypeAlias = (
-    FilterBy | SearchFor | AggregateInto | GroupBy | ComputeAlso | OrderBy | Top | Skip | Identity
+    FilterBy | GroupBy | AggregateInto | ComputeAlso | SearchFor | OrderBy | Top | Skip | Identity
 )
+TRANSFORMATIONS: tuple[str, ...] = tuple(each.name for each in get_args(Transformation))
+"""The names of the transformations."""
 
 
 def parse_apply(
@@ -238,8 +240,8 @@ class _ApplyReader(ExpressionParser):
         if with_method is None:
             raise self._no_method(expression)
         name, at = with_method[1], with_method.start(1)
-        method = _METHODS.get(name.lower())
-        if method is None:
+        method = name.lower()
+        if method not in _METHODS:
             if "." in name:
                 raise self.unsupported(f"The custom method {quoted(name)}", at)
             methods = ", ".join(_METHODS)
@@ -248,9 +250,7 @@ class _ApplyReader(ExpressionParser):
         self._refuse_from()
         return self._aliased(expression, method, taken)
 
-    def _aliased(
-        self, expression: Node | None, method: AggregateMethod, taken: Iterable[str]
-    ) -> Aggregate:
+    def _aliased(self, expression: Node | None, method: str, taken: Iterable[str]) -> Aggregate:
         alias = self.alias(taken, _AGGREGATE)
         return Aggregate(expression, method, alias, self.position - len(alias))
 

@@ -1,6 +1,10 @@
-"""Paths: `companies(<guid>)/contactsExt(<key>)` (OData URL Conventions 4.01, section 4)."""
+"""The path and the query of a request, parsed once.
+
+Paths have the form `companies(<guid>)/contactsExt(<key>)` (OData URL Conventions 4.01, section 4).
+"""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote_to_bytes
@@ -12,6 +16,15 @@ from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
+from comptoir.request.aliases import Aliases, parse_aliases, resolve, shown_alias
+from comptoir.request.expression.parser import ExpressionLimits
+from comptoir.request.expression.tree import Literal, Parameter
+from comptoir.request.options import NO_OPTIONS, OptionParser, QueryOptions
+
+READ_METHODS = frozenset({"GET", "HEAD"})
+
+WRITE_METHODS = frozenset({"POST", "PATCH", "PUT", "DELETE"})
+
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
@@ -183,3 +196,55 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
         raise refuse(rows.UNNAMED_PARTS, segment=segment)
     return tuple(parts)
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """The segments of a path, and the query options or, if they are invalid, their refusal.
+
+    Errors of the company, the resource and the method take precedence over that refusal.
+    """
+
+    segments: Sequence[Segment]
+    options: QueryOptions | Refusal
+
+
+def parse(parser: OptionParser, limits: ExpressionLimits, path: str, query: str) -> Parsed:
+    """Check a path, then a query; parameter aliases in keys are replaced by their values.
+
+    Raises `Refusal` for an invalid path, and for invalid options that it refers to.
+    """
+    segments: Sequence[Segment] = parse_path(path)
+    options: QueryOptions | Refusal = NO_OPTIONS
+    if query:
+        try:
+            options = parser.parse(query)
+        except Refusal as refusal:
+            options = refusal
+    if "@" in path or "%40" in path:
+        if isinstance(options, Refusal):
+            raise options
+        aliases = parse_aliases(options.aliases, limits)
+        segments = [
+            msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))
+            for each in segments
+        ]
+    return Parsed(segments, options)
+
+
+def resolve_key(parts: Sequence[KeyPart], aliases: Aliases) -> tuple[KeyPart, ...]:
+    """The parts of a key, with literals in place of aliases.
+
+    Raises `Refusal` (400) for an alias that is not given or is not a literal.
+    """
+    return tuple([_key_part(part, aliases) for part in parts])
+
+
+def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
+    if part.alias is None:
+        return part
+    node = resolve(Parameter(part.alias), aliases)
+    if not isinstance(node, Literal) or node.type == "null":
+        lacking = "a literal" if part.alias in aliases else "given"
+        alias = shown_alias(part.alias)
+        raise refuse(rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
+    return KeyPart(part.name, node.text, quoted=node.type == "string")

@@ -21,7 +21,7 @@ from comptoir.response.records import (
     context_url,
     wire_form,
 )
-from comptoir.response.root import Root
+from comptoir.response.response import Root
 
 _encode = msgspec.json.Encoder().encode
 
@@ -168,9 +168,9 @@ class CollectionWriter:
 class PageWriter(CollectionWriter):
     """Writes a page of a collection: limits the rows to the page size, and links to the rest.
 
-    `address` is the URL of the collection, `query` the query string of the page. For a client that
-    tracks changes, rows that changed after the number `since` are omitted: the delta link, which
-    has `delta_token`, reports them.
+    `root` and `path` are the address of the collection, `query` the query string of the page. For a
+    client that tracks changes, rows that changed after the number `since` are omitted: the delta
+    link, which has `delta_token`, reports them.
     """
 
     def __init__(
@@ -178,7 +178,8 @@ class PageWriter(CollectionWriter):
         rows: RowWriter,
         company: Company | None,
         page: Page,
-        address: str,
+        root: Root,
+        path: str,
         query: str,
         since: int | None = None,
         delta_token: str = "",
@@ -188,7 +189,8 @@ class PageWriter(CollectionWriter):
         self.row_count = 0
         """The number of rows so far, including the omitted ones."""
         self._page = page
-        self._address = address
+        self._root = root
+        self._path = path
         self._query = query
         self._since = since
         self._delta = (("$deltatoken", delta_token),) if delta_token else ()
@@ -220,14 +222,17 @@ class PageWriter(CollectionWriter):
         """Let the next page start after the rows so far."""
         if self._last is not None:
             query = self._page.query_after(self._query, self._last, self.row_count, *self._delta)
-            self.next_link = f"{self._address}?{query}"
+            self.next_link = self._link(query)
 
     def finish(self) -> bytes:
         """The tail of the page, with the link to the next page or else to the changes."""
         delta_link = None
         if self._delta:
-            delta_link = f"{self._address}?{continued(self._query, *self._delta)}"
+            delta_link = self._link(continued(self._query, *self._delta))
         return self.tail(self.next_link, delta_link)
+
+    def _link(self, query: str) -> str:
+        return f"{self._root.address(self._path)}?{query}"
 
 
 class Removed(msgspec.Struct, frozen=True):

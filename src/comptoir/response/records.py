@@ -8,13 +8,18 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
-from comptoir.edm.record_json import entity_tag, opaque_tag, struct_of
+from comptoir.edm.record_json import (
+    decoded_tag,
+    encoded_tag,
+    entity_tag,
+    opaque_tag,
+    struct_of,
+)
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row, json_of
-from comptoir.request.expand import ExpandResult
-from comptoir.request.headers import Format, entity_tags
-from comptoir.response.root import Root
-from comptoir.response.tags import decoded_tags, encoded
+from comptoir.request.fields import ExpandResult
+from comptoir.request.headers import EntityTags, Format, Headers, entity_tags
+from comptoir.response.response import Root
 
 _encode = msgspec.json.Encoder().encode
 
@@ -40,7 +45,18 @@ Extras = Sequence[Extra]
 
 def _encoded_tag(company: Company | None, version: str | int) -> str:
     """As `entity_tag`, in Base64."""
-    return f'W/"{encoded(opaque_tag(company, version))}"'
+    return f'W/"{encoded_tag(opaque_tag(company, version))}"'
+
+
+def decoded_tags(headers: Headers, name: bytes) -> EntityTags | None:
+    """As `entity_tags`, of tags in Base64."""
+    tags = entity_tags(headers, name)
+    return None if tags is None else decoded_opaque(tags)
+
+
+def decoded_opaque(tags: EntityTags) -> EntityTags:
+    """Opaque tags from those in Base64."""
+    return EntityTags(any=tags.any, opaque=frozenset(map(decoded_tag, tags.opaque)))
 
 
 class ComputedField(msgspec.Struct, frozen=True, gc=False):
@@ -189,9 +205,13 @@ class RecordWriter:
         links = self._links(company, row)
         return _encode(self._alone(*control, *self._values(row), *links, *extras))
 
-    def spliced(self, company: Company | None, json: bytes) -> bytes:
-        """A single record as a JSON object, from its stored JSON; requires `fits_json`."""
-        return b"%b%b}" % (_beginning(self.root, self.entity_set, company), json)
+    def spliced(self, company: Company | None, json: bytes) -> tuple[bytes, bytes]:
+        """A record's tag, and the record as a JSON object, from its stored JSON.
+
+        Requires `fits_json`.
+        """
+        beginning, tag = _beginning(self.root, self.entity_set, company)
+        return b'%b%b"' % (tag, json[: json.index(b"\\")]), b"%b%b}" % (beginning, json)
 
     def records(
         self,
@@ -379,7 +399,8 @@ def context_url(root: Root, entity_set: EntitySet, company: Company | None) -> s
 
 
 @lru_cache(1_000)
-def _beginning(root: Root, entity_set: EntitySet, company: Company | None) -> bytes:
-    """The JSON of a single record up to the version in its entity tag."""
+def _beginning(root: Root, entity_set: EntitySet, company: Company | None) -> tuple[bytes, bytes]:
+    """The JSON of a single record up to the version in its entity tag, and the tag up to it."""
     context = _encode(f"{context_url(root, entity_set, company)}/$entity")
-    return b'{"@odata.context":%b,%b' % (context, _before_version(company)[1:])
+    tag = entity_tag(company, "")[:-1].encode()
+    return b'{"@odata.context":%b,%b' % (context, _before_version(company)[1:]), tag

@@ -1,8 +1,10 @@
 """HTTP responses: a status, headers, and a body, whole or in pieces."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import msgspec
+from typing_extensions import override
 
 from comptoir.errors.refusal import Refusal
 
@@ -29,3 +31,82 @@ class Response(msgspec.Struct):
     is_revalidated: bool = False
     path: str = ""
     refusal: Refusal | None = None
+
+
+class Root(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """A service root (OData Protocol 4.01, section 10), by its URL without a slash at the end.
+
+    Paths are percent-encoded and begin with a slash, as in `Request.path`. `unknown` is the
+    group of the refusals of a path that names nothing. `challenge` is what a request without valid
+    credentials gets as `WWW-Authenticate`; if it is empty, the challenge for bearer tokens.
+    `basic`: HTTP Basic is accepted in place of a token. `joins_slashes`: several slashes in a row
+    are read as one.
+    """
+
+    url: str
+    unknown: str = "UNKNOWN_SEGMENT"
+    challenge: str = ""
+    basic: bool = False
+    joins_slashes: bool = False
+
+    def address(self, path: str) -> str:
+        """The URL of a path, without a query."""
+        return self.url + path
+
+    def link(self, path: str, query: str = "") -> str:
+        """The complete URL of a path."""
+        return f"{self.url}{path}?{query}" if query else self.url + path
+
+    def context(self, path: str) -> str:
+        """The context URL of a path (OData Protocol 4.01, section 10)."""
+        return f"{self.url}/$metadata#{path[1:]}"
+
+    def naming(self, company: str, *, shown: str = "", query: str = "") -> "CompanyRoot":
+        """The root for a client that names a company otherwise than by an id in the path."""
+        return CompanyRoot(
+            self.url,
+            self.unknown,
+            self.challenge,
+            self.basic,
+            self.joins_slashes,
+            company,
+            shown,
+            query,
+        )
+
+
+class CompanyRoot(Root, frozen=True, cache_hash=True, gc=False):
+    """A root in whose addresses the path `company` is replaced by `shown`, and `query` added.
+
+    `shown` may be empty.
+    """
+
+    company: str = ""
+    shown: str = ""
+    query: str = ""
+
+    @override
+    def address(self, path: str) -> str:
+        return self.url + self._shown(path, self.shown)
+
+    @override
+    def link(self, path: str, query: str = "") -> str:
+        query = "&".join(filter(None, (self.query, query)))
+        return f"{self.address(path)}?{query}" if query else self.address(path)
+
+    @override
+    def context(self, path: str) -> str:
+        return f"{self.url}/$metadata#{self._shown(path, self.shown or self.company)[1:]}"
+
+    def _shown(self, path: str, shown: str) -> str:
+        if path.startswith(self.company):
+            return shown + path[len(self.company) :]
+        return path
+
+
+async def whole_body(response: Response) -> bytes:
+    """The body of a response, which may come in pieces."""
+    if isinstance(response.body, bytes):
+        return response.body
+    async with aclosing(response.body) as pieces:
+        return b"".join([piece async for piece in pieces])

@@ -9,15 +9,13 @@ import msgspec
 
 from comptoir.auth import Account, Principal
 from comptoir.config import Settings
-from comptoir.edm.derived import Stream
 from comptoir.edm.model import Company, EntitySet, Model
-from comptoir.edm.types import Stored
+from comptoir.edm.types import Stored, Stream
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
-from comptoir.plan.rights import Readable
-from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
+from comptoir.plan.target import Readable, RecordAddress, RecordPath, Target, record_not_found
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import (
     INTENT,
@@ -26,11 +24,10 @@ from comptoir.request.headers import (
     Format,
     Headers,
 )
-from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import QueryOptions
+from comptoir.request.path import READ_METHODS
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
-from comptoir.response.response import ODATA_VERSION, Header, Response
-from comptoir.response.root import Root
+from comptoir.response.response import ODATA_VERSION, Header, Response, Root
 from comptoir.store.event_loop import Slices
 from comptoir.store.store import Reads, Store, WhileConnected
 
@@ -211,7 +208,8 @@ class Context(msgspec.Struct):
         address = self.address
         if computed or isinstance(address, RecordPath):
             return await self._committed(RecordPath(self.target, self.company).lookup(computed))
-        plan = RecordPlan(self.entity_set, self.company, address)
+        company_id = self.company.id if self.company else ""
+        plan = RecordPlan(self.entity_set, company_id, address)
         row = await self.reads.record(plan)
         if row is None:
             raise record_not_found(self.entity_set, address, self.target.segment)

@@ -12,15 +12,15 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import refuse
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
-from comptoir.plan.apply import TRANSFORMATIONS, methods_of
+from comptoir.plan.apply import methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
-from comptoir.plan.rights import may_read
-from comptoir.plan.target import COMPANIES
+from comptoir.plan.target import COMPANIES, may_read
+from comptoir.request.apply import TRANSFORMATIONS
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import Binary, Literal, Path
 from comptoir.request.headers import preferred_media_type, response_format, speaks_401
-from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import OptionParser
+from comptoir.request.path import READ_METHODS
 from comptoir.response.response import ODATA_VERSION, Response
 from comptoir.service.context import (
     FORMAT_OPTIONS,

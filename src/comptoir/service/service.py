@@ -13,15 +13,19 @@ from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
-from comptoir.plan.rights import authorize_target, right_for
-from comptoir.plan.target import Resource, Target, company_id_of, resolve
+from comptoir.plan.target import (
+    Resource,
+    Target,
+    authorize_target,
+    company_id_of,
+    resolve,
+    right_for,
+)
 from comptoir.plan.write import WritePlan
 from comptoir.request.headers import DEFAULT, response_format, spaced_format
-from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import OptionParser
-from comptoir.request.parse import Parsed, parse
+from comptoir.request.path import READ_METHODS, Parsed, parse
 from comptoir.response.response import Response
-from comptoir.service.collections import Collections
 from comptoir.service.context import (
     Context,
     Mounted,
@@ -32,7 +36,7 @@ from comptoir.service.context import (
     without_store,
 )
 from comptoir.service.descriptions import Definitions, Descriptions
-from comptoir.service.records import RecordReads
+from comptoir.service.reads import Collections, RecordReads
 from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store
 

@@ -21,7 +21,7 @@ from comptoir.plan.fields import (
     bind_select,
 )
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
-from comptoir.request.expand import ExpandLimits, parse_expand
+from comptoir.request.fields import ExpandLimits, parse_expand
 from comptoir.request.options import query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import (
@@ -343,9 +343,8 @@ class CompanyExpander:
         if expansion.inner:
             expander = RelatedExpander(self._runtime, context, records, expansion.inner)
         path = f"/companies({context.required_company().id})/{expansion.segments}"
-        address = root.address(path)
         query = query_string(expansion.options)
-        writer = PageWriter(records, context.company, page, address, query)
+        writer = PageWriter(records, context.company, page, root, path, query)
         blocks = blocks_of(context.page(page.plan), expander)
         written: list[bytes] = []
         size = 0

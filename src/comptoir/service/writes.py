@@ -18,11 +18,10 @@ from comptoir.errors.refusal import (
 )
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
-from comptoir.plan.rights import may_read
-from comptoir.plan.target import Resource
+from comptoir.plan.target import Resource, may_read
 from comptoir.plan.write import (
-    BINDERS,
     Body,
+    BodyBinder,
     CreatePlan,
     DeletePlan,
     RelatedWrite,
@@ -39,14 +38,16 @@ from comptoir.request.headers import (
     names_protocol,
     preferences,
 )
-from comptoir.request.methods import READ_METHODS
 from comptoir.request.options import NO_OPTIONS
-from comptoir.request.payload import parse_object, require_json, tag_within
-from comptoir.request.repeatability import (
+from comptoir.request.path import READ_METHODS
+from comptoir.request.payload import (
     FIRST_SENT,
     REQUEST_ID,
     RESULT,
+    parse_object,
     repeatability,
+    require_json,
+    tag_within,
 )
 from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.context import (
@@ -89,7 +90,7 @@ class RecordWrites:
         self._put_replaces = rules.put_replaces
         self._creates_related = rules.related
         self._tags_created = rules.tag_of_created
-        self._binder = BINDERS[rules.computed]
+        self._binder = partial(BodyBinder, computed=rules.computed)
         self._has_streams = any(each.type.streams for each in runtime.model.sets)
         self._window = timedelta(seconds=runtime.settings.repeatability_seconds)
         self._planners: Mapping[str, Callable[[Context], Awaitable[WritePlan]]] = {
@@ -165,7 +166,7 @@ class RecordWrites:
         if minimal:
             return Response(204, headers, path=path)
         if written.json is not None and records.fits_json:
-            body = records.spliced(company, written.json)
+            _, body = records.spliced(company, written.json)
         else:
             body = records.record(company, row)
         return Response(201 if creates else 200, headers, body, path=path)

@@ -7,7 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlalchemy import BindParameter, Column, Table, bindparam, delete, func, select, tuple_, update
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.engine import Dialect as Compiler
 
 from comptoir.edm.model import EntityType, Model, UniqueRule
@@ -17,11 +30,11 @@ from comptoir.sql.prepared import (
     BLANK,
     ManyQueries,
     Prepared,
-    constant,
+    Query,
     named,
     prepare,
     prepare_insert,
-    whole,
+    query_of,
 )
 from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, of_company
 
@@ -48,43 +61,42 @@ class TableStatements:
         self._company = of_company(table)
         self._names = [column.name for column in _others(table)]
         self._key = [each for each in table.primary_key.columns if each.name != COMPANY_ID]
+        self.key_types = [column.type for column in self._key]
+        """The types of the key."""
+
         self._key_names = [f"key_{column.name}" for column in self._key]
         self.key = tuple([self._names.index(column.name) for column in self._key])
         """The columns of the key in a row."""
 
-        self._all = select(*_others(table)).where(self._company).order_by(*self._key)
+    def rows(self, company_id: str, after: Row | None = None) -> Query:
+        """All rows in the order of their keys, or those with a higher key."""
+        rows = self._select(_others(self._table), company_id).order_by(*self._key)
+        if after is not None:
+            values = [literal(*each) for each in zip(after, self.key_types, strict=True)]
+            rows = rows.where(tuple_(*self._key) > tuple_(*values))
+        return query_of(rows, self._compiler)
 
-    @cached_property
-    def rows(self) -> Prepared:
-        """All rows in the order of their keys: company."""
-        return prepare(self._all, self._compiler, (COMPANY,))
-
-    @cached_property
-    def rest(self) -> Prepared:
-        """The rows after a key: company, key."""
-        after = tuple_(*self._key) > tuple_(*map(_key_parameter, self._key))
-        return prepare(self._all.where(after), self._compiler, (COMPANY, *self._key_names))
-
-    @cached_property
-    def first(self) -> Prepared:
-        """The keys of the first rows, and the texts of documents: company, limit."""
+    def first(self, company_id: str, limit: int) -> Query:
+        """The keys of the first rows, and the texts of documents."""
         texts = [self._table.c.folded] if "folded" in self._names else []
-        rows = select(*self._key, *texts).where(self._company).order_by(*self._key)
-        limited = rows.limit(whole("limit")).offset(constant(0))
-        return prepare(limited, self._compiler, (COMPANY, "limit"))
+        rows = self._select([*self._key, *texts], company_id).order_by(*self._key)
+        return query_of(rows.limit(limit), self._compiler)
 
-    @cached_property
-    def last(self) -> Prepared:
-        """The highest key: company."""
+    def last(self, company_id: str) -> Query:
+        """The highest key."""
         descending = [column.desc() for column in self._key]
-        keys = select(*self._key).where(self._company).order_by(*descending)
-        return prepare(keys.limit(constant(1)).offset(constant(0)), self._compiler, (COMPANY,))
+        keys = self._select(self._key, company_id).order_by(*descending)
+        return query_of(keys.limit(1), self._compiler)
 
-    @cached_property
-    def count(self) -> Prepared:
-        """The number of rows: company."""
-        rows = select(func.count()).select_from(self._table).where(self._company)
-        return prepare(rows, self._compiler, (COMPANY,))
+    def count(self, company_id: str) -> Query:
+        """The number of rows."""
+        rows = select(func.count()).where(self._table.c[COMPANY_ID] == company_id)
+        return query_of(rows, self._compiler)
+
+    def _select(
+        self, columns: Iterable[ColumnElement[str | int]], company_id: str
+    ) -> Select[*tuple[str | int, ...]]:
+        return select(*columns).where(self._table.c[COMPANY_ID] == company_id)
 
     def add(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:
         """The statement that adds rows, records with their JSON."""
@@ -146,46 +158,13 @@ class TableStatements:
 
 
 class CompanyRowStatements:
-    """The statements over a company's own row, the progress of copies, and all other tables."""
+    """The statements over all tables except a company's own row and the progress of copies."""
 
     def __init__(self, model: Model, tables: Tables, compiler: Compiler) -> None:
-        companies, copies = tables.companies, tables.copies
-        own, of_copy = of_company(companies), of_company(copies)
-        self.company = prepare(select(*_others(companies)).where(own), compiler, (COMPANY,))
-        """A company's own row: id."""
-
-        origin = select(companies.c.incarnation, companies.c.change_number).where(own)
-        self.origin = prepare(origin, compiler, (COMPANY,))
-        """A company's incarnation, and the number of its last change: id."""
-
-        self.add_company = prepare_insert(companies, _names(companies), compiler)
-        """Add a company: id, row."""
-
-        self.drop_company = prepare(delete(companies).where(own), compiler, (COMPANY,))
-        """Drop a company's own row: id."""
-
-        progress = select(*_others(copies)).where(of_copy)
-        self.progress = prepare(progress, compiler, (COMPANY,))
-        """The progress of a copy, as a row of `copies`: company."""
-
-        self.lock_progress = prepare(progress.with_for_update(), compiler, (COMPANY,))
-        """The progress of a copy; locks its row: company."""
-
-        self.add_progress = prepare_insert(copies, _names(copies), compiler)
-        """Begin a copy: company, progress."""
-
-        moved = {column: named(f"set_{column.name}") for column in _others(copies)}
-        names = [COMPANY, *(f"set_{column.name}" for column in moved)]
-        self.move_progress = prepare(update(copies).where(of_copy).values(moved), compiler, names)
-        """Store the progress of a copy: company, progress."""
-
-        self.drop_progress = prepare(delete(copies).where(of_copy), compiler, (COMPANY,))
-        """End a copy: company."""
-
         stored = {each.name: each.type for each in model.stored}
         # the index's progress goes after the documents: without it, their numbers are reused
         index = [tables.search_documents, tables.search_marks]
-        apart = (companies, copies, *index)
+        apart = (tables.companies, tables.copies, *index)
         others = [each for each in tables.metadata.tables.values() if each not in apart]
         self.removals: Mapping[str, TableStatements] = {
             each.name: TableStatements(each, compiler, stored.get(each.name))
@@ -195,10 +174,6 @@ class CompanyRowStatements:
 
         self.tables = {each.name: self.removals[each.name] for each in others}
         """The tables with a company's rows, except its own row and the text index."""
-
-
-def _names(table: Table) -> list[str]:
-    return [COMPANY_ID, *(column.name for column in _others(table))]
 
 
 def _others(table: Table) -> list[Column[str | int]]:

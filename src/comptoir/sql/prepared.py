@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Compiled, Dialect
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.util import LRUCache
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
@@ -33,7 +34,7 @@ Shape = TypeVar("Shape")
 
 _SLOT = "slot_"
 _cache_lock = Lock()
-
+_compiled: LRUCache[object, Compiled] = LRUCache(SHAPES_CACHED)
 
 Value = Stored | bytes | Sequence[Stored | bytes | None] | None
 """A bound value, or an array of values on databases with arrays."""
@@ -229,9 +230,16 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
 
 
 def query_of(statement: ClauseElement, dialect: Dialect) -> Query:
-    """Compile a statement that is rarely needed, with the values in it."""
-    compiled = statement.compile(dialect=dialect)
-    return Query(str(compiled), [compiled.params[name] for name in _order(compiled)])
+    """A statement that is not frequent, with the values in it; its text is compiled once."""
+    compiled, extracted, *_ = statement._compile_w_cache(
+        dialect,
+        compiled_cache=_compiled,
+        column_keys=[],
+        for_executemany=False,
+        schema_translate_map=None,
+    )
+    values = compiled.construct_params(extracted_parameters=extracted) or {}
+    return Query(str(compiled), [values[name] for name in _order(compiled)])
 
 
 def prepare_insert(table: Table, names: Sequence[str], dialect: Dialect) -> Prepared:

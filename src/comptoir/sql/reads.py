@@ -45,8 +45,8 @@ from comptoir.plan.read import (
     RecordPlan,
     RelatedPlan,
 )
-from comptoir.sql.dialects import Dialect
-from comptoir.sql.expressions import Expressions
+from comptoir.sql.dialects import Dialect, SqlValue
+from comptoir.sql.expressions import Expressions, Name, SelectScope
 from comptoir.sql.prepared import (
     BLANK,
     Prepared,
@@ -59,7 +59,6 @@ from comptoir.sql.prepared import (
     slot_of,
     whole,
 )
-from comptoir.sql.select_scope import Name, SelectScope, SqlValue
 from comptoir.sql.tables import COMPANY, JSON, VERSION, Records, Tables, column_type, of_company
 
 FEW_CTES = 10

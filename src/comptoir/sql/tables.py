@@ -3,9 +3,10 @@
 Every primary key begins with the company, the unit of isolation, distribution and backup.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from pkgutil import resolve_name
 
 from sqlalchemy import (
     BigInteger,
@@ -23,6 +24,7 @@ from sqlalchemy.sql.type_api import TypeEngine
 from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Boolean
+from comptoir.features import FEATURES
 from comptoir.sql.column_types import company_key, text, whole
 from comptoir.sql.prepared import named
 
@@ -60,9 +62,6 @@ class Tables:
     changes: Table
     """The change log."""
 
-    loads: Table
-    """The progress of loads."""
-
     repeats: Table
     """The outcomes of repeatable writes."""
 
@@ -71,22 +70,6 @@ class Tables:
 
     `incarnation` is that of the source, blank for a deletion. `number` is the change up to which a
     copy is complete, and `holder` the command that runs it.
-    """
-
-    subscriptions: Table
-    """The receivers of notifications of a set; the end is in epoch seconds.
-
-    `sets` has the name of the set, and `resource` the URL of it that the client used. `owner` is
-    the subject of the client, and `version` the number of its ETag.
-    """
-
-    lanes: Table
-    """The progress of the deliveries of each subscription, now of one lane, 0.
-
-    `cursor` is the number of the last change that was delivered, and `tries` how many attempts
-    after it have failed. The next one may begin at `due_at`, on the clock of the profile. Only
-    `holder` delivers until `leased_until`, on the clock of the processes. Both are in epoch
-    seconds.
     """
 
     search_marks: Table
@@ -125,7 +108,7 @@ def build_tables(model: Model) -> Tables:
             }
             records[entity_set.name] = Records(base.table, columns)
     number, any_text = BigInteger(), text()
-    add = partial(_service_table, metadata)
+    add = partial(service_table, metadata)
     tables = Tables(
         metadata,
         records,
@@ -141,7 +124,6 @@ def build_tables(model: Model) -> Tables:
             by=any_text,
             with_rowid=False,
         ),
-        loads=add("loads", 2, entity_set=any_text, digest=text(64), rows_done=number),
         repeats=add(
             "repeats",
             3,
@@ -153,8 +135,6 @@ def build_tables(model: Model) -> Tables:
             at=text(24),
         ),
         copies=add("copies", 0, incarnation=text(32), number=number, holder=text(32)),
-        subscriptions=_subscriptions(metadata),
-        lanes=_lanes(metadata),
         search_marks=add(
             "search_marks", 1, entity_set=any_text, layout=text(32), number=number, scope=number
         ),
@@ -171,42 +151,21 @@ def build_tables(model: Model) -> Tables:
     documents = tables.search_documents.c
     document = documents[COMPANY_ID], documents.entity_set, documents.record
     Index("ux_search_documents_0", *document, unique=True)
+    for each in feature_tables():
+        if COMPANY_ID in each.columns:
+            each.to_metadata(metadata)
     return tables
 
 
-def _subscriptions(metadata: MetaData) -> Table:
-    any_text, number = text(), BigInteger()
-    return _service_table(
-        metadata,
-        "subscriptions",
-        1,
-        id=text(64),
-        owner=any_text,
-        url=any_text,
-        sets=any_text,
-        resource=any_text,
-        client_state=any_text,
-        version=number,
-        expires_at=number,
-        created_at=text(24),
-        modified_at=text(24),
-    )
-
-
-def _lanes(metadata: MetaData) -> Table:
-    number = BigInteger()
-    return _service_table(
-        metadata,
-        "lanes",
-        2,
-        subscription=text(64),
-        lane=number,
-        cursor=number,
-        tries=number,
-        due_at=number,
-        holder=text(32),
-        leased_until=number,
-    )
+@cache
+def feature_tables() -> Sequence[Table]:
+    """The tables of all features, also of those that are switched off."""
+    found: list[Table] = []
+    for each in FEATURES:
+        if each.tables:
+            declared: MetaData = resolve_name(each.tables)
+            found += declared.tables.values()
+    return found
 
 
 def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
@@ -283,23 +242,28 @@ def column_type(each: Property) -> TypeEngine[str | int]:
     return found  # type: ignore[return-value]
 
 
-def _service_table(
+def service_table(
     metadata: MetaData,
     name: str,
     key: int,
+    /,
     *,
+    per_company: bool = True,
     with_rowid: bool = True,
     **columns: TypeEngine[str] | TypeEngine[int],
 ) -> Table:
-    """A table with rows of companies; its first `key` columns follow the company in its key."""
+    """A table without records, whose first `key` columns are its key.
+
+    With `per_company`, its rows belong to companies, whose id is before these columns.
+    """
+    company: Mapping[str, TypeEngine[str]] = {COMPANY_ID: text(36)} if per_company else {}
     return Table(
         name,
         metadata,
-        Column(COMPANY_ID, text(36), nullable=False),
         *[
             Column(each, column_type, nullable=False, autoincrement=False)
-            for each, column_type in columns.items()
+            for each, column_type in {**company, **columns}.items()
         ],
-        PrimaryKeyConstraint(COMPANY_ID, *list(columns)[:key], name=f"pk_{name}"),
+        PrimaryKeyConstraint(*company, *list(columns)[:key], name=f"pk_{name}"),
         sqlite_with_rowid=with_rowid,
     )

@@ -29,7 +29,7 @@ from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, MatchesSearch, Slot
-from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects import Dialect, SqlValue
 from comptoir.sql.prepared import (
     Prepared,
     constant,
@@ -40,7 +40,6 @@ from comptoir.sql.prepared import (
     slot_of,
     whole,
 )
-from comptoir.sql.select_scope import SqlValue
 from comptoir.sql.tables import COMPANY, VERSION, Tables, of_company
 
 SCOPE_SIZE = 1 << 40

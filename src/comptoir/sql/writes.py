@@ -4,14 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlalchemy import ColumnElement, asc, delete, func, select, update
 
-from comptoir.edm.model import (
-    EntitySet,
-    Followed,
-    KeyValues,
-    Reference,
-    Referrer,
-    UniqueRule,
-)
+from comptoir.edm.model import EntitySet, Followed, KeyValues, Reference, Referrer, UniqueRule
 from comptoir.edm.record_json import JsonColumns
 from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect

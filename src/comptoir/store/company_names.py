@@ -6,14 +6,22 @@ have companies with the same name, so no index ensures this.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from comptoir.errors.messages import (
-    message,
-    quoted,
-)
+from sqlalchemy import select
+
+from comptoir.errors.messages import message, quoted
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Steps
+from comptoir.sql.control import CONTROL
+from comptoir.sql.prepared import Query, Steps
+from comptoir.sql.statements import Statements
+from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.unit import UnitOfWork
+
+
+def names_query(statements: Statements) -> Query:
+    """The statement that reads the ids and names of all companies."""
+    companies = statements.tables.companies.c
+    return statements.query(select(companies[COMPANY_ID], companies["name"]))
 
 
 def sorted_names(rows: Iterable[Row]) -> dict[str, str]:
@@ -24,10 +32,9 @@ def sorted_names(rows: Iterable[Row]) -> dict[str, str]:
 
 def check_name(unit: UnitOfWork, row: OperatorRow) -> Steps[None]:
     """Raise `OperatorError` if another company has the name of the one that the unit has added."""
-    statements = unit.statements.service
     # until the commit, no other process reads the names here, so it reads this one too
-    yield statements.lock_names.query()
-    names = sorted_names((yield statements.names.query()))
+    yield unit.statements.query(select(CONTROL.c.version).with_for_update())
+    names = sorted_names((yield names_query(unit.statements)))
     check_other(names, unit.company_id, names[unit.company_id], row)
 
 

@@ -1,5 +1,7 @@
 """The steps that copy or delete a company: units of work that store how far they have come.
 
+A rebuild of its stored JSON has steps too, which start again from the beginning.
+
 The stored progress of an unfinished copy reserves the company's id. A deletion consists of the same
 steps. Its progress has no incarnation, so no copy resumes it, but the same command does.
 """
@@ -7,16 +9,19 @@ steps. Its progress has no incarnation, so no copy resumes it, but the same comm
 import asyncio
 import secrets
 from collections.abc import Sequence
+from contextlib import aclosing
 from functools import partial
 
 import msgspec
+from sqlalchemy import delete, insert, select, update
 
 from comptoir.errors import operator_rows as problems
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
+from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.company_names import check_name
-from comptoir.store.snapshot import CopyProgress, ShowProgress, open_snapshot
+from comptoir.store.snapshot import CopyProgress, ShowProgress, open_snapshot, progress_of
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
 
@@ -65,30 +70,34 @@ async def run_step(store: Store, step: CopyStep) -> int:
 
 def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     unit.identity_map.clear()
-    copying, company_id = unit.statements.company_rows, step.company_id
-    rows = yield copying.lock_progress.query(company_id)
+    query, company_id = unit.statements.query, step.company_id
+    tables = unit.statements.tables
+    companies, copies = tables.companies, tables.copies
+    is_own, is_copy = companies.c[COMPANY_ID] == company_id, copies.c[COMPANY_ID] == company_id
+    rows = yield query(progress_of(tables, company_id).with_for_update())
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
         deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
         work = "deletes" if deletes else "copies"
         raise problems.OVERTAKEN(work=work, company=company_id)
     if step.reopens:
-        yield copying.drop_company.query(company_id)
-    elif step.was is None and (yield copying.origin.query(company_id)):
+        yield query(delete(companies).where(is_own))
+    elif step.was is None and (yield query(select(companies.c.incarnation).where(is_own))):
         raise problems.COMPANY_IN_TARGET(company=company_id)
     for part in step.parts:
-        yield from _change(company_id, part, copying.tables[part.table])
+        table = unit.statements.company_rows.tables[part.table]
+        yield from _change(company_id, part, table)
     dropped = 0
     if step.empties is not None:
         dropped = yield from _drop_some(step.empties, unit)
     if step.opens is not None:
-        yield copying.add_company.query(company_id, *step.opens)
+        yield query(insert(companies).values((company_id, *step.opens)))
         yield from check_name(unit, problems.NAME_IN_TARGET)
     if step.then is None:
-        yield copying.drop_progress.query(company_id)
+        yield query(delete(copies).where(is_copy))
     elif step.was is None:
-        yield copying.add_progress.query(company_id, *msgspec.structs.astuple(step.then))
+        yield query(insert(copies).values((company_id, *msgspec.structs.astuple(step.then))))
     elif step.then != step.was:
-        yield copying.move_progress.query(company_id, *msgspec.structs.astuple(step.then))
+        yield query(update(copies).where(is_copy).values(msgspec.structs.asdict(step.then)))
     return dropped
 
 
@@ -109,9 +118,9 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     statements, company_id = unit.statements, unit.company_id
     removals = statements.company_rows.removals[table]
     if table != statements.tables.search_documents.name:
-        keys = yield removals.first.query(company_id, DROPPED_ROWS)
+        keys = yield removals.first(company_id, DROPPED_ROWS)
     else:
-        rows = yield removals.first.query(company_id, DROPPED_DOCUMENTS)
+        rows = yield removals.first(company_id, DROPPED_DOCUMENTS)
         documents = [(int(number), str(text)) for number, text in rows]
         if documents:
             yield from statements.index.documents.drop(documents)
@@ -175,3 +184,32 @@ async def drop_rows(
 def dropping(holder: str) -> CopyProgress:
     """The progress of a deletion, from which no copy resumes."""
     return CopyProgress("", 0, holder)
+
+
+async def rebuild_json(
+    store: Store, company_id: str, table: str, show_progress: ShowProgress
+) -> int:
+    """Store the JSON of a company's records in a table again; returns their number.
+
+    Services may be running. It changes no version and logs no change, and skips a record that has
+    changed since it was read, because that change has stored its JSON. Each slice of records is
+    read from a snapshot of its own: while one is open, the database keeps the rows that writes
+    replace.
+    """
+    done, total = 0, 0
+    last: Row | None = None
+    while True:
+        async with open_snapshot(store) as snapshot:
+            total = total or await snapshot.count(table, company_id)
+            async with aclosing(snapshot.rows(table, company_id, last)) as slices:
+                rows: list[Row] = await anext(slices, [])
+            if not rows:
+                return done
+            last = snapshot.key(table, rows[-1])
+        done += len(rows)
+        show_progress(f"encoding {table}", done, total)
+        await store.transact(company_id, partial(_write_json, table, rows))
+
+
+def _write_json(table: str, rows: Sequence[Row], unit: UnitOfWork) -> Steps[None]:
+    yield unit.statements.company_rows.tables[table].write_json(unit.company_id, rows)

@@ -8,9 +8,12 @@ transaction adds what was done to the audit log.
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
-from sqlalchemy import Table, delete, func, insert, select, update
+from sqlalchemy import Select, Table, delete, func, insert, select, tuple_, update
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import ClauseElement
 
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
 from comptoir.auth.client_check import MOST_SECRETS
@@ -32,26 +35,39 @@ from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.messages import (
-    quoted,
-    suggestion,
-)
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.messages import quoted, suggestion
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.control import ControlStatements, control_tables
-from comptoir.sql.prepared import Query, Steps
-from comptoir.store.logins import Logins
-from comptoir.store.names import names_of, stored_names
+from comptoir.sql.control import (
+    ASSERTIONS,
+    AUDIT,
+    CLIENT_KEYS,
+    CLIENT_SECRETS,
+    CLIENTS,
+    CONTROL,
+    ISSUERS,
+    REVOKED,
+    ROLES,
+    USER,
+)
+from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
+from comptoir.sql.tables import feature_tables
 from comptoir.store.refusals import database_failed, log_database_error
-from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Writer
 
 READ_SECONDS = 5.0
 """Seconds for a read of the control tables, and for which a client waits for one."""
+
+ENDED_AT_ONCE = 100
+"""The most ended assertions that are deleted when one is added."""
+
+_LAST_AUDITED = select(func.coalesce(func.max(AUDIT.c.number), 0))
+
+T = TypeVar("T")
+
+_ALL = "*"
+"""The stored names of what may access all companies, or has no roles."""
 
 _UNLIMITED = ""
 """The stored rate of a client without one; its quota is 0."""
@@ -62,24 +78,40 @@ class ControlStore:
 
     def __init__(
         self,
-        statements: ControlStatements,
+        dialect: Dialect,
         fetch: Callable[[Query], Awaitable[list[Row]]],
         writer: Writer,
         sets: Sequence[str],
     ) -> None:
         """`sets` are the names of the entity sets to which roles give rights."""
-        self._statements = statements
-        self._query = statements.query
-        self._tables = control_tables()
+        self._dialect = dialect
         self._fetch = fetch
         self._writer = writer
         self._sets = sets
-        self.logins = Logins(statements, fetch, writer, self._record)
-        """The logins of people."""
+
+    def query(self, statement: ClauseElement) -> Query:
+        """A statement over the control tables, with the values in it."""
+        return query_of(statement, self._dialect)
+
+    async def fetch(self, statement: ClauseElement) -> list[Row]:
+        """The rows of a statement over the control tables."""
+        return await self._fetch(self.query(statement))
+
+    def drop(self, table: Table, **values: Stored) -> Query:
+        """Delete the rows with these values."""
+        return self.query(delete(table).where(*[table.c[each] == values[each] for each in values]))
+
+    def lock(self) -> Query:
+        """Lock the version of the control tables until the end of the transaction."""
+        return self.query(select(CONTROL.c.version).with_for_update())
+
+    async def transact(self, work: Callable[[], Steps[T]], *, alone: bool = False) -> T:
+        """Run a unit of work of the control tables; see `Writer.submit`."""
+        return await self._writer.submit(NO_COMPANY, lambda _: work(), alone=alone)
 
     async def version(self) -> int:
         """The version of the control tables."""
-        return _number(await self._fetch(self._statements.version.query()))
+        return _number(await self.fetch(select(CONTROL.c.version)))
 
     async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.
@@ -93,25 +125,24 @@ class ControlStore:
             raise database_failed(refusal_rows.UNREADABLE_CLIENTS) from error
 
     async def _load(self) -> RegistrySnapshot:
-        secrets_of, keys_of = self._tables.client_secrets, self._tables.client_keys
         version = await self.version()
         secrets: dict[str, list[Secret]] = {}
-        for client_id, secret_id, digest, hint, _, expires_at, _ in await self._fetch(
-            self._query(select(secrets_of).order_by(secrets_of.c.created_at, secrets_of.c.id))
+        for client_id, secret_id, digest, hint, _, expires_at, _ in await self.fetch(
+            select(CLIENT_SECRETS).order_by(CLIENT_SECRETS.c.created_at, CLIENT_SECRETS.c.id)
         ):
             secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at))
             secrets.setdefault(str(client_id), []).append(secret)
         keys: dict[str, list[ClientKey]] = {}
-        for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self._fetch(
-            self._query(select(keys_of).order_by(keys_of.c.expires_at, keys_of.c.kid))
+        for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self.fetch(
+            select(CLIENT_KEYS).order_by(CLIENT_KEYS.c.expires_at, CLIENT_KEYS.c.kid)
         ):
             key = ClientKey(str(kid), str(jwk), str(x5t), str(x5t_s256), int(expires_at))
             keys.setdefault(str(client_id), []).append(key)
-        rows = await self._fetch(self._by_name(self._tables.clients))
+        rows = await self.fetch(_by_name(CLIENTS))
         clients = [_client(row, secrets, keys) for row in rows]
         roles = Roles(await self.roles(), self._sets)
         issuers = await self.issuers()
-        revoked = await self._fetch(self._query(select(self._tables.revoked.c.jti)))
+        revoked = await self.fetch(select(REVOKED.c.jti))
         return RegistrySnapshot(
             version,
             {each.id: each for each in clients},
@@ -122,7 +153,7 @@ class ControlStore:
 
     async def roles(self) -> list[Role]:
         """All roles by name."""
-        rows = await self._fetch(self._by_name(self._tables.roles))
+        rows = await self.fetch(_by_name(ROLES))
         return [
             Role(str(name), msgspec.json.decode(str(document), type=dict[str, str]))
             for name, document in rows
@@ -130,31 +161,29 @@ class ControlStore:
 
     async def put_roles(self, roles: Sequence[Role], actor: Actor) -> None:
         """Add roles, or replace those that have the same names."""
-        table = self._tables.roles
 
         def change() -> Steps[None]:
             for each in roles:
-                yield self._query(delete(table).where(table.c.name == each.name))
+                yield self.drop(ROLES, name=each.name)
                 document = msgspec.json.encode(each.letters).decode()
-                yield self._query(insert(table).values((each.name, document)))
+                yield self.query(insert(ROLES).values((each.name, document)))
 
         acts = [Act(actor, ActName.ROLE_APPLY, each.name, each.listed) for each in roles]
         await self._change(change, *acts)
 
     async def remove_role(self, name: str, actor: Actor) -> None:
         """Remove a role; raises `OperatorError` if it does not exist, or if it is in use."""
-        table = self._tables.roles
 
         def change() -> Steps[None]:
             yield from self._check_roles([name])
-            clients = [_client(row, {}, {}) for row in (yield self._by_name(self._tables.clients))]
+            clients = [_client(row, {}, {}) for row in (yield self.query(_by_name(CLIENTS)))]
             owner = next((each.name for each in clients if name in (each.roles or ())), None)
             if owner is not None:
                 raise problems.ROLE_OF_CLIENT(client=owner, role=name)
-            for issuer in _issuers((yield self._by_name(self._tables.issuers))):
+            for issuer in _issuers((yield self.query(_by_name(ISSUERS)))):
                 if any(name in names for names in issuer.terms.roles.values()):
                     raise problems.ROLE_OF_ISSUER(issuer=issuer.name, role=name)
-            yield self._query(delete(table).where(table.c.name == name))
+            yield self.drop(ROLES, name=name)
 
         await self._change(change, Act(actor, ActName.ROLE_REMOVE, name))
 
@@ -171,7 +200,7 @@ class ControlStore:
             yield from self._check_roles(client.roles or ())
             terms = _terms(client).values()
             row = (client.id, client.name, *terms, client.state, now, client.not_before)
-            yield self._query(insert(self._tables.clients).values(row))
+            yield self.query(insert(CLIENTS).values(row))
             for each in client.secrets:
                 yield self._add_secret(client.id, each, now)
 
@@ -192,7 +221,6 @@ class ControlStore:
 
     async def remove_secret(self, name: str, hint: str, actor: Actor) -> None:
         """Remove the secret that begins with `hint`; raises `OperatorError` if there is none."""
-        table = self._tables.client_secrets
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
@@ -200,9 +228,7 @@ class ControlStore:
             found = [secret_id for secret_id, known in hints if known == hint]
             if not found:
                 raise problems.NO_SECRET(client=name, hint=quoted(hint))
-            yield self._query(
-                delete(table).where(table.c.client == client_id, table.c.id == found[0])
-            )
+            yield self.drop(CLIENT_SECRETS, client=client_id, id=found[0])
 
         await self._change(change, Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…"))
 
@@ -217,20 +243,19 @@ class ControlStore:
             if len(kids) >= MOST_KEYS:
                 raise problems.TOO_MANY_CREDENTIALS(client=name, what="key", most=MOST_KEYS)
             row = (client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at)
-            yield self._query(insert(self._tables.client_keys).values(row))
+            yield self.query(insert(CLIENT_KEYS).values(row))
 
         await self._change(change, Act(actor, ActName.KEY_ADD, name, key.listed))
 
     async def remove_key(self, name: str, kid: str, actor: Actor) -> None:
         """Remove a key; raises `OperatorError` if the client does not have it."""
-        table = self._tables.client_keys
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
             kids = yield self._key_ids(client_id)
             if all(each != kid for (each,) in kids):
                 raise problems.NO_KEY(client=name, kid=quoted(kid))
-            yield self._query(delete(table).where(table.c.client == client_id, table.c.kid == kid))
+            yield self.drop(CLIENT_KEYS, client=client_id, kid=kid)
 
         await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
 
@@ -240,15 +265,17 @@ class ControlStore:
         Also deletes some that have ended. Only the key of the table decides, so that one of several
         processes succeeds.
         """
+        key, ends = (ASSERTIONS.c.client, ASSERTIONS.c.jti), ASSERTIONS.c.expires_at
 
-        def work(_: UnitOfWork) -> Steps[None]:
+        def work() -> Steps[None]:
             # a host whose clock is late may accept it for so long
-            ended = int(time.time()) - CLOCK_SKEW
-            yield self._statements.drop_ended_assertions.query(ended)
-            yield self._statements.add_assertion.query(client_id, jti, expires_at)
+            has_ended = ends < int(time.time()) - CLOCK_SKEW
+            ended = select(*key).where(has_ended).order_by(ends).limit(ENDED_AT_ONCE)
+            yield self.query(delete(ASSERTIONS).where(tuple_(*key).in_(ended)))
+            yield self.query(insert(ASSERTIONS).values((client_id, jti, expires_at)))
 
         try:
-            await self._writer.submit(NO_COMPANY, work)
+            await self.transact(work)
         except Refusal as refusal:
             if refusal.error is not KEY_EXISTS:
                 raise
@@ -261,15 +288,14 @@ class ControlStore:
         `changed` returns the client as it shall be, from one without its secrets and keys. Raises
         `OperatorError` if there is none with this name, or if one of its new roles does not exist.
         """
-        table = self._tables.clients
 
         def change() -> Steps[None]:
             former = _client((yield from self._row_of(act.target)), {}, {})
             client = changed(former)
             yield from self._check_roles((client.roles or frozenset()) - (former.roles or set()))
-            yield self._query(
-                update(table)
-                .where(table.c.id == client.id)
+            yield self.query(
+                update(CLIENTS)
+                .where(CLIENTS.c.id == client.id)
                 .values(**_terms(client), state=client.state, not_before=client.not_before)
             )
 
@@ -277,13 +303,12 @@ class ControlStore:
 
     async def remove_client(self, name: str, actor: Actor) -> None:
         """Remove a client with its secrets and keys; raises `OperatorError` if there is none."""
-        tables = self._tables
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            for table in (tables.client_secrets, tables.client_keys):
-                yield self._query(delete(table).where(table.c.client == client_id))
-            yield self._query(delete(tables.clients).where(tables.clients.c.id == client_id))
+            for table in (CLIENT_SECRETS, CLIENT_KEYS):
+                yield self.drop(table, client=client_id)
+            yield self.drop(CLIENTS, id=client_id)
 
         await self._change(change, Act(actor, ActName.CLIENT_REMOVE, name))
 
@@ -292,75 +317,37 @@ class ControlStore:
 
         `party` is whom it was given to.
         """
-        table = self._tables.revoked
 
         def change() -> Steps[None]:
-            yield self._query(delete(table).where(table.c.expires_at < int(time.time())))
-            if not (yield self._query(select(table.c.jti).where(table.c.jti == jti))):
-                yield self._query(insert(table).values((jti, expires_at)))
+            yield self.query(delete(REVOKED).where(REVOKED.c.expires_at < int(time.time())))
+            if not (yield self.query(select(REVOKED.c.jti).where(REVOKED.c.jti == jti))):
+                yield self.query(insert(REVOKED).values((jti, expires_at)))
 
         await self._change(change, Act(actor, ActName.TOKEN_REVOKE, jti, party))
-
-    async def subscribed(self) -> list[tuple[str, int]]:
-        """The companies that may have subscriptions, and since when in epoch seconds."""
-        rows = await self._fetch(self._statements.subscribed.query())
-        return [(str(company_id), int(since)) for company_id, since in rows]
-
-    def subscribed_companies(self, *, locks: bool = False) -> Steps[list[str]]:
-        """The ids of these companies; with `locks`, no other unit of work does this meanwhile."""
-        if locks:
-            yield self._statements.lock_version.query()
-        rows = yield self._statements.subscribed.query()
-        return [str(company_id) for company_id, _ in rows]
-
-    async def add_subscribed(self, company_id: str) -> None:
-        """Add a company that is about to have a subscription, from now on."""
-        now = int(time.time())
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.lock_version.query()
-            yield self._drop_subscribed(company_id, now)
-            yield self._query(insert(self._tables.subscribed).values((company_id, now)))
-
-        await self._writer.submit(NO_COMPANY, work)
-
-    async def drop_subscribed(self, company_id: str, until: int) -> None:
-        """Remove a company without subscriptions, unless it was added after a time."""
-
-        def work(_: UnitOfWork) -> Steps[None]:
-            yield self._drop_subscribed(company_id, until)
-
-        await self._writer.submit(NO_COMPANY, work)
-
-    def _drop_subscribed(self, company_id: str, until: int) -> Query:
-        table = self._tables.subscribed
-        return self._query(
-            delete(table).where(table.c.company == company_id, table.c.since <= until)
-        )
 
     async def record(self, acts: Sequence[Act]) -> None:
         """Add acts that change nothing to the audit log."""
 
-        def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.lock_version.query()
-            yield from self._record(acts)
+        def work() -> Steps[None]:
+            yield self.lock()
+            yield from self.log(acts)
 
-        await self._writer.submit(NO_COMPANY, work)
+        await self.transact(work)
 
     async def audit(self, since: int, limit: int) -> list[AuditEntry]:
         """Up to `limit` entries of the audit log after the one with the number `since`."""
-        number = self._tables.audit.c.number
-        entries = select(self._tables.audit).where(number > since).order_by(number).limit(limit)
-        rows = await self._fetch(self._query(entries))
+        number = AUDIT.c.number
+        entries = select(AUDIT).where(number > since).order_by(number).limit(limit)
+        rows = await self.fetch(entries)
         return [AuditEntry(int(number), *map(str, rest)) for number, *rest in rows]
 
     async def last_audited(self) -> int:
         """The number of the last entry of the audit log, 0 without one."""
-        return _number(await self._fetch(self._statements.last_audited.query()))
+        return _number(await self.fetch(_LAST_AUDITED))
 
     async def issuers(self) -> list[Issuer]:
         """All outside issuers by name."""
-        return _issuers(await self._fetch(self._by_name(self._tables.issuers)))
+        return _issuers(await self.fetch(_by_name(ISSUERS)))
 
     async def add_issuer(self, issuer: Issuer, actor: Actor) -> None:
         """Add an outside issuer.
@@ -369,27 +356,26 @@ class ControlStore:
         """
 
         def change() -> Steps[None]:
-            for each in _issuers((yield self._by_name(self._tables.issuers))):
+            for each in _issuers((yield self.query(_by_name(ISSUERS)))):
                 if each.name == issuer.name or each.url == issuer.url:
                     raise problems.ISSUER_EXISTS(name=each.name, url=each.url)
             yield from self._check_roles(
                 [name for names in issuer.terms.roles.values() for name in names]
             )
             row = (issuer.name, issuer.url, _document(issuer.terms))
-            yield self._query(insert(self._tables.issuers).values(row))
+            yield self.query(insert(ISSUERS).values(row))
 
         detail = " ".join([issuer.url, *issuer.terms.listed])
         await self._change(change, Act(actor, ActName.ISSUER_ADD, issuer.name, detail))
 
     async def refresh_issuer(self, name: str, actor: Actor) -> None:
         """Let each process fetch the keys of an issuer; raises `OperatorError` if there is none."""
-        table = self._tables.issuers
 
         def change() -> Steps[None]:
             terms = (yield from self._issuer_named(name)).terms
             refreshed = msgspec.structs.replace(terms, refreshed=terms.refreshed + 1)
-            yield self._query(
-                update(table).where(table.c.name == name).values(document=_document(refreshed))
+            yield self.query(
+                update(ISSUERS).where(ISSUERS.c.name == name).values(document=_document(refreshed))
             )
 
         await self._change(change, Act(actor, ActName.ISSUER_REFRESH, name))
@@ -399,25 +385,27 @@ class ControlStore:
 
         Raises `OperatorError` if there is none.
         """
-        table, begin = self._tables.issuers, f"{name}:"
-        sessions = self._tables.console_sessions
-        is_of_issuer = func.substr(sessions.c.subject, 1, len(begin)) == begin
+        begin = f"{name}:"
 
         def change() -> Steps[None]:
             yield from self._issuer_named(name)
-            yield self._query(delete(table).where(table.c.name == name))
-            yield self._query(delete(sessions).where(is_of_issuer))
+            yield self.drop(ISSUERS, name=name)
+            for table in feature_tables():
+                if USER in table.info:
+                    user = table.c[table.info[USER]]
+                    is_of_issuer = func.substr(user, 1, len(begin)) == begin
+                    yield self.query(delete(table).where(is_of_issuer))
 
         await self._change(change, Act(actor, ActName.ISSUER_REMOVE, name))
 
     def _issuer_named(self, name: str) -> Steps[Issuer]:
-        for each in _issuers((yield self._by_name(self._tables.issuers))):
+        for each in _issuers((yield self.query(_by_name(ISSUERS)))):
             if each.name == name:
                 return each
         raise problems.UNKNOWN_ISSUER(name=quoted(name))
 
     def _check_roles(self, names: Iterable[str]) -> Steps[None]:
-        known = {str(name) for name, _ in (yield self._by_name(self._tables.roles))}
+        known = {str(name) for name, _ in (yield self.query(_by_name(ROLES)))}
         for name in sorted(set(names) - known):
             raise problems.NO_ROLE(suggested=suggestion(name, known), name=quoted(name))
 
@@ -430,45 +418,53 @@ class ControlStore:
             raise problems.UNKNOWN_CLIENT(name=quoted(name))
         return rows[0]
 
-    def _by_name(self, table: Table) -> Query:
-        return self._query(select(table).order_by(table.c.name))
-
     def _client_named(self, name: str) -> Query:
-        clients = self._tables.clients
-        return self._query(select(clients).where(clients.c.name == name))
+        return self.query(select(CLIENTS).where(CLIENTS.c.name == name))
 
     def _secret_hints(self, client_id: Stored) -> Query:
-        secrets = self._tables.client_secrets
-        return self._query(
-            select(secrets.c.id, secrets.c.hint).where(secrets.c.client == client_id)
+        return self.query(
+            select(CLIENT_SECRETS.c.id, CLIENT_SECRETS.c.hint).where(
+                CLIENT_SECRETS.c.client == client_id
+            )
         )
 
     def _add_secret(self, client_id: Stored, secret: Secret, now: str) -> Query:
         row = (client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at)
-        return self._query(insert(self._tables.client_secrets).values((*row, 0)))
+        return self.query(insert(CLIENT_SECRETS).values((*row, 0)))
 
     def _key_ids(self, client_id: Stored) -> Query:
-        keys = self._tables.client_keys
-        return self._query(select(keys.c.kid).where(keys.c.client == client_id))
+        return self.query(select(CLIENT_KEYS.c.kid).where(CLIENT_KEYS.c.client == client_id))
 
     async def _change(self, change: Callable[[], Steps[None]], *acts: Act) -> None:
         """Make a change in a transaction of its own, which raises the version and has its acts."""
 
-        def work(_: UnitOfWork) -> Steps[None]:
-            yield self._statements.raise_version.query()
+        def work() -> Steps[None]:
+            yield self.query(update(CONTROL).values(version=CONTROL.c.version + 1))
             yield from change()
-            yield from self._record(acts)
+            yield from self.log(acts)
 
-        await self._writer.submit(NO_COMPANY, work, alone=True)
+        await self.transact(work, alone=True)
 
-    def _record(self, acts: Iterable[Act]) -> Steps[None]:
+    def log(self, acts: Iterable[Act]) -> Steps[None]:
         """Add acts to the audit log; the transaction has the lock of the row of `control`."""
-        statements = self._statements
-        last = _number((yield statements.last_audited.query()))
+        last = _number((yield self.query(_LAST_AUDITED)))
         at = instant(datetime.now(UTC))
-        yield statements.add_audited.many(
-            [(number, at, *each.recorded) for number, each in enumerate(acts, last + 1)]
-        )
+        add = prepare_insert(AUDIT, [each.name for each in AUDIT.columns], self._dialect)
+        yield add.many([(number, at, *each.recorded) for number, each in enumerate(acts, last + 1)])
+
+
+def names_of(stored: str) -> frozenset[str] | None:
+    """A stored set of names, such as the companies of a client; None for all, or for no roles."""
+    return None if stored == _ALL else msgspec.json.decode(stored, type=frozenset[str])
+
+
+def stored_names(names: Iterable[str] | None) -> str:
+    """The text that is stored for names, None for all."""
+    return _ALL if names is None else msgspec.json.encode(sorted(names)).decode()
+
+
+def _by_name(table: Table) -> Select[*tuple[str | int, ...]]:
+    return select(table).order_by(table.c.name)
 
 
 def _number(rows: Sequence[Row]) -> int:

@@ -42,15 +42,6 @@ class Change(msgspec.Struct, frozen=True):
     by: str
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """A summary of changes: how many, the last one's number and time, and the deletions."""
-
-    count: int
-    number: int
-    at: str
-    deletions: int
-
-
 class IdentityMap(dict[Identity, Row | None]):
     """The records that a transaction has read or written, or None where it found no record.
 

@@ -8,14 +8,8 @@ from threading import Lock
 
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    ErrorType,
-    RefusalRow,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import ErrorType, RefusalRow
 from comptoir.sql.tables import COMPANY_ID
 
 _log = logging.getLogger(__name__)

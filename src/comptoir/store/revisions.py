@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData
 from comptoir.edm.model import Model
 from comptoir.sql import column_types
 from comptoir.sql.control import control_tables
-from comptoir.sql.dialects.sqlite.text_index import INDEX
+from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.sql.tables import build_tables
 from comptoir.store.schema import (
     MIGRATIONS,
@@ -69,7 +69,7 @@ def declared_schema(model: Model) -> MetaData:
     them, in a service on SQLite too.
     """
     metadata = build_tables(model).metadata
-    for table in control_tables().metadata.sorted_tables:
+    for table in control_tables().sorted_tables:
         table.to_metadata(metadata)
     for table in metadata.tables.values():
         for index in table.indexes:

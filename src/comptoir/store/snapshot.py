@@ -4,13 +4,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
+from sqlalchemy import Select, select
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
-from comptoir.store.company_names import sorted_names
+from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.store.company_names import names_query, sorted_names
 from comptoir.store.store import SnapshotConnection, Store
 
 ShowProgress = Callable[[str, int, int], None]
@@ -71,19 +73,16 @@ class Snapshot:
 
         With `after`, only those with a higher key.
         """
-        whole = self._copying.tables[table]
-        if after is None:
-            return self._connection.stream(whole.rows.query(company_id))
-        return self._connection.stream(whole.rest.query(company_id, *after))
+        return self._connection.stream(self._copying.tables[table].rows(company_id, after))
 
     async def count(self, table: str, company_id: str) -> int:
         """The number of rows of a company in one of the tables of `removals`."""
-        query = self._copying.removals[table].count.query(company_id)
+        query = self._copying.removals[table].count(company_id)
         return int((await self._connection.fetch(query))[0][0])
 
     async def last(self, table: str, company_id: str) -> Row | None:
         """The highest key, None without rows."""
-        return await self._first(self._copying.tables[table].last.query(company_id))
+        return await self._first(self._copying.tables[table].last(company_id))
 
     async def records(
         self, company_id: str, entity_set: EntitySet, keys: Sequence[Stored]
@@ -98,15 +97,20 @@ class Snapshot:
 
     async def company(self, company_id: str) -> Row | None:
         """A company's own row, None if it does not exist."""
-        return await self._first(self._copying.company.query(company_id))
+        companies = self._statements.tables.companies
+        others = [each for each in companies.c if each.name != COMPANY_ID]
+        own = select(*others).where(companies.c[COMPANY_ID] == company_id)
+        return await self._first(self._statements.query(own))
 
     async def names(self) -> dict[str, str]:
         """The names of all companies by id."""
-        return sorted_names(await self._connection.fetch(self._statements.service.names.query()))
+        return sorted_names(await self._connection.fetch(names_query(self._statements)))
 
     async def origin(self, company_id: str) -> Origin | None:
         """The state of a company, None if it does not exist."""
-        row = await self._first(self._copying.origin.query(company_id))
+        own = self._statements.tables.companies.c
+        state = select(own.incarnation, own.change_number).where(own[COMPANY_ID] == company_id)
+        row = await self._first(self._statements.query(state))
         return Origin(str(row[0]), int(row[1])) if row else None
 
     async def change(self, company_id: str, number: int) -> Row | None:
@@ -115,12 +119,20 @@ class Snapshot:
 
     async def progress(self, company_id: str) -> CopyProgress | None:
         """The progress of an unfinished copy of a company to this database, None without one."""
-        row = await self._first(self._copying.progress.query(company_id))
+        progress = progress_of(self._statements.tables, company_id)
+        row = await self._first(self._statements.query(progress))
         return CopyProgress(str(row[0]), int(row[1]), str(row[2])) if row else None
 
     async def _first(self, query: Query) -> Row | None:
         rows = await self._connection.fetch(query)
         return rows[0] if rows else None
+
+
+def progress_of(tables: Tables, company_id: str) -> Select[*tuple[str | int, ...]]:
+    """The statement that reads the progress of a copy."""
+    copies = tables.copies.c
+    columns = [copies[name] for name in CopyProgress.__struct_fields__]
+    return select(*columns).where(copies[COMPANY_ID] == company_id)
 
 
 @asynccontextmanager

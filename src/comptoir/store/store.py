@@ -14,25 +14,25 @@ from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar, cast
 
+from sqlalchemy import insert, select, update
+
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
 from comptoir.sql.statements import Statements
-from comptoir.store.company_names import check_name, sorted_names
+from comptoir.sql.tables import COMPANY_ID, VERSION
+from comptoir.store.company_names import check_name, names_query, sorted_names
 from comptoir.store.control import ControlStore
 from comptoir.store.event_loop import Slices, SliceScheduler
 from comptoir.store.fair_queue import Load
-from comptoir.store.ledger import Change, Tally
+from comptoir.store.ledger import Change
 from comptoir.store.refusals import of_write
 from comptoir.store.text_index import BackgroundIndexing, index_some
 from comptoir.store.unit import UnitOfWork, Work
@@ -94,17 +94,6 @@ class Reader(Protocol):
         """The rows of a page, in slices; yields to the event loop between them."""
 
 
-class UnitReader(Reader, Protocol):
-    """A reader that also runs units of work without writes."""
-
-    @property
-    def load(self) -> Load:
-        """The long reads that run and wait now."""
-
-    async def drive(self, unit: Steps[T]) -> T:
-        """Run a unit to its end."""
-
-
 class SnapshotConnection(Protocol):
     """A connection with a fixed view of its database; raises `Refusal` as other reads do."""
 
@@ -139,8 +128,7 @@ class Reads:
         rows = await self._reader.lookup(self._statements.reads.record_json(plan))
         if not rows:
             return None
-        (encoded,) = json_of(rows)
-        if encoded:
+        if encoded := cast("bytes | None", rows[0][0]):
             return encoded
         row = await self.record(plan)
         return None if row is None else record_encoder(plan.entity_set.type).encode(row)
@@ -234,14 +222,9 @@ class Reads:
         rows = await self._reader.rows(query, while_connected)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def tally_of(
-        self, company: Company, entity_set: EntitySet, since: int, until: int
-    ) -> Tally:
-        """A summary of the changes of one set after the number `since` and up to `until`."""
-        prepared = self._statements.subscriptions.tally
-        query = prepared.query(company.id, entity_set.name, since, until)
-        (row,) = await self._reader.rows(query, always_connected)
-        return Tally(*row)  # type: ignore[arg-type]
+    async def rows(self, query: Query) -> list[Row]:
+        """All rows of a statement that returns few."""
+        return await self._reader.rows(query, always_connected)
 
     async def _found(
         self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected
@@ -275,7 +258,7 @@ class Store(Reads, ABC):
     def __init__(
         self,
         statements: Statements,
-        reader: UnitReader,
+        reader: Reader,
         writer: Writer,
         condition: Condition,
         watermarks: Watermarks,
@@ -285,7 +268,6 @@ class Store(Reads, ABC):
         refresh = partial(self.refresh_statistics, (documents,))
         self._indexing = BackgroundIndexing(self.search_lag, self._index_some, refresh)
         super().__init__(statements, reader, self._indexing.note_search)
-        self._units = reader
         self._writer = writer
         self._companies: dict[str, tuple[Company, float]] = {}
         self.statements = statements
@@ -295,9 +277,9 @@ class Store(Reads, ABC):
         self.control = control
 
     @property
+    @abstractmethod
     def load(self) -> StoreLoad:
         """The load: reads and writes that wait or run, and connections in use."""
-        return StoreLoad(self._writer.waiting, self._units.load)
 
     def refuse_writes(self) -> None:
         """Refuse all writes of records and companies from now on."""
@@ -331,7 +313,7 @@ class Store(Reads, ABC):
 
     async def company_names(self) -> dict[str, str]:
         """The names of all companies by id, in the order of the names and ids."""
-        query = self._statements.service.names.query()
+        query = names_query(self._statements)
         return sorted_names(await self._reader.long_rows(query, always_connected))
 
     def forget(self, company_id: str) -> None:
@@ -345,7 +327,17 @@ class Store(Reads, ABC):
         """
         incarnation = secrets.token_hex(4)
         at = instant(datetime.now(UTC))
-        query = self._statements.service.add_company.query(company_id, name, name, at, incarnation)
+        row: dict[str, Stored] = {
+            COMPANY_ID: company_id,
+            "name": name,
+            "displayName": name,
+            "lastModifiedDateTime": at,
+            "incarnation": incarnation,
+            VERSION: 0,
+            "change_number": 0,
+            "changed_at": at,
+        }
+        query = self.statements.query(insert(self.statements.tables.companies).values(row))
 
         def work(unit: UnitOfWork) -> Steps[None]:
             yield from _check_free(unit)
@@ -361,11 +353,12 @@ class Store(Reads, ABC):
         Other processes may read the previous incarnation for `COMPANY_CACHE_SECONDS`, but their
         writes use the current one. Raises `Refusal` (404) if the company does not exist.
         """
-        incarnation = secrets.token_hex(4)
+        incarnation, companies = secrets.token_hex(4), self.statements.tables.companies
+        renewal = update(companies).where(companies.c[COMPANY_ID] == company_id)
 
         def work(unit: UnitOfWork) -> Steps[int]:
             unit.ledger.renew(incarnation)
-            yield unit.statements.service.renew.query(company_id, incarnation)
+            yield self.statements.query(renewal.values(incarnation=incarnation))
             return unit.ledger.number
 
         return await self.transact(company_id, work)
@@ -375,10 +368,12 @@ class Store(Reads, ABC):
 
         None if the company does not exist, or has another incarnation.
         """
-        rows = await self._rows(self._statements.service.last_change, company.id)
-        if not rows or rows[0][0] != company.incarnation:
-            return None
-        return Watermark(int(rows[0][1]), str(rows[0][2]))
+        row = self.statements.tables.companies.c
+        found = select(row.change_number, row.changed_at).where(
+            row[COMPANY_ID] == company.id, row.incarnation == company.incarnation
+        )
+        rows = await self._reader.lookup(self.statements.query(found))
+        return Watermark(int(rows[0][0]), str(rows[0][1])) if rows else None
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The changes of a company after the number `since`, in order, without gaps."""
@@ -443,8 +438,15 @@ class Store(Reads, ABC):
         return result
 
     async def read(self, unit: Steps[T]) -> T:
-        """Run a unit that only reads."""
-        return await self._units.drive(unit)
+        """Run a unit that only reads, by statements that find rows by keys."""
+        try:
+            statement = next(unit)
+            while True:
+                if not isinstance(statement, Query):
+                    raise TypeError("the unit writes")
+                statement = unit.send(await self._reader.lookup(statement))
+        except StopIteration as end:
+            return cast("T", end.value)
 
     @abstractmethod
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
@@ -472,7 +474,9 @@ def characters(rows: Iterable[Row]) -> int:
 
 def _check_free(unit: UnitOfWork) -> Steps[None]:
     """Raise `Refusal` (409) if a company with this id is being copied or deleted."""
-    rows = yield unit.statements.company_rows.lock_progress.query(unit.company_id)
+    copies = unit.statements.tables.copies.c
+    progress = select(copies.incarnation).where(copies[COMPANY_ID] == unit.company_id)
+    rows = yield unit.statements.query(progress.with_for_update())
     if rows and not rows[0][0]:
         raise refuse(refusal_rows.COMPANY_LEAVING, "id", company=unit.company_id)
     if rows:

@@ -11,22 +11,12 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir.edm.model import (
-    Calculated,
-    EntitySet,
-    EntityType,
-    Followed,
-    Reference,
-    Referrer,
-)
+from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference, Referrer
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored, ValueFault
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements
@@ -65,7 +55,7 @@ class UnitOfWork:
         """Read a record by its key, None if it does not exist."""
         identity = (entity_set.name, (entity_set.type.key,), (key,))
         if identity not in self.identity_map:
-            plan = RecordPlan(entity_set, self.ledger.unchecked_company, key)
+            plan = RecordPlan(entity_set, self.company_id, key)
             rows = yield self.statements.reads.record(plan)
             self.identity_map[identity] = rows[0] if rows else None
         return self.identity_map[identity]

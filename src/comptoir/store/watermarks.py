@@ -12,7 +12,7 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -57,7 +57,6 @@ class Watermarks:
 
     def __init__(self) -> None:
         self._known: dict[Company, Watermark] = {}
-        self._unsaved: set[Company] = set()
 
     def number(self, company: Company) -> int:
         """The number of a company's watermark, or 0."""
@@ -67,7 +66,6 @@ class Watermarks:
     def acknowledge(self, company: Company, number: int, at: str) -> None:
         """Record a committed change that is about to be acknowledged."""
         self._known[company] = Watermark(number, at)
-        self._unsaved.add(company)
 
     def learn(self, watermarks: Mapping[Company, Watermark]) -> None:
         """Raise the watermarks to those of other processes."""
@@ -79,21 +77,6 @@ class Watermarks:
     def known(self) -> Mapping[Company, Watermark]:
         """All watermarks."""
         return self._known.copy()
-
-    def take_unsaved(self) -> Mapping[Company, Watermark]:
-        """The watermarks that were acknowledged since the last call."""
-        unsaved: dict[Company, Watermark] = {}
-        while self._unsaved:
-            company = self._unsaved.pop()
-            # read the number after the removal: a change in between adds the company again
-            watermark = self._known.get(company)
-            if watermark is not None:
-                unsaved[company] = watermark
-        return unsaved
-
-    def put_back(self, companies: Iterable[Company]) -> None:
-        """Let the next `take_unsaved` return the watermarks of these companies again."""
-        self._unsaved.update(companies)
 
 
 _Stored = dict[str, dict[str, Watermark]]
@@ -138,19 +121,17 @@ class WatermarkFile:
             for incarnation, watermark in incarnations.items()
         }
 
-    def merge(
-        self, watermarks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
-    ) -> Mapping[Company, Watermark]:
+    def merge(self, watermarks: Mapping[Company, Watermark]) -> Mapping[Company, Watermark]:
         """Raise watermarks in the file, and return its content after that.
 
-        All `known` watermarks replace a missing, empty or damaged file. Raises `BlockingIOError`
-        while another process locks the file, and another `OSError` if it cannot be written.
+        They replace a missing, empty or damaged file. Raises `BlockingIOError` while another
+        process locks the file, and another `OSError` if it cannot be written.
         """
         with self._locked():
             stored: Mapping[Company, Watermark] = {}
             with suppress(OperatorError):
                 stored = self.read()
-            merged = dict(stored or known)
+            merged = dict(stored)
             merged |= {
                 company: watermark
                 for company, watermark in watermarks.items()
@@ -188,27 +169,24 @@ class WatermarkSaver:
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
         self._watermarks = watermarks
         self._file = file
+        self._saved: Mapping[Company, Watermark] = {}
         self._has_failed = False
         with suppress(OperatorError):
             watermarks.learn(file.read())
 
     async def save(self) -> None:
         """Save what was not saved yet."""
-        watermarks = self._watermarks.take_unsaved()
-        if not watermarks:
+        known = self._watermarks.known
+        if known.items() <= self._saved.items():
             return
-        merge = partial(self._file.merge, watermarks, self._watermarks.known)
         try:
-            self._watermarks.learn(await retry_while_locked(merge))
-        except asyncio.CancelledError:
-            # the thread may or may not have saved them, so the next call saves them again
-            self._watermarks.put_back(watermarks)
-            raise
+            self._saved = await retry_while_locked(partial(self._file.merge, known))
         except OSError as error:
-            self._watermarks.put_back(watermarks)
             # another process that locks the file needs no warning
             if not isinstance(error, BlockingIOError):
                 self._warn(error)
+        else:
+            self._watermarks.learn(self._saved)
 
     def _warn(self, fault: OSError) -> None:
         """Log once that the file cannot be written; requests do not fail."""

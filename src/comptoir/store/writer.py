@@ -11,20 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Lock
 from time import monotonic, time
 from typing import TypeVar, cast
 
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    DATABASE_FULL,
-    DATABASE_READ_ONLY,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import DATABASE_FULL, DATABASE_READ_ONLY
 from comptoir.plan.write import WritePlan
 from comptoir.store.ledger import Ledger
 from comptoir.store.unit import Work
@@ -40,9 +33,6 @@ RESERVE = 64 << 20
 
 NO_COMPANY = ""
 """The company of a unit of work that changes only control tables, which belong to none."""
-
-MOST_COMPANIES = 1_000
-"""The most companies whose times ahead of the clock are stored in memory."""
 
 T = TypeVar("T")
 
@@ -160,7 +150,8 @@ class Condition:
     `folder` is that of the database, None if another process writes its files. `stored_at` is the
     time of the last commit with changes, `full_at` that of the last transaction that failed because
     the disk was full, `read_only_at` that of the last one that failed because the database accepts
-    no writes, all in epoch seconds; 0 for never.
+    no writes, all in epoch seconds; 0 for never. `ahead_until` is the latest time of a change
+    ahead of the clock, until the next change of that company.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -168,8 +159,8 @@ class Condition:
         self.stored_at = 0.0
         self.full_at = 0.0
         self.read_only_at = 0.0
-        self._lock = Lock()
-        self._ahead: dict[str, float] = {}
+        self._ahead_company = ""
+        self.ahead_until = 0.0
         self._quiet_until = 0.0
 
     def committed(self, ledger: Ledger) -> None:
@@ -179,9 +170,8 @@ class Condition:
         self.stored_at = time()
         if ledger.is_ahead:
             self._note_ahead(ledger)
-        elif self._ahead:
-            with self._lock:
-                self._ahead.pop(ledger.company_id, None)
+        elif ledger.company_id == self._ahead_company:
+            self._ahead_company, self.ahead_until = "", 0.0
 
     def failed(self, refusal: Refusal) -> None:
         """Note a transaction that the database did not commit."""
@@ -195,13 +185,10 @@ class Condition:
         seconds = until - time()
         if seconds <= TOLERATED_SECONDS:
             return
-        with self._lock:
-            if ledger.company_id in self._ahead or len(self._ahead) < MOST_COMPANIES:
-                self._ahead[ledger.company_id] = until
-            is_quiet = monotonic() < self._quiet_until
-            if not is_quiet:
-                self._quiet_until = monotonic() + LOG_SECONDS
-        if not is_quiet:
+        if until >= self.ahead_until or ledger.company_id == self._ahead_company:
+            self._ahead_company, self.ahead_until = ledger.company_id, until
+        if monotonic() >= self._quiet_until:
+            self._quiet_until = monotonic() + LOG_SECONDS
             _log.warning(
                 "the last change of company %s is %.0f seconds ahead of the clock: "
                 "lastModifiedDateTime stays at %s until then. Compare the clocks of the hosts.",
@@ -209,14 +196,6 @@ class Condition:
                 seconds,
                 ledger.at,
             )
-
-    @property
-    def ahead_until(self) -> float:
-        """The latest time of a change ahead of the clock, in epoch seconds; 0 for none."""
-        if not self._ahead:
-            return 0.0
-        with self._lock:
-            return max(self._ahead.values(), default=0.0)
 
     def warnings(self) -> list[str]:
         """Problems for the operator to fix before clients notice them, a line each."""

@@ -8,20 +8,10 @@ from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.record_json import entity_tag, opaque_tag
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.read import Row
 from comptoir.plan.target import RecordPath, record_not_found
-from comptoir.plan.write import (
-    CreatePlan,
-    DeletePlan,
-    RelatedWrite,
-    Repeat,
-    UpdatePlan,
-    WritePlan,
-)
+from comptoir.plan.write import CreatePlan, DeletePlan, RelatedWrite, Repeat, UpdatePlan, WritePlan
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import Saved, UnitOfWork, taken
 

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
 from comptoir.edm.times import DAY, SECOND, duration_text, instant
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, wide_text
-from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
+from comptoir.plan.expressions.types import (
+    FINER,
+    LARGEST,
+    SIGNATURES,
+    WIDE_SCALE,
+    AggregateFunction,
+    FunctionName,
+    wide_text,
+)
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.sqlite import SQLITE

@@ -99,10 +99,10 @@ def test_a_read_ends_after_its_time(connection: Connection) -> None:
 async def opened_reader(path: Path, begun: list[str]) -> AsyncIterator[SqliteReader]:
     """A reader that appends to `begun` what it begins in the event loop."""
     with closing(connect(path, writes=True, lock_seconds=1)):
-        first, second, third, last = [connect(path, writes=False, lock_seconds=1) for _ in range(4)]
+        first, second, last = [connect(path, writes=False, lock_seconds=1) for _ in range(3)]
     first.set_trace_callback(begun.append)
     scans = Scans([last], most_reads=20, seconds=60)
-    reader = SqliteReader(first, second, third, statements_of(MODEL, SQLITE).reads, scans)
+    reader = SqliteReader(first, second, statements_of(MODEL, SQLITE).reads, scans)
     yield reader
     await scans.stop()
     reader.stop()

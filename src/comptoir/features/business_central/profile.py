@@ -19,10 +19,11 @@ from comptoir.profiles.record import (
     Profile,
     Queries,
     Routes,
+    ShownProperty,
     Tokens,
+    ValueForms,
     WriteRules,
 )
-from comptoir.profiles.values import ShownProperty, ValueForms
 
 ROUTES = Routes(
     environments={
@@ -41,7 +42,6 @@ ROUTES = Routes(
     basic=True,
     sets_at_root=True,
     definitions=True,
-    names={},
 )
 """The addresses of the API, online and on a server of one's own."""
 

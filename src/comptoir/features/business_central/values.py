@@ -5,7 +5,7 @@ enumeration. Properties without a field there are `ours`. Relations to tables th
 does not have, such as languages and currencies, are not listed: any code is accepted.
 """
 
-from comptoir.profiles.values import (
+from comptoir.profiles.record import (
     Enumeration,
     EnumMember,
     FieldRule,

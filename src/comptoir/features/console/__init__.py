@@ -50,4 +50,5 @@ ENTRY = FeatureEntry(
     },
     settings=ConsoleSettings,
     mount="comptoir.features.console.feature:Console",
+    tables="comptoir.features.console.tables:METADATA",
 )

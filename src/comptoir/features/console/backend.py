@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlencode
@@ -20,11 +19,11 @@ from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
+from comptoir.features.console.logins import Logins
 from comptoir.http.feature import Feature
 from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
-from comptoir.response.response import Response
-from comptoir.response.root import Root
+from comptoir.response.response import Response, Root, whole_body
 from comptoir.service import Request, Service
 from comptoir.store.control import ControlStore
 from comptoir.store.store import Store, always_connected
@@ -57,8 +56,13 @@ class Backend:
 
     @property
     def control(self) -> ControlStore:
-        """Clients, roles, issuers, sessions and the audit log."""
+        """Clients, roles, issuers and the audit log."""
         return self.store.control
+
+    @property
+    def logins(self) -> Logins:
+        """The sessions, and the codes that begin them."""
+        return Logins(self.store.control)
 
     def feature(self, kind: type[F]) -> F:
         """The part of the service of a type; raises `LookupError` without one."""
@@ -131,14 +135,6 @@ class Backend:
             return await self.service.handle(request)
 
 
-async def body_of(response: Response) -> bytes:
-    """The whole body of a response, which may come in pieces."""
-    if isinstance(response.body, bytes):
-        return response.body
-    async with aclosing(response.body) as pieces:
-        return b"".join([piece async for piece in pieces])
-
-
 MOST_CHOICES = 200
 """The most companies that the selector lists."""
 
@@ -193,4 +189,4 @@ async def listed_companies(
         options["$filter"] = condition
     path = f"/{backend.model.companies.name}"
     response = await backend.answer(principal, "GET", path, urlencode(options))
-    return msgspec.json.decode(await body_of(response), type=_List).value
+    return msgspec.json.decode(await whole_body(response), type=_List).value

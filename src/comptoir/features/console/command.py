@@ -11,6 +11,7 @@ from comptoir.cli.options import checked, settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
 from comptoir.errors.messages import message
+from comptoir.features.console.logins import Logins
 from comptoir.features.console.running import console_address, serves_console
 
 _UNSERVED = "the service does not serve the console with these settings. Set console to on."
@@ -62,7 +63,7 @@ def console(
     login = Login(checked_subject(subject or account()), role, companies)
     need_database(settings)
     if end:
-        use_store(settings, lambda store: store.control.logins.end_all(login.subject, operator()))
+        use_store(settings, lambda store: Logins(store.control).end_all(login.subject, operator()))
         click.echo(f"{login.subject}: all sessions ended")
         return
     given = click.get_current_context().params
@@ -103,5 +104,5 @@ def _running_address(settings: Settings) -> str:
 def console_link(settings: Settings, login: Login, address: str) -> str:
     """A link that begins a session of a login, once and within ten minutes."""
     code, now = new_secret(), int(time.time())
-    use_store(settings, lambda store: store.control.logins.add_code(code, login, now, operator()))
+    use_store(settings, lambda store: Logins(store.control).add_code(code, login, now, operator()))
     return f"{address}/login#{code}"

@@ -12,14 +12,13 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
-from comptoir.features.console.backend import body_of
 from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.values import Values, decoded, encoded
 from comptoir.features.console.visit import Visit
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
-from comptoir.response import tags
-from comptoir.response.records import key_in_path
+from comptoir.response.records import decoded_opaque, key_in_path
+from comptoir.response.response import whole_body
 
 PAGE_SIZE = 50
 """The records of a page."""
@@ -148,7 +147,7 @@ class CompanyRecords:
         if values is not None:
             headers, body = {**headers, b"content-type": b"application/json"}, encoded(values)
         try:
-            return await body_of(await self._visit.answer(method, path, query, headers, body))
+            return await whole_body(await self._visit.answer(method, path, query, headers, body))
         except TimeoutError:
             raise refuse(errors.UNANSWERED) from None
 
@@ -168,7 +167,7 @@ def change_number(entity_set: EntitySet, tag: str) -> int | None:
     parsed = entity_tag(tag)
     if parsed is None:
         return None
-    [opaque] = (tags.decoded(parsed) if entity_set.encodes_tags else parsed).opaque
+    [opaque] = (decoded_opaque(parsed) if entity_set.encodes_tags else parsed).opaque
     number = opaque.rpartition(".")[2]
     return int(number) if _NUMBER.fullmatch(number) else None
 

@@ -22,7 +22,7 @@ from comptoir.http.api import CLIENT_DISCONNECTED
 from comptoir.http.exchange import ClientDisconnectedError, Exchange
 from comptoir.http.log import RequestLog
 from comptoir.request.headers import Headers, combined
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (

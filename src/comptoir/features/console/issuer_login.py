@@ -103,7 +103,7 @@ class IssuerLogin:
                 self._guesses.note(issuer.name, exchange.client)
             response = self._failed(issuer, refusal, request)
         else:
-            logins = self._backend.control.logins
+            logins = self._backend.logins
             session = await logins.begin_once(pending.text, issuer, login, new)
             if session is None:
                 response = self._failed(issuer, refuse(errors.FINISHED_LOGIN), request)

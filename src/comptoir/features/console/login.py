@@ -82,7 +82,7 @@ class LoginPage:
         async with self._lock:
             check_guesses(self._guesses, GUESSED, exchange)
             new = new_session(backend, exchange, former)
-            session = await backend.control.logins.begin(code, new)
+            session = await backend.logins.begin(code, new)
             if session is None:
                 self._guesses.note(GUESSED, exchange.client)
         if session is None:
@@ -151,7 +151,7 @@ async def found_session(backend: Backend, secret: str) -> Session | None:
 
     Raises `Refusal` (503) without a database, which alone knows which sessions have ended.
     """
-    logins, now = backend.control.logins, backend.now
+    logins, now = backend.logins, backend.now
     try:
         async with asyncio.timeout(QUICK_SECONDS):
             session = await logins.session(secret)

@@ -18,7 +18,7 @@ from comptoir.http.redaction import MASK
 from comptoir.http.routes import Routes
 from comptoir.request.batch.tree import BATCH
 from comptoir.request.headers import Headers
-from comptoir.request.methods import READ_METHODS
+from comptoir.request.path import READ_METHODS
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})

@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors.refusal import Refusal
-from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, body_of, company_with_id
+from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, company_with_id
 from comptoir.features.console.values import decoded
 from comptoir.features.console.visit import Visit
 from comptoir.features.inspector.exchanges import headers_of
 from comptoir.features.inspector.record import ExchangeRecord
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.path import first_segment, parse_path
+from comptoir.response.response import whole_body
 
 MOST_SEGMENTS = 20
 """The most segments of a path that are looked at."""
@@ -54,7 +55,7 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
                 return None
             key = named.entity_set.type.key
             response = await visit.answer("GET", named.path, f"$select={key}")
-            found = decoded(await body_of(response)) if response.status == 200 else {}
+            found = decoded(await whole_body(response)) if response.status == 200 else {}
         if key in found:
             return RequestedRecord(company, named.entity_set, str(found[key]))
     return None

@@ -24,4 +24,5 @@ ENTRY = FeatureEntry(
     settings=NotificationSettings,
     mount="comptoir.features.notifications.feature:Notifications",
     is_on=lambda settings: settings.behaviour.hooks is not None,
+    tables="comptoir.features.notifications.tables:METADATA",
 )

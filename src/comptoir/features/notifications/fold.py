@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from comptoir.edm.times import instant
-from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change, Tally
+from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 
 COLLECTION = "collection"
 """The change type of a notification that replaces those of many records."""
@@ -14,6 +14,15 @@ COLLECTION = "collection"
 _CHANGE_TYPES = {CREATE: "created", UPDATE: "updated", DELETE: "deleted"}
 
 _BEFORE_FIRST = timedelta(milliseconds=50)
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """A summary of changes: how many, the last one's number and time, and the deletions."""
+
+    count: int
+    number: int
+    at: str
+    deletions: int
 
 
 class Notification(msgspec.Struct, frozen=True):

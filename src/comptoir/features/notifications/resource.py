@@ -16,12 +16,10 @@ from comptoir.auth.origins import own_origins
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import instant_type
+from comptoir.edm.record_json import encoded_tag
 from comptoir.edm.times import Clock
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.notifications.notifications import at, in_form
 from comptoir.features.notifications.subscriptions import (
     NEEDED,
@@ -31,15 +29,14 @@ from comptoir.features.notifications.subscriptions import (
 )
 from comptoir.jsonvalue import Json, json_type
 from comptoir.outgoing import OutgoingError, Post
-from comptoir.plan.rights import check_readable
-from comptoir.plan.target import COMPANIES, Resource, company_id_of, resolve
+from comptoir.plan.target import COMPANIES, Resource, check_readable, company_id_of, resolve
 from comptoir.profiles.record import Hooks
 from comptoir.request.headers import entity_tags, response_format, spaced_format
 from comptoir.request.options import OptionParser
 from comptoir.request.path import Segment, parse_path
 from comptoir.request.payload import parse_object, require_json
+from comptoir.response.records import decoded_opaque
 from comptoir.response.response import ODATA_VERSION, Header, Response
-from comptoir.response.tags import decoded, encoded
 from comptoir.service.context import FORMAT_OPTIONS, Request, allow_options
 from comptoir.store.store import Store
 
@@ -225,14 +222,14 @@ class SubscriptionResource:
 
     def _tag(self, subscription: Subscription) -> str:
         opaque = _opaque_tag(subscription)
-        return f'W/"{encoded(opaque) if self._encodes_tags else opaque}"'
+        return f'W/"{encoded_tag(opaque) if self._encodes_tags else opaque}"'
 
     def _check_tag(self, request: Request, found: Subscription) -> None:
         """Raise `Refusal` unless `If-Match` has the ETag of a subscription."""
         tags = entity_tags(request.headers, b"if-match")
         if tags is None:
             raise refuse(rows.UNTAGGED, "If-Match", action="Changing", what="subscription")
-        if not (decoded(tags) if self._encodes_tags else tags).contain(_opaque_tag(found)):
+        if not (decoded_opaque(tags) if self._encodes_tags else tags).contain(_opaque_tag(found)):
             raise refuse(rows.SUBSCRIPTION_CHANGED, "If-Match")
 
     async def _located(self, request: Request, resource: str) -> tuple[str, EntitySet, str]:

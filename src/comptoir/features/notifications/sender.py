@@ -205,7 +205,7 @@ class Sender:
         """The seconds by which the notification of a change is late at most; 0 if none is."""
         times = [
             due_at(first, self._hooks.delay)
-            for company_id, _ in await self._store.control.subscribed()
+            for company_id, _ in await self._subscriptions.companies()
             for first in await self._subscriptions.undelivered(company_id)
         ]
         return max(self._real_clock() - min(times), 0.0) if times else 0.0
@@ -222,7 +222,7 @@ class Sender:
         failures: list[Exception] = []
         with _going_on(failures):
             ahead = self._clock() - self._real_clock()
-            for company_id, since in await self._store.control.subscribed():
+            for company_id, since in await self._subscriptions.companies():
                 with _going_on(failures):
                     await self._look_at(company_id, since, looks)
             self._looks, self._ahead = looks, ahead
@@ -241,7 +241,7 @@ class Sender:
             return
         until = int(self._real_clock()) - KEPT_SECONDS
         if since <= until and not await self._subscriptions.of_company(company_id):
-            await self._store.control.drop_subscribed(company_id, until)
+            await self._subscriptions.drop_company(company_id, until)
 
     async def _pending(self, company: Company, looks: dict[str, _Scan]) -> list[_Pending]:
         """The subscriptions of a company with changes that nobody delivers now."""
@@ -426,7 +426,9 @@ class Sender:
                 return until
             since = changes[-1].number
             if fold.is_collection:
-                fold.add_tally(await self._store.tally_of(company, entity_set, since, until))
+                fold.add_tally(
+                    await self._subscriptions.tally(company.id, entity_set, since, until)
+                )
                 return until
         return since
 

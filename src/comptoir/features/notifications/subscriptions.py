@@ -5,20 +5,28 @@ An id begins with the company's, so that each statement is about one company.
 
 import re
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
+from sqlalchemy import delete, insert, select, update
 
 from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
-from comptoir.edm.types import Stored
+from comptoir.edm.model import EntitySet
 from comptoir.features.notifications.delivery import DeliveryCursor
+from comptoir.features.notifications.fold import Tally
+from comptoir.features.notifications.statements import (
+    is_row,
+    rows_of,
+    subscription_statements,
+)
+from comptoir.features.notifications.tables import LANES, SUBSCRIBED, SUBSCRIPTIONS
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps
-from comptoir.sql.subscriptions import SubscriptionStatements
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
 
@@ -30,6 +38,8 @@ NEEDED = frozenset({Scope.RECORDS_READ, Scope.EVENTS})
 """The scopes that a subscription needs."""
 
 _CLIENT = "client:"
+
+_COMPANIES = select(SUBSCRIBED).order_by(SUBSCRIBED.c.company)
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -82,22 +92,50 @@ class Subscriptions:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._control = store.control
+        self._query = store.statements.query
+        self._statements = subscription_statements(store.statements)
 
-    @property
-    def _statements(self) -> SubscriptionStatements:
-        return self._store.statements.subscriptions
+    async def companies(self) -> list[tuple[str, int]]:
+        """The companies that may have subscriptions, and since when in epoch seconds."""
+        rows = await self._control.fetch(_COMPANIES)
+        return [(str(company_id), int(since)) for company_id, since in rows]
+
+    async def add_company(self, company_id: str) -> None:
+        """Add a company that is about to have a subscription, from now on."""
+        now = int(time.time())
+
+        def work() -> Steps[None]:
+            yield self._control.lock()
+            yield self._drop_company(company_id, now)
+            yield self._control.query(insert(SUBSCRIBED).values((company_id, now)))
+
+        await self._control.transact(work)
+
+    async def drop_company(self, company_id: str, until: int) -> None:
+        """Remove a company without subscriptions, unless it was added after a time."""
+
+        def work() -> Steps[None]:
+            yield self._drop_company(company_id, until)
+
+        await self._control.transact(work)
+
+    def _drop_company(self, company_id: str, until: int) -> Query:
+        added = SUBSCRIBED.c
+        return self._control.query(
+            delete(SUBSCRIBED).where(added.company == company_id, added.since <= until)
+        )
 
     async def find(self, subscription_id: str) -> Subscription | None:
         """The subscription with this id, None if it does not exist."""
         if _ID.fullmatch(subscription_id) is None:
             return None
         company_id = _company_in(subscription_id)
-        rows = await self._rows(self._statements.subscription.query(company_id, subscription_id))
+        rows = await self._rows(self._query(rows_of(SUBSCRIPTIONS, company_id, subscription_id)))
         return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
 
     async def of_company(self, company_id: str) -> list[Subscription]:
         """The subscriptions of a company, in the order of their creation."""
-        rows = await self._rows(self._statements.subscriptions.query(company_id))
+        rows = await self._rows(self._of_company(company_id))
         return [Subscription(*row) for row in rows]  # type: ignore[arg-type]
 
     async def everywhere(self) -> list[Subscription]:
@@ -106,10 +144,12 @@ class Subscriptions:
 
     def _everywhere(self, *, locks: bool = False) -> Steps[list[Subscription]]:
         """The subscriptions of all companies; with `locks`, no other process adds one meanwhile."""
-        companies = yield from self._control.subscribed_companies(locks=locks)
+        if locks:
+            yield self._control.lock()
+        companies = yield self._control.query(_COMPANIES)
         found: list[Subscription] = []
-        for company_id in companies:
-            rows = yield self._statements.subscriptions.query(company_id)
+        for company_id, _ in companies:
+            rows = yield self._of_company(str(company_id))
             found += [Subscription(*row) for row in rows]  # type: ignore[arg-type]
         return found
 
@@ -117,36 +157,30 @@ class Subscriptions:
         self, subscription: Subscription, act: Act, check: Callable[[Sequence[Subscription]], None]
     ) -> None:
         """Add a subscription to the changes from now on, after a `check` of all others."""
-        company_id, statements = subscription.company_id, self._statements
+        company_id = subscription.company_id
 
         def work(unit: UnitOfWork) -> Steps[None]:
             unit.ledger.check_exists()
             check((yield from self._everywhere(locks=True)))
             lane = DeliveryCursor(subscription.id, _LANE, unit.ledger.number)
-            yield statements.add_subscription.query(company_id, *_columns(subscription))
-            yield statements.add_lane.query(company_id, *_columns(lane))
+            for table, row in ((SUBSCRIPTIONS, subscription), (LANES, lane)):
+                values = company_id, *msgspec.structs.astuple(row)
+                yield self._query(insert(table).values(values))
 
         # first, because only the subscriptions of such companies are looked for
-        await self._control.add_subscribed(company_id)
+        await self.add_company(company_id)
         await self._store.transact(company_id, work)
         await self._control.record([act])
 
     async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
         """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        company_id, statements = former.company_id, self._statements
+        company_id = former.company_id
+        stored = update(SUBSCRIPTIONS).where(*is_row(SUBSCRIPTIONS, company_id, former.id))
 
         def work(_: UnitOfWork) -> Steps[bool]:
             if (yield from self._stored(former.id)) != former:
                 return False
-            yield statements.renew_subscription.query(
-                company_id,
-                renewed.id,
-                renewed.url,
-                renewed.client_state,
-                renewed.version,
-                renewed.expires_at,
-                renewed.modified_at,
-            )
+            yield self._query(stored.values(msgspec.structs.asdict(renewed)))
             return True
 
         is_done = await self._store.transact(company_id, work)
@@ -198,7 +232,7 @@ class Subscriptions:
             for lane in lanes:
                 taken = lane.leased(holder, real_now)
                 if taken is not None and (yield from self._is_stored(company_id, lane)):
-                    yield self._statements.set_lane.query(company_id, *_columns(taken))
+                    yield self._set_lane(company_id, taken)
                     leased.append(taken)
             return Leased(leased, unit.ledger.number)
 
@@ -221,34 +255,42 @@ class Subscriptions:
                     yield from self._drop(leased.subscription)
                     dropped.append(leased.subscription)
                 else:
-                    yield self._statements.set_lane.query(company_id, *_columns(following))
+                    yield self._set_lane(company_id, following)
             return dropped
 
         return await self._store.transact(company_id, work)
 
-    async def _rows(self, query: Query) -> list[Row]:
-        def work() -> Steps[list[Row]]:
-            return (yield query)
+    async def tally(self, company_id: str, entity_set: EntitySet, since: int, until: int) -> Tally:
+        """A summary of the changes of one set after the number `since` and up to `until`."""
+        query = self._statements.tally.query(company_id, entity_set.name, since, until)
+        (row,) = await self._rows(query)
+        return Tally(*row)  # type: ignore[arg-type]
 
-        return await self._store.read(work())
+    async def _rows(self, query: Query) -> list[Row]:
+        return await self._store.rows(query)
 
     def _stored(self, subscription_id: str) -> Steps[Subscription | None]:
         company_id = _company_in(subscription_id)
-        rows = yield self._statements.subscription.query(company_id, subscription_id)
+        rows = yield self._query(rows_of(SUBSCRIPTIONS, company_id, subscription_id))
         return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
 
     def _is_stored(self, company_id: str, lane: DeliveryCursor) -> Steps[bool]:
-        rows = yield self._statements.lane.query(company_id, lane.subscription, lane.lane)
+        rows = yield self._query(rows_of(LANES, company_id, lane.subscription, lane.lane))
         return [DeliveryCursor(*row) for row in rows] == [lane]  # type: ignore[arg-type]
 
     def _drop(self, subscription_id: str) -> Steps[None]:
         company_id = _company_in(subscription_id)
-        yield self._statements.drop_subscription.query(company_id, subscription_id)
-        yield self._statements.drop_lanes.query(company_id, subscription_id)
+        for table in (SUBSCRIPTIONS, LANES):
+            yield self._query(delete(table).where(*is_row(table, company_id, subscription_id)))
 
+    def _of_company(self, company_id: str) -> Query:
+        """All subscriptions of a company, in the order of their creation."""
+        order = SUBSCRIPTIONS.c.created_at, SUBSCRIPTIONS.c.id
+        return self._query(rows_of(SUBSCRIPTIONS, company_id).order_by(*order))
 
-def _columns(row: Subscription | DeliveryCursor) -> tuple[Stored, ...]:
-    return msgspec.structs.astuple(row)
+    def _set_lane(self, company_id: str, lane: DeliveryCursor) -> Query:
+        is_lane = is_row(LANES, company_id, lane.subscription, lane.lane)
+        return self._query(update(LANES).where(*is_lane).values(msgspec.structs.asdict(lane)))
 
 
 def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:

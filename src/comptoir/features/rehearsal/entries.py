@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-_APPLIED = "applied"
-_NOT_APPLICABLE = "not applicable"
+APPLIED = "applied"
+NOT_APPLICABLE = "not applicable"
 
 
 class Firing(msgspec.Struct, rename="camel"):
@@ -26,16 +26,7 @@ class Firing(msgspec.Struct, rename="camel"):
     method: str
     path: str
     company: str
-    outcome: str = _APPLIED
-
-    @property
-    def has_acted(self) -> bool:
-        """Whether the fault had something to change."""
-        return self.outcome == _APPLIED
-
-    def note(self, *, has_acted: bool) -> None:
-        """Note whether the fault could act."""
-        self.outcome = _APPLIED if has_acted else _NOT_APPLICABLE
+    outcome: str = APPLIED
 
 
 class Sent(msgspec.Struct, rename="camel"):

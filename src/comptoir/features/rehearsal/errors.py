@@ -39,6 +39,7 @@ CLOCK_FAR = BAD_REQUEST.row("The clock exceeds the limit of {limit} days ahead",
 NO_KNOWN_FAULT = BAD_REQUEST.row("The form names no known fault", "Choose one in the list.")
 
 # for operators
+FILE_OF_RULES = "Name a file with rules in fault_rules."
 FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",
     'Write faults = "on" into the config file if that is intended.')
 UNKNOWN_TRAP = OperatorRow("unknown trap {name} in --require", "Use some of: {known}.")

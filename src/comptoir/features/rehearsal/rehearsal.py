@@ -19,17 +19,17 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import Check
 from comptoir.features.rehearsal import RehearsalSettings, errors
-from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
-from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.documents import MOST_RULES, parse_header, parse_rule, parse_rules
+from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing
 from comptoir.features.rehearsal.faults.fault import (
     HEADER,
     AffectedRequest,
     Candidate,
     Fault,
-    Perform,
     Stage,
     has_changes,
 )
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
@@ -38,14 +38,12 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
 from comptoir.outgoing.faults import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
-from comptoir.request.methods import READ_METHODS
-from comptoir.request.path import parse_path
+from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines
-from comptoir.store.pinned_reads import StaleReads
 
-APPLIED = "Comptoir-Fault-Applied"
+ACTED = "Comptoir-Fault-Applied"
 """The header with the id of the rule that has acted on a request."""
 
 _LONGEST_DETAIL = 500
@@ -87,7 +85,7 @@ class Rehearsal(Feature):
         path = self.settings.of(RehearsalSettings).fault_rules
         if not path:
             return ()
-        content = read_whole(Path(path), problems.FILE_OF_RULES)
+        content = read_whole(Path(path), errors.FILE_OF_RULES)
         try:
             return self.parsed(content)
         except Refusal as refusal:
@@ -171,9 +169,12 @@ class Rehearsal(Feature):
             self._check(rule, "fault")
             if not reaches(rule.match.company):
                 raise refuse(errors.OTHER_COMPANY, "match.company")
-            self._state.check_new(rule)
+            if len(rules) >= MOST_RULES:
+                raise refuse(errors.MANY_RULES, limit=MOST_RULES)
+            if rule.id in taken:
+                raise refuse(errors.RULE_EXISTS, "id", id=rule.id)
             await self._record((*rules, rule), actor)
-            self._state.add_rule(rule)
+            self._state.change_rules((*rules, rule))
         return rule
 
     async def remove(
@@ -186,7 +187,7 @@ class Rehearsal(Feature):
             if len(left) == len(rules):
                 raise refuse(errors.UNKNOWN_RULE, id=rule_id)
             await self._record(left, actor)
-            self._state.remove_rule(rule_id)
+            self._state.change_rules(left)
 
     async def _record(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Record a change of the rules in the audit log."""
@@ -229,9 +230,9 @@ class Rehearsal(Feature):
         target = self.target(request)
         self.traffic.note_request(request, exchange, _company(target))
         await self.before_write(request, target)
-        met = self.met(request, exchange, target)
         perform = partial(answer, request, exchange)
-        return await (perform() if met is None else _acted(met, perform))
+        met = self.met(request, exchange, target, perform)
+        return await (perform() if met is None else _acted(met))
 
     @override
     def around_group(self, group: AtomicWrites, exchange: Exchange) -> AtomicWrites:
@@ -239,14 +240,7 @@ class Rehearsal(Feature):
 
     @override
     async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
-        asked = Candidate(
-            batch.method,
-            self._path(batch),
-            "",
-            batch.principal.subject,
-            Stage.BATCH,
-            address=_address(batch),
-        )
+        asked = self._candidate(batch, None, Stage.BATCH)
         chosen = self._chosen(asked, exchange, self._of_header(batch))
         if chosen is None:
             return None
@@ -260,14 +254,14 @@ class Rehearsal(Feature):
         """The fault that the next delivery for a subscription meets."""
         path = f"/{resource}"
         asked = Candidate("POST", path, entity_set, owner, Stage.DELIVERY, company=company_id)
-        choice = self._state.choose(asked)
-        if choice is None:
+        met = self._state.meet(asked, subscription_id)
+        if met is None:
             return None
-        firing, fault = self._state.fire(choice, asked, subscription_id), choice.rule.fault
-        firing.note(has_acted=False)
+        fault, firing = met
+        firing.outcome = NOT_APPLICABLE
 
         def note() -> None:
-            firing.note(has_acted=True)
+            firing.outcome = APPLIED
             self.traffic.deliver(fault, firing)
 
         return fault.delivery(note)
@@ -285,41 +279,36 @@ class Rehearsal(Feature):
                 return
 
     def met(
-        self, request: Request, exchange: Exchange, target: Target | None
+        self,
+        request: Request,
+        exchange: Exchange,
+        target: Target | None,
+        perform: Callable[[], Awaitable[Response]],
     ) -> AffectedRequest | None:
         """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
         of_header, page = self._of_header(request), SeenPage(0)
         if target is not None and target.resource is Resource.COLLECTION:
             page = self._state.page(request.principal.subject, request.path, request.query)
-        asked = Candidate(
-            request.method,
-            self._path(request),
-            "" if target is None else target.entity_set.name,
-            request.principal.subject,
-            page=page.number if request.method == "GET" else 0,
-            is_record=target is not None and _can_change(target),
-            address=_address(request),
-            company=_company(target),
-        )
+        number = page.number if request.method == "GET" else 0
+        asked = self._candidate(request, target, Stage.REQUEST, number)
         token = sha256(exchange.authorization).hexdigest()
         chosen = self._chosen(asked, exchange, of_header, token)
         if chosen is None:
             return None
+        service, views, previous = self._kernel.service, self._views, page.previous
         return AffectedRequest(
-            *chosen, exchange, request, target, self._kernel.service, self._views, page.previous
+            *chosen, perform, exchange, request, target, service, views, previous
         )
 
     def _chosen(
         self, asked: Candidate, exchange: Exchange, of_header: Rule | None, token: str = ""
     ) -> tuple[Fault, Firing] | None:
         """The fault that a request meets, and its entry of the log."""
-        choice = self._state.choose(asked, of_header, token)
-        if choice is None:
-            return None
-        rule, firing = choice.rule, self._state.fire(choice, asked, exchange.id)
-        exchange.fault = f"{exchange.fault} {rule.id}".lstrip()
-        self.traffic.meet(exchange, rule.fault, firing)
-        return rule.fault, firing
+        met = self._state.meet(asked, exchange.id, of_header, token)
+        if met is not None:
+            exchange.fault = f"{exchange.fault} {met[1].rule}".lstrip()
+            self.traffic.meet(exchange, *met)
+        return met
 
     def _of_header(self, request: Request) -> Rule | None:
         """The rule of a request's own header; raises `Refusal` for a wrong one."""
@@ -331,8 +320,20 @@ class Rehearsal(Feature):
         self._check(rule, HEADER)
         return rule
 
-    def _path(self, request: Request) -> str:
-        return self.settings.base_path + unquote(request.path)
+    def _candidate(
+        self, request: Request, target: Target | None, stage: Stage, page: int = 0
+    ) -> Candidate:
+        return Candidate(
+            request.method,
+            self.settings.base_path + unquote(request.path),
+            "" if target is None else target.entity_set.name,
+            request.principal.subject,
+            stage,
+            page,
+            target is not None and _can_change(target),
+            unquote(urlsplit(request.root.address(request.path)).path),
+            _company(target),
+        )
 
     def target(self, request: Request) -> Target | None:
         """What a request addresses; None if not an entity set, its records or parts of them."""
@@ -358,13 +359,14 @@ class _Group:
         self._exchange = exchange
         self._met: AffectedRequest | None = None
         self._size = 0
+        self._responses: list[Response] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write; raises `Refusal`, also for a fault that refuses it."""
         target = self._rehearsal.target(request)
         await self._rehearsal.before_write(request, target)
         if self._met is None:
-            met = self._rehearsal.met(request, self._exchange, target)
+            met = self._rehearsal.met(request, self._exchange, target, self._performed)
             refusal = None if met is None else met.fault.refusal(met)
             if met is not None and refusal is not None:
                 raise _marked(refusal, met.firing)
@@ -391,43 +393,37 @@ class _Group:
         """The responses, of which the fault changes one; raises `Refusal` if there are none."""
         if self._met is None:
             return await perform()
-        responses: list[Response] = []
-
-        async def performed() -> Response:
-            responses.extend(await perform())
-            return responses[self._index]
-
-        changed = await _acted(self._met, performed)
-        if not responses:
+        self._perform = perform
+        changed = await _acted(self._met)
+        if not self._responses:
             # the page of a gateway, which never sees the requests of a batch
             raise _marked(self._met.fault.unavailable(), self._met.firing)
-        responses[self._index] = changed
-        return responses
+        self._responses[self._index] = changed
+        return self._responses
+
+    async def _performed(self) -> Response:
+        self._responses += await self._perform()
+        return self._responses[self._index]
 
 
-async def _acted(met: AffectedRequest, perform: Perform) -> Response:
+async def _acted(met: AffectedRequest) -> Response:
     """The response that a fault makes of a request; raises `Refusal`."""
     try:
         refusal = met.fault.refusal(met)
         if refusal is not None:
             raise refusal
-        response = await met.fault.act(met, perform)
+        response = await met.fault.act(met)
     except Refusal as error:
         raise _marked(error, met.firing) from None
-    response.headers.append((APPLIED.lower().encode(), met.firing.rule.encode()))
+    response.headers.append((ACTED.lower().encode(), met.firing.rule.encode()))
     return response
 
 
 def _marked(refusal: Refusal, firing: Firing) -> Refusal:
     """A refusal with the header that names the rule."""
-    refusal.headers = {**refusal.headers, APPLIED: firing.rule}
+    refusal.headers = {**refusal.headers, ACTED: firing.rule}
     refusal.check = Check.FAULT
     return refusal
-
-
-def _address(request: Request) -> str:
-    """The path at the address that the client used."""
-    return unquote(urlsplit(request.root.address(request.path)).path)
 
 
 def _company(target: Target | None) -> str:

@@ -15,9 +15,8 @@ import msgspec
 from comptoir.edm.times import Clock, instant
 from comptoir.errors.refusal import refuse
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.documents import MOST_RULES
 from comptoir.features.rehearsal.entries import Firing
-from comptoir.features.rehearsal.faults.fault import Candidate, Stage
+from comptoir.features.rehearsal.faults.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.rules import Rule
 
 MOST_COUNTS = 20_000
@@ -128,25 +127,8 @@ class RuleState:
         self._window: ChosenRule | None = None
         self._ended: dict[str, ChosenRule] = {}
 
-    def check_new(self, rule: Rule) -> None:
-        """Raise `Refusal` (400, 409) unless a rule can be added."""
-        rules = self.in_force()
-        if len(rules) >= MOST_RULES:
-            raise refuse(errors.MANY_RULES, limit=MOST_RULES)
-        if any(each.id == rule.id for each in rules):
-            raise refuse(errors.RULE_EXISTS, "id", id=rule.id)
-
-    def add_rule(self, rule: Rule) -> None:
-        """Add a rule after the others, whose counts go on."""
-        self._keep(self.in_force())
-        self._rules = (*self._rules, rule)
-
-    def remove_rule(self, rule_id: str) -> None:
-        """Remove a rule if it is there; the counts of the others go on."""
-        self._keep([each for each in self.in_force() if each.id != rule_id])
-
-    def _keep(self, rules: Sequence[Rule]) -> None:
-        """Keep some of the rules, and forget what the others have counted."""
+    def change_rules(self, rules: Sequence[Rule]) -> None:
+        """Add or remove rules; the counts of those that remain go on."""
         gone = {each.id for each in self._rules} - {each.id for each in rules}
         self._rules = tuple(rules)
         for key in [each for each in self._counts if each[0] in gone]:
@@ -208,8 +190,13 @@ class RuleState:
                     self._window = choice
         return choice
 
-    def fire(self, choice: ChosenRule, asked: Candidate, request_id: str) -> Firing:
-        """Add an entry to the log."""
+    def meet(
+        self, asked: Candidate, request_id: str, of_header: Rule | None = None, token: str = ""
+    ) -> tuple[Fault, Firing] | None:
+        """The fault that a request meets, and its entry of the log."""
+        choice = self.choose(asked, of_header, token)
+        if choice is None:
+            return None
         self._fired += 1
         firing = Firing(
             self._fired,
@@ -225,7 +212,7 @@ class RuleState:
         )
         self.firings.append(firing)
         del self.firings[:-MOST_FIRINGS]
-        return firing
+        return choice.rule.fault, firing
 
 
 def _counted(counts: dict[tuple[str, str], RuleCount], rule: Rule, client: str) -> RuleCount:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 
 import msgspec
@@ -33,7 +34,10 @@ class Match(msgspec.Struct, frozen=True):
             and self.entity_set in {"", asked.entity_set}
             and self.client in {"", asked.client}
             and self.company in {"", asked.company}
-            and (not self.path or any(path_matches(self.path, each) for each in asked.paths))
+            and (
+                not self.path
+                or any(path_matches(self.path, each) for each in (asked.path, asked.address))
+            )
         )
 
 
@@ -108,34 +112,25 @@ def path_matches(pattern: str, path: str) -> bool:
     return path.endswith(last)
 
 
-def _rule(
-    rule_id: str,
-    fault: str,
-    *,
-    nth: int = 1,
-    probability: float = 1.0,
-    times: int | None = None,
-) -> Rule:
-    return Rule(rule_id, parse_fault(fault, rule_id), Match(nth=nth), probability, times=times)
-
+_fault = partial(parse_fault, place="a preset")
 
 PRESETS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {
         "bad-day": (
-            _rule("throttled", "throttle; retry-after=1", probability=0.02),
-            _rule("away", "away; retry-after=1", probability=0.01),
-            _rule("lost-answer", "reset; phase=after", probability=0.01),
-            _rule("background-job", "touch", nth=50),
-            _rule("notified-twice", "hook; mode=duplicate"),
+            Rule("throttled", _fault("throttle; retry-after=1"), probability=0.02),
+            Rule("away", _fault("away; retry-after=1"), probability=0.01),
+            Rule("lost-answer", _fault("reset; phase=after"), probability=0.01),
+            Rule("background-job", _fault("touch"), Match(nth=50)),
+            Rule("notified-twice", _fault("hook; mode=duplicate")),
         ),
         "update-night": (
-            _rule("update", "away; kind=html; window=600", times=1),
-            _rule("old-tokens", "token-expired", times=1),
-            _rule("upgrade", "vanish", times=5),
+            Rule("update", _fault("away; kind=html; window=600"), times=1),
+            Rule("old-tokens", _fault("token-expired"), times=1),
+            Rule("upgrade", _fault("vanish"), times=5),
         ),
         "monday": (
-            _rule("crowded", "throttle; retry-after=2", probability=0.1),
-            _rule("slow", "slow; seconds=2", probability=0.5),
+            Rule("crowded", _fault("throttle; retry-after=2"), probability=0.1),
+            Rule("slow", _fault("slow; seconds=2"), probability=0.5),
         ),
     }
 )

@@ -125,12 +125,9 @@ def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
     match: dict[str, object] = {
         each: form.text(each) for each in ("client", "set", "method", "path") if form.text(each)
     }
-    nth = form.read("nth", lambda text: _times(text) if text else None)
-    if nth is not None:
-        match["nth"] = nth
-    times = form.read("times", lambda text: _times(text) if text else None)
-    if times is not None:
-        rule["times"] = times
+    for name, members in (("nth", match), ("times", rule)):
+        if form.text(name) and (count := form.read(name, _times)) is not None:
+            members[name] = count
     percent = form.read("percent", _percent)
     if percent is not None and percent < 100:
         # the same fraction of the requests would meet each rule with the same seed

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock, instant
-from comptoir.features.rehearsal.entries import Firing, Sent, TrapLine
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, TrapLine
 from comptoir.features.rehearsal.faults.fault import Fault
 from comptoir.features.rehearsal.traps import OF_SIGNS, Trap, TrapTally, TrapTarget
 from comptoir.http.exchange import Exchange
@@ -144,7 +144,7 @@ class Traffic(Observer):
         underway.is_noted = True
         underway.sent.status, underway.sent.fault = status, exchange.fault
         self._requests.append(underway.sent)
-        faults = [fault for fault, firing in underway.met if firing.has_acted]
+        faults = [fault for fault, firing in underway.met if firing.outcome != NOT_APPLICABLE]
         by_fault = {trap: fault.wait_seconds() for fault in faults for trap in fault.traps()}
         address, now = _address(exchange), self._clock()
         if status < 400 and not exchange.refused and not by_fault:

@@ -6,7 +6,6 @@ the service cannot see that, only the client's own test can.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from hashlib import sha256
 
 import msgspec
 
@@ -149,11 +148,6 @@ class TrapTarget(msgspec.Struct, frozen=True):
     method: str
     path: str
 
-    @property
-    def digest(self) -> bytes:
-        """A short form of the method and the path, which may be long."""
-        return sha256(f"{self.method} {self.path}".encode()).digest()
-
 
 class _Party:
     """The traps that one client has met.
@@ -166,7 +160,7 @@ class _Party:
         self.lines = {
             trap: TrapLine(trap, trap.meaning, trap.remedy, 0, 0, 0, None) for trap in Trap
         }
-        self.open: dict[bytes, dict[Trap, float]] = {}
+        self.open: dict[TrapTarget, dict[Trap, float]] = {}
         self.lost: set[Trap] = set()
 
     def report(self) -> Sequence[TrapLine]:
@@ -195,7 +189,7 @@ class TrapTally:
         line.met += 1
         line.by_fault += by_fault
         if trap.is_visible:
-            party.open.setdefault(address.digest, {})[trap] = now + wait
+            party.open.setdefault(address, {})[trap] = now + wait
         if len(party.open) > MOST_OPEN:
             party.lost.update(party.open.pop(next(iter(party.open))))
 
@@ -203,14 +197,14 @@ class TrapTally:
         """Note that a request has arrived, before anything else is known about it."""
         party = self._parties.get(address.client)
         if party is not None:
-            for trap, due in party.open.get(address.digest, {}).items():
+            for trap, due in party.open.get(address, {}).items():
                 party.lines[trap].too_early += now < due
 
     def succeed(self, address: TrapTarget) -> None:
         """Note that a request has got the answer that it asks for."""
         party = self._parties.get(address.client)
         if party is not None:
-            party.open.pop(address.digest, None)
+            party.open.pop(address, None)
 
     def report(self) -> Mapping[str, Sequence[TrapLine]]:
         """A line for each trap, also for those that were not met, by client."""

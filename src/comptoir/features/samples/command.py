@@ -13,7 +13,7 @@ from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import use_store
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet
-from comptoir.errors import operator_rows as problems
+from comptoir.features.samples import errors as problems
 from comptoir.features.transfer.commands import find_files, load_progress
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import Loader

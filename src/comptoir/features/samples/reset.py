@@ -1,7 +1,6 @@
 """`comptoir reset`: bring the sample company back to its first state."""
 
 import asyncio
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,10 +10,10 @@ from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, settings_options
-from comptoir.cli.runner import known_company, need_database, opened, use_store
+from comptoir.cli.runner import answer, known_company, need_database, opened, use_store
 from comptoir.config import Settings
 from comptoir.edm.model import Company
-from comptoir.errors import operator_rows as problems
+from comptoir.features.samples import errors as problems
 from comptoir.features.samples.command import SAMPLE_NAME, fill
 from comptoir.features.transfer.load import LOADED_BY
 from comptoir.store.baselines import CompanyMark, Records, marked, restore
@@ -94,9 +93,6 @@ def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
 
 def _confirm(company: Company) -> None:
     """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
-    if not sys.stdin.isatty():
-        raise problems.NO_TERMINAL(noun="reset", verb="reset")
     question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
-    click.echo(question, nl=False, err=True)
-    if sys.stdin.readline().strip().lower() != "yes":
+    if answer(question, noun="reset", verb="reset").lower() != "yes":
         raise problems.RESET_NOT_CONFIRMED()

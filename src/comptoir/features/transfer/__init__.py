@@ -4,6 +4,7 @@ from comptoir.feature import FeatureEntry
 
 ENTRY = FeatureEntry(
     "transfer",
+    tables="comptoir.features.transfer.tables:METADATA",
     commands={
         "load": (
             "comptoir.features.transfer.commands:load",

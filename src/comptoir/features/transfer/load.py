@@ -1,17 +1,31 @@
-"""Load rows: check a source completely, then write it in units; a later run can resume."""
+"""Load rows: check a source completely, then write it in units; a later run can resume.
+
+The unique values seen so far, and the checked rows, are in temporary databases, of which a bounded
+part is in memory.
+"""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import sha256
+from itertools import groupby, islice, repeat
+from operator import itemgetter
 
 import msgspec
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
+from comptoir.edm.types import Stored
 from comptoir.errors.messages import message
 from comptoir.features.transfer import errors as problems
-from comptoir.features.transfer.files import Chunk, FileFault, Source
+from comptoir.features.transfer.files import (
+    BYTES_PER_CHUNK,
+    ROWS_PER_CHUNK,
+    Chunk,
+    FileFault,
+    Source,
+)
 from comptoir.features.transfer.load_rows import (
     Columns,
     HeaderFault,
@@ -23,7 +37,6 @@ from comptoir.features.transfer.load_rows import (
     rows_done,
     write_rows,
 )
-from comptoir.features.transfer.scratch import Register, Spool
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.snapshot import CHANGES, ShowProgress
 from comptoir.store.store import MANY_ROWS, Store
@@ -53,6 +66,150 @@ class LoadReport(msgspec.Struct):
     resumed_at: int = 0
     written: bool = False
     faults: list[LoadFault] = msgspec.field(default_factory=list)
+
+
+_REGISTER_KIB = 32_768
+_SPOOL_KIB = 8_192
+"""The cache of a temporary database, and the most memory in which SQLite sorts its rows."""
+
+
+@contextmanager
+def _needing_room() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        raise problems.NO_TEMPORARY_FOLDER(reason=error) from error
+
+
+class _TemporaryDatabase:
+    """A database in a temporary file. Raises `OperatorError` if the disk is full."""
+
+    @_needing_room()
+    def __init__(self, cache_kib: int) -> None:
+        # a database without a name is a temporary file
+        self._database = sqlite3.connect("", isolation_level=None)
+        with ExitStack() as opened:
+            opened.callback(self.close)
+            self._database.execute("PRAGMA page_size=16384")
+            self._database.execute("PRAGMA journal_mode=OFF")
+            self._database.execute("PRAGMA synchronous=OFF")
+            self._database.execute(f"PRAGMA cache_size=-{cache_kib}")
+            self._database.execute("BEGIN")
+            opened.pop_all()
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[Stored, ...]).decode
+
+
+class Register(_TemporaryDatabase):
+    """The key values and unique values of a source, each with the line that it is first on."""
+
+    @_needing_room()
+    def __init__(self) -> None:
+        super().__init__(_REGISTER_KIB)
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._database.execute(
+            "CREATE TABLE seen (rule, value, line, PRIMARY KEY (rule, value)) WITHOUT ROWID"
+        )
+
+    @_needing_room()
+    def repeated(
+        self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
+    ) -> list[LoadFault]:
+        """The faults of rows that repeat the key or a unique value of an earlier row."""
+        number = self._numbers.setdefault(rule.properties, len(self._numbers))
+        entries = [
+            (number, _encode(values), line)
+            for line, values in zip(lines, identities, strict=True)
+            if values is not None
+        ]
+        before = self._database.total_changes
+        self._database.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", entries)
+        if self._database.total_changes - before == len(entries):
+            return []
+        faults: list[LoadFault] = []
+        find = "SELECT line FROM seen WHERE rule = ? AND value = ?"
+        for _, value, line in entries:
+            first = self._database.execute(find, (number, value)).fetchone()[0]
+            if first != line:
+                faults.append(LoadFault(line, rule.name, str(problems.REPEATED(first=first))))
+        return faults
+
+
+_Spooled = tuple[int, int, bytes]
+"""The number of a row's columns among all, its line, and its encoded values."""
+
+
+class Spool(_TemporaryDatabase):
+    """The checked rows of a source: added in its order, and read in the order to write them in.
+
+    A file is therefore read once, and what is written is what has been checked.
+    """
+
+    @_needing_room()
+    def __init__(self) -> None:
+        super().__init__(_SPOOL_KIB)
+        self._columns: list[Columns] = []
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self.size = 0
+        self._database.execute("CREATE TABLE spooled (columns, line, row, key)")
+
+    @_needing_room()
+    def add(self, rows: LoadRows) -> None:
+        """Add the next rows."""
+        header = tuple(rows.columns.position)
+        number = self._numbers.setdefault(header, len(self._columns))
+        if number == len(self._columns):
+            self._columns.append(rows.columns)
+        keys = rows.values(rows.columns.entity_set.type.key) or repeat(None)
+        encoded = map(_encode, zip(*rows.by_column, strict=True))
+        entries = zip(repeat(number), rows.lines, encoded, keys, strict=False)
+        self._database.executemany("INSERT INTO spooled VALUES (?, ?, ?, ?)", entries)
+        self.size += len(rows.lines)
+
+    def units(self, skipped: int) -> Iterator[list[LoadRows]]:
+        """The rows that each transaction writes, after the first rows of earlier ones.
+
+        The rows are in the order of their keys where that makes no difference to the records:
+        a database then fills one page after the other.
+        """
+        order = "key" if self.by_key else "rowid"
+        select = f"SELECT columns, line, row FROM spooled ORDER BY {order}"  # noqa: S608 - one of two
+        unit: list[_Spooled] = []
+        length = 0
+        with _needing_room():
+            # with OFFSET, SQLite would not sort in bounded memory
+            for spooled in islice(self._database.execute(select), skipped, None):
+                size = len(spooled[-1])
+                if unit and (len(unit) == ROWS_PER_CHUNK or length + size > BYTES_PER_CHUNK):
+                    yield self._parts(unit)
+                    unit, length = [], 0
+                unit.append(spooled)
+                length += size
+            if unit:
+                yield self._parts(unit)
+
+    @property
+    def by_key(self) -> bool:
+        """Whether the rows are written in the order of their keys, not in that of the file."""
+        return all(each.by_key for each in self._columns)
+
+    def _parts(self, unit: list[_Spooled]) -> list[LoadRows]:
+        """The rows of a unit; those of a part have the same columns."""
+        if self.by_key:
+            unit.sort(key=itemgetter(0))
+        return [self._rows(number, rows) for number, rows in groupby(unit, itemgetter(0))]
+
+    def _rows(self, number: int, spooled: Iterable[_Spooled]) -> LoadRows:
+        _, lines, encoded = zip(*spooled, strict=True)
+        by_column = list(zip(*map(_decode, encoded), strict=True))
+        return LoadRows(self._columns[number], lines, by_column)
 
 
 class _Part(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from uuid import UUID, uuid4
 
 import msgspec
+from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from comptoir.edm.model import (
     Company,
@@ -25,9 +26,11 @@ from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Guid, Stored, Text, ValueFault
 from comptoir.errors import refusal_rows
 from comptoir.features.transfer.files import Chunk
+from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.sql.prepared import ManyQueries, Steps, Value
+from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.ledger import CREATE
 from comptoir.store.prefetch import Prefetch
 from comptoir.store.store import Store
@@ -320,9 +323,8 @@ async def rows_done(store: Store, company: Company, entity_set: EntitySet, diges
     """The number of rows of a file that an interrupted load has written."""
 
     def unit() -> Steps[int]:
-        rows = yield store.statements.service.load_progress.query(
-            company.id, entity_set.name, digest
-        )
+        is_file = _is_file(company, entity_set, digest)
+        rows = yield store.statements.query(select(LOADS.c.rows_done).where(*is_file))
         return int(rows[0][0]) if rows else 0
 
     return await store.read(unit())
@@ -501,17 +503,23 @@ def _new_guids(count: int) -> list[str]:
 
 
 def _move_progress(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
-    service = unit.statements.service
-    of_set = (plan.company.id, plan.entity_set.name)
+    query, is_file = unit.statements.query, _is_file(plan.company, plan.entity_set, plan.digest)
     if plan.finishes:
         # other interrupted loads begin again: what they wrote may have been replaced by this one
-        yield service.drop_load_progress.query(*of_set)
+        yield query(delete(LOADS).where(*is_file[:2]))
         return
-    of_file = (*of_set, plan.digest)
-    if (yield service.load_progress.query(*of_file)):
-        yield service.move_load_progress.query(*of_file, plan.rows_done)
+    if (yield query(select(LOADS.c.rows_done).where(*is_file))):
+        yield query(update(LOADS).where(*is_file).values(rows_done=plan.rows_done))
     else:
-        yield service.add_load_progress.query(*of_file, plan.rows_done)
+        row = (plan.company.id, plan.entity_set.name, plan.digest, plan.rows_done)
+        yield query(insert(LOADS).values(row))
+
+
+def _is_file(
+    company: Company, entity_set: EntitySet, digest: str
+) -> tuple[ColumnElement[bool], ...]:
+    of_set = LOADS.c[COMPANY_ID] == company.id, LOADS.c.entity_set == entity_set.name
+    return (*of_set, LOADS.c.digest == digest)
 
 
 def _merged(unit: Steps[T]) -> Steps[T]:

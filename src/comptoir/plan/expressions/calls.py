@@ -10,17 +10,15 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir.edm.derived import CodeText
 from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
-from comptoir.edm.types import BOOLEAN, GUID, TEXT, PrimitiveType
+from comptoir.edm.types import BOOLEAN, GUID, TEXT, CodeText, PrimitiveType
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.arithmetic import as_decimal
 from comptoir.plan.expressions.nodes import NOW, Constant, Function, IsNull, Not, Null, Value
 from comptoir.plan.expressions.operands import (
     BoundOption,
@@ -30,7 +28,8 @@ from comptoir.plan.expressions.operands import (
     duration_operand,
     name_of,
 )
-from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
+from comptoir.plan.expressions.operators import as_decimal
+from comptoir.plan.expressions.types import SIGNATURES, FunctionName, Signature
 from comptoir.request.expression.tree import Call, Literal, Node, Path
 from comptoir.request.pattern import PatternError, common_pattern
 

@@ -12,7 +12,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, NavigationProperty
 from comptoir.edm.types import Stored
-from comptoir.plan.functions import FunctionName
+from comptoir.plan.expressions.types import FunctionName
 
 
 class Constant(msgspec.Struct, frozen=True, cache_hash=True, gc=False):

@@ -6,7 +6,6 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir.edm.derived import EnumText
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.numbers import (
     MOST_DECIMAL,
@@ -16,7 +15,7 @@ from comptoir.edm.numbers import (
     WHOLE_DIGITS,
     Int32,
 )
-from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.edm.types import EnumText, PrimitiveType, Stored, ValueFault
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import (
@@ -32,9 +31,8 @@ from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.read import Computed
-from comptoir.plan.rights import Readable
-from comptoir.profiles.record import FilterRules
-from comptoir.profiles.standard import ODATA
+from comptoir.plan.target import Readable
+from comptoir.profiles.record import ODATA, FilterRules
 from comptoir.request.aliases import parse_aliases, resolve
 from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
 from comptoir.request.expression.parser import ExpressionLimits

@@ -1,10 +1,18 @@
-"""The query options `$filter`, `$orderby` and `$compute` bound to an entity set."""
+"""The query options `$filter`, `$orderby`, `$compute` and `$search` bound to an entity set.
 
+A search finds a record if one of its searched properties contains the term, in upper or lower case.
+Python folds the case (`str.casefold`, Unicode's full case folding), here and in every database,
+because databases fold differently.
+"""
+
+import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
+from typing import TypeGuard
 
-from comptoir.edm.model import PairFilter
+from comptoir.edm.model import Model, PairFilter
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import (
@@ -12,10 +20,26 @@ from comptoir.errors.refusal import (
     refuse,
 )
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.arithmetic import as_narrow
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
-from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
+from comptoir.plan.expressions.nodes import (
+    BoundSearch,
+    Choice,
+    CombinedSearch,
+    Condition,
+    ContainsTerm,
+    Exists,
+    Field,
+    Function,
+    HasAttribute,
+    Junction,
+    MatchesSearch,
+    Member,
+    Related,
+    Slot,
+    Slots,
+    Value,
+    parts,
+)
 from comptoir.plan.expressions.operands import (
     BindingContext,
     TypedValue,
@@ -23,7 +47,9 @@ from comptoir.plan.expressions.operands import (
     name_of,
     typed_property,
 )
+from comptoir.plan.expressions.operators import as_narrow
 from comptoir.plan.expressions.templates import cached, templated
+from comptoir.plan.expressions.types import FunctionName
 from comptoir.plan.read import (
     EVERYTHING,
     Computed,
@@ -34,10 +60,10 @@ from comptoir.plan.read import (
     Where,
     default_order,
 )
-from comptoir.profiles.record import FilterRules, Treatment
-from comptoir.profiles.standard import ODATA
+from comptoir.profiles.record import ODATA, FilterRules, Treatment
 from comptoir.request.expression.parser import (
     COMPUTE,
+    ExpressionLimits,
     parse_compute,
     parse_expression,
     parse_orderby,
@@ -55,6 +81,126 @@ from comptoir.request.expression.tree import (
     children,
     walk,
 )
+from comptoir.request.search import (
+    SearchJunction,
+    SearchNode,
+    SearchNot,
+    SearchTerm,
+    parse_search,
+)
+
+MOST_CHARACTERS = 64_000
+"""The most characters of a computed text, and of all texts of a sort order together.
+
+The length of a property counts with its maximum, not with its value.
+"""
+
+MOST_COMPARED = 1 << 28
+"""The most pairs of characters that searches for texts within texts may compare for a record.
+
+PostgreSQL may compare every pair, about a hundred million in a tenth of a second, and cannot be
+interrupted meanwhile.
+"""
+
+_SEARCH_FUNCTIONS: frozenset[FunctionName] = frozenset(
+    {"contains", "contains_literal", "indexof", "indexof_literal"}
+)
+
+OTHER_LENGTH = 40.0
+"""The most characters of a value of any type but text, when it is written as text."""
+
+NONE_KNOWN: Mapping[str, float] = MappingProxyType({})
+
+
+class Lengths:
+    """Bounds the texts of the expressions of one query option, whose slots have these values.
+
+    `known` are the bounds of further names.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        option: str,
+        values: Sequence[Stored],
+        computed: Computed = (),
+        known: Mapping[str, float] = NONE_KNOWN,
+    ) -> None:
+        self._model = model
+        self._option = option
+        self._values = values
+        self._computed = {each.name: each for each in computed}
+        self._properties = _lengths(model)
+        self._known = known
+        self._compared = 0.0
+
+    def longest(self, node: Value, position: int) -> float:
+        """Return the most characters of a value when it is written as text; may be infinite.
+
+        Raises `Refusal` (501) for a joined text that may be too long, and for a search for long
+        texts within long texts.
+        """
+        match node:
+            case Field() if node.name in self._computed:
+                computed = self._computed[node.name]
+                inner = Lengths(self._model, self._option, computed.values)
+                return inner.longest(computed.value, position)
+            case Field() if node.name in self._known:
+                return self._known[node.name]
+            case Field() | Member():
+                return self._properties.get(node.name, OTHER_LENGTH)
+            case Slot():
+                return float(len(str(self._values[node.number])))
+            case Related():
+                return self.longest(node.value, position)
+            case Exists():
+                if node.condition is not None:
+                    self.longest(node.condition, position)
+                return OTHER_LENGTH
+        below = [self.longest(each, position) for each in parts(node)]
+        if isinstance(node, Choice):
+            return max(below)
+        return (
+            self._of_function(node, below, position) if isinstance(node, Function) else OTHER_LENGTH
+        )
+
+    def _of_function(self, node: Function, below: Sequence[float], position: int) -> float:
+        length = sum(below)
+        if node.name in _SEARCH_FUNCTIONS:
+            text, part = [min(each, MOST_CHARACTERS) for each in below]
+            self._compared += text * part
+            if self._compared > MOST_COMPARED:
+                construct = "A search for long texts within long texts"
+                raise refuse(rows.NOT_SUPPORTED, self._option, position, construct=construct)
+        if node.name == "substring_literal":
+            counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
+            length = min([below[0], *map(float, counts)])
+        if node.name == "concat" and length > MOST_CHARACTERS:
+            raise too_long(self._option, position)
+        return length
+
+
+def _is_slot(node: Value) -> TypeGuard[Slot]:
+    return isinstance(node, Slot)
+
+
+def too_long(option: str, position: int) -> Refusal:
+    """501: a computed text that may be too long."""
+    construct = f"A computed text of more than {MOST_CHARACTERS} characters"
+    return refuse(rows.NOT_SUPPORTED, option, position, construct=construct)
+
+
+@cache
+def _lengths(model: Model) -> Mapping[str, float]:
+    """The most characters of the text properties with a name."""
+    lengths: dict[str, float] = {}
+    for entity_set in model.sets:
+        for each in entity_set.type.properties:
+            if isinstance(each.type, Text):
+                length = each.type.stored_length or math.inf
+                lengths[each.name] = max(length, lengths.get(each.name, 0.0))
+    return lengths
+
 
 FILTER, ORDERBY = "$filter", "$orderby"
 
@@ -368,3 +514,71 @@ def _refusal(node: Node, option: str) -> Refusal:
     if isinstance(node, Call):
         construct = f"{construct} as an argument of a function"
     return refuse(rows.FILTER_PART, option, node.position, construct=construct)
+
+
+SEARCH = "$search"
+
+MOST_TERMS = 100
+
+MOST_LEVELS = 10
+"""The deepest nesting of AND and OR within one another."""
+
+INDEXED_LENGTH = 3
+"""The fewest code points of a folded term that an index, which has trigrams, can look up."""
+
+_OPPOSITE = {"and": "or", "or": "and"}
+
+
+def fold(*texts: str) -> str:
+    """Fold texts for comparison; NUL, which neither a text nor a term contains, separates them."""
+    return "\0".join(texts).casefold()
+
+
+def with_search(where: Where, text: str, limits: ExpressionLimits) -> Where:
+    """Narrow a condition to the records that a `$search` finds.
+
+    Raises `Refusal` (400) for a search that is malformed or exceeds a limit.
+    """
+    slots = Slots(where.values)
+    found = bind_search(parse_search(text, limits), slots)
+    condition = found if where.condition is None else Junction("and", (where.condition, found))
+    return Where(condition, tuple(slots.values), searches=True)
+
+
+def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
+    """Bind a search, with its terms in the slots; raises `Refusal` (400)."""
+    first = len(slots.values)
+    search = _bound(node, slots)
+    if len(slots.values) - first > MOST_TERMS:
+        raise refuse(rows.TOO_MANY_TERMS, SEARCH, limit=MOST_TERMS)
+    if _levels(search) > MOST_LEVELS:
+        raise refuse(rows.NESTED_SEARCH, SEARCH, limit=MOST_LEVELS)
+    return MatchesSearch(search)
+
+
+def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSearch:
+    """Bind a node or its negation: NOT moves to the terms, and nested chains become one."""
+    match node:
+        case SearchNot():
+            return _bound(node.operand, slots, negated=not negated)
+        case SearchTerm():
+            if "\0" in node.text:
+                raise refuse(rows.NUL_IN_TERM, SEARCH)
+            folded = fold(node.text)
+            return ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
+        case SearchJunction():
+            operator = _OPPOSITE[node.operator] if negated else node.operator
+            operands: list[BoundSearch] = []
+            for each in node.operands:
+                bound = _bound(each, slots, negated=negated)
+                if isinstance(bound, CombinedSearch) and bound.operator == operator:
+                    operands += bound.operands
+                else:
+                    operands.append(bound)
+            return CombinedSearch(operator, tuple(operands))
+
+
+def _levels(search: BoundSearch) -> int:
+    if isinstance(search, ContainsTerm):
+        return 0
+    return 1 + max(map(_levels, search.operands))

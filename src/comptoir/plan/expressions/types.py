@@ -1,15 +1,24 @@
-"""The types of expressions, and the stored form of wide decimals.
+"""The types of expressions, the stored form of wide decimals, and the functions of queries.
 
 A Decimal has a fixed precision and scale, and so have sums and quotients. A product may have more
 digits after the decimal point: it is a wide decimal, exact within the expression. Its stored form
 is a text without a decimal point that sorts by value: the number in units of 10**-30, plus the
 limit `LARGEST` so that none is negative, with leading zeros up to a fixed length.
+
+The plan calls functions by their names. Each dialect has a table from the names to its SQL
+(`sql/dialects/*/functions.py`), and mypy checks the names everywhere.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
-from comptoir.edm import numbers, times, types
-from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
+import msgspec
+
+from comptoir.edm import numbers, times
+from comptoir.edm import types as edm
+from comptoir.edm.numbers import INT32, SCALE, WHOLE_DIGITS
 from comptoir.edm.types import PrimitiveType
 from comptoir.request.expression.tree import LiteralType
 
@@ -49,20 +58,20 @@ class ExpressionType:
 
 _NUMBERS: tuple[LiteralType, ...] = ("integer", "decimal", "double")
 
-TEXT = ExpressionType(types.TEXT, ("string",), "a text in single quotes")
+TEXT = ExpressionType(edm.TEXT, ("string",), "a text in single quotes")
 WHOLE = ExpressionType(numbers.INT64, _NUMBERS, "a number")
 DECIMAL = ExpressionType(numbers.DECIMAL, _NUMBERS, "a number")
 WIDE_DECIMAL = ExpressionType(numbers.DECIMAL, _NUMBERS, "a number")
-BOOLEAN = ExpressionType(types.BOOLEAN, ("boolean",), "true or false")
-GUID = ExpressionType(types.GUID, ("guid",), "a Guid without quotes")
+BOOLEAN = ExpressionType(edm.BOOLEAN, ("boolean",), "true or false")
+GUID = ExpressionType(edm.GUID, ("guid",), "a Guid without quotes")
 DATE = ExpressionType(times.DATE, ("date",), "a date such as 2026-01-31")
 DATE_TIME = ExpressionType(
     times.INSTANT, ("datetimeoffset",), "a date and time such as 2026-01-31T12:30:00Z"
 )
 TIME_OF_DAY = ExpressionType(times.TIME_OF_DAY, ("timeofday",), "a time of day such as 23:59:59")
 DURATION = ExpressionType(times.DURATION, ("duration",), "a duration such as duration'PT12H'")
-NULL = ExpressionType(types.TEXT, ("null",), "null")
-RECORD = ExpressionType(types.TEXT, (), "null")
+NULL = ExpressionType(edm.TEXT, ("null",), "null")
+RECORD = ExpressionType(edm.TEXT, (), "null")
 
 NUMBERS = frozenset({WHOLE, DECIMAL, WIDE_DECIMAL})
 
@@ -74,11 +83,11 @@ TYPE_OF_LITERAL: dict[LiteralType, ExpressionType] = {
 
 
 _EXPRESSION_TYPES: tuple[tuple[type[PrimitiveType], ExpressionType], ...] = (
-    (types.Text, TEXT),
+    (edm.Text, TEXT),
     (numbers.Int32, WHOLE),
     (numbers.DecimalNumber, DECIMAL),
-    (types.Boolean, BOOLEAN),
-    (types.Guid, GUID),
+    (edm.Boolean, BOOLEAN),
+    (edm.Guid, GUID),
     (times.Date, DATE),
     (times.DateTimeOffset, DATE_TIME),
     (times.TimeOfDay, TIME_OF_DAY),
@@ -99,3 +108,211 @@ def wide_text(units: int) -> str:
 def wide_units(text: str) -> int:
     """Return the units of a wide decimal from its stored form."""
     return int(text) - LARGEST
+
+
+TextFunction: TypeAlias = Literal[
+    "concat",
+    "contains",
+    "contains_literal",
+    "endswith",
+    "endswith_literal",
+    "indexof",
+    "indexof_literal",
+    "length",
+    "matchespattern",
+    "startswith",
+    "startswith_literal",
+    "substring",
+    "substring_literal",
+    "tolower",
+    "toupper",
+    "trim",
+]
+"""A name with `_literal` is a variant for literal operands, which a database computes faster."""
+
+TimeFunction: TypeAlias = Literal[
+    "date",
+    "day",
+    "fractionalseconds",
+    "fractionalseconds_of_time",
+    "hour",
+    "hour_of_time",
+    "minute",
+    "minute_of_time",
+    "month",
+    "second",
+    "second_of_time",
+    "time",
+    "totaloffsetminutes",
+    "totalseconds",
+    "year",
+    "add_date",
+    "add_datetime",
+    "between_dates",
+    "between_datetimes",
+    "sub_date",
+    "sub_datetime",
+]
+
+NumberFunction: TypeAlias = Literal[
+    "ceiling",
+    "floor",
+    "round",
+    "add_decimal",
+    "add_native",
+    "add_whole",
+    "add_wide",
+    "bounded",
+    "div_decimal",
+    "div_native",
+    "div_whole",
+    "mod_decimal",
+    "mod_native",
+    "mod_whole",
+    "mod_wide",
+    "mul_decimal",
+    "mul_native",
+    "mul_whole",
+    "mul_wide",
+    "narrow",
+    "negate",
+    "negate_wide",
+    "scale",
+    "scale_checked",
+    "sub_decimal",
+    "sub_native",
+    "sub_whole",
+    "sub_wide",
+    "widen",
+]
+"""`native` is the database's own arithmetic, for operands whose result is known to fit."""
+
+CastFunction: TypeAlias = Literal[
+    "boolean_of_text",
+    "date_of_text",
+    "datetime_of_text",
+    "decimal_of_text",
+    "duration_of_text",
+    "guid_of_text",
+    "int32_of_decimal",
+    "int32_of_text",
+    "int32_of_whole",
+    "int64_of_decimal",
+    "int64_of_text",
+    "rounded_decimal",
+    "text_of_boolean",
+    "text_of_decimal",
+    "text_of_duration",
+    "text_of_text",
+    "text_of_whole",
+    "time_of_text",
+]
+
+AggregateFunction: TypeAlias = Literal[
+    "average_decimal",
+    "average_whole",
+    "average_wide",
+    "count",
+    "countdistinct",
+    "max",
+    "max_wide",
+    "min",
+    "min_wide",
+    "sum_decimal",
+    "sum_whole",
+    "sum_wide",
+]
+
+StatementFunction: TypeAlias = Literal[
+    "as_number", "tied_to_row", "fold", "unindexed", "null_as_value"
+]
+"""Functions of statements, which a plan does not call."""
+
+FunctionName: TypeAlias = Literal[
+    TextFunction,
+    TimeFunction,
+    NumberFunction,
+    CastFunction,
+    AggregateFunction,
+    StatementFunction,
+]
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """One overload of a canonical function; `function` is None for a constant instant.
+
+    `most` bounds the size of a whole result. With `utc`, a literal argument must be in UTC, since
+    the function asks for parts that an offset changes.
+    """
+
+    function: FunctionName | None
+    parameters: tuple[ExpressionType, ...]
+    result: ExpressionType
+    most: int = INT32.maximum + 1
+    own_type: PrimitiveType | None = None
+    utc: bool = False
+
+
+def _whole(
+    function: FunctionName,
+    *parameters: ExpressionType,
+    most: int = INT32.maximum + 1,
+    utc: bool = False,
+) -> Signature:
+    return Signature(function, parameters, WHOLE, most, INT32, utc)
+
+
+SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(
+    {
+        "concat": (Signature("concat", (TEXT, TEXT), TEXT),),
+        "contains": (Signature("contains", (TEXT, TEXT), BOOLEAN),),
+        "endswith": (Signature("endswith", (TEXT, TEXT), BOOLEAN),),
+        "indexof": (_whole("indexof", TEXT, TEXT),),
+        "length": (_whole("length", TEXT),),
+        "matchesPattern": (Signature("matchespattern", (TEXT, TEXT), BOOLEAN),),
+        "startswith": (Signature("startswith", (TEXT, TEXT), BOOLEAN),),
+        "substring": (
+            Signature("substring", (TEXT, WHOLE), TEXT),
+            Signature("substring", (TEXT, WHOLE, WHOLE), TEXT),
+        ),
+        "tolower": (Signature("tolower", (TEXT,), TEXT),),
+        "toupper": (Signature("toupper", (TEXT,), TEXT),),
+        "trim": (Signature("trim", (TEXT,), TEXT),),
+        "date": (Signature("date", (DATE_TIME,), DATE, utc=True),),
+        "time": (Signature("time", (DATE_TIME,), TIME_OF_DAY, utc=True),),
+        "year": (
+            _whole("year", DATE, most=9_999),
+            _whole("year", DATE_TIME, most=9_999, utc=True),
+        ),
+        "month": (
+            _whole("month", DATE, most=12),
+            _whole("month", DATE_TIME, most=12, utc=True),
+        ),
+        "day": (
+            _whole("day", DATE, most=31),
+            _whole("day", DATE_TIME, most=31, utc=True),
+        ),
+        "hour": (
+            _whole("hour", DATE_TIME, most=23, utc=True),
+            _whole("hour_of_time", TIME_OF_DAY, most=23),
+        ),
+        "minute": (
+            _whole("minute", DATE_TIME, most=59, utc=True),
+            _whole("minute_of_time", TIME_OF_DAY, most=59),
+        ),
+        "second": (
+            _whole("second", DATE_TIME, most=59),
+            _whole("second_of_time", TIME_OF_DAY, most=59),
+        ),
+        "fractionalseconds": (
+            Signature("fractionalseconds", (DATE_TIME,), DECIMAL),
+            Signature("fractionalseconds_of_time", (TIME_OF_DAY,), DECIMAL),
+        ),
+        "totaloffsetminutes": (_whole("totaloffsetminutes", DATE_TIME, utc=True),),
+        "totalseconds": (Signature("totalseconds", (DURATION,), DECIMAL),),
+        "maxdatetime": (Signature(None, (), DATE_TIME),),
+        "mindatetime": (Signature(None, (), DATE_TIME),),
+        "now": (Signature(None, (), DATE_TIME),),
+    }
+)
+"""The overloads of each function, by its name as OData spells it."""

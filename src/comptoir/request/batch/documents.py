@@ -26,13 +26,9 @@ from comptoir.request.batch.tree import (
     BatchLimits,
     Condition,
     Group,
-    IfConstant,
-    IfJunction,
-    IfNot,
     Item,
     Part,
     Roots,
-    Succeeded,
     check_body,
     check_header,
     check_url_size,
@@ -241,61 +237,70 @@ def _condition(text: str, place: str) -> Condition:
     """The condition in an `if`; raises `Refusal`: 501 if it is unsupported, 400 if malformed."""
     if len(text) > LONGEST_CONDITION:
         raise refuse_part(rows.LONG_CONDITION, place, limit=LONGEST_CONDITION)
-    reader = _ConditionReader(text, place)
-    condition = reader.any_of(0)
-    reader.end()
-    return condition
+    reader = _ConditionReader(text, place, {})
+    reader.whole()
+    return Condition(text, frozenset(reader.ids))
+
+
+def holds(condition: Condition, succeeded: Mapping[str, bool]) -> bool:
+    """Whether a condition is true, given the outcomes of earlier requests."""
+    return _ConditionReader(condition.text, "", succeeded).whole()
 
 
 class _ConditionReader:
-    """Reads a condition, one token ahead."""
+    """Evaluates a condition while it reads it, one token ahead; `ids` are those that it names."""
 
-    def __init__(self, text: str, place: str) -> None:
+    def __init__(self, text: str, place: str, succeeded: Mapping[str, bool]) -> None:
         self._text = text
         self._place = place
+        self._succeeded = succeeded
+        self.ids: set[str] = set()
         self._position = 0
         self._next: re.Match[str] | None = None
         self._advance()
 
-    def any_of(self, depth: int) -> Condition:
-        return self._joined("or", depth)
-
-    def end(self) -> None:
-        """Raise `Refusal` (400, 501) unless the condition ends here."""
+    def whole(self) -> bool:
+        """Whether the condition is true; raises `Refusal` (400, 501)."""
+        is_true = self._any(0)
         rest = self._text[self._position :].strip()
         if rest.startswith(")"):
             raise refuse_part(rows.OPEN_CONDITION, self._place)
         if rest:
             raise self._unexpected()
+        return is_true
 
-    def _joined(self, word: str, depth: int) -> Condition:
-        operands = [self._operand(word, depth)]
-        while self._take(word):
-            operands.append(self._operand(word, depth))
-        return operands[0] if len(operands) == 1 else IfJunction(word == "and", tuple(operands))
+    def _any(self, depth: int) -> bool:
+        is_true = self._all(depth)
+        while self._take("or"):
+            is_true = self._all(depth) or is_true
+        return is_true
 
-    def _operand(self, word: str, depth: int) -> Condition:
-        return self._joined("and", depth) if word == "or" else self._single(depth)
+    def _all(self, depth: int) -> bool:
+        is_true = self._single(depth)
+        while self._take("and"):
+            is_true = self._single(depth) and is_true
+        return is_true
 
-    def _single(self, depth: int) -> Condition:
+    def _single(self, depth: int) -> bool:
         if depth > DEEPEST_CONDITION:
             raise refuse_part(rows.DEEP_CONDITION, self._place, limit=DEEPEST_CONDITION)
         if self._take("not"):
-            return IfNot(self._single(depth + 1))
+            return not self._single(depth + 1)
         for word in ("true", "false"):
             if self._take(word):
-                return IfConstant(word == "true")
+                return word == "true"
         match = self._next
         if match is not None and match[3]:
             self._advance()
-            return Succeeded(match[3])
+            self.ids.add(match[3])
+            return self._succeeded.get(match[3], False)
         if match is not None and match[1]:
             self._advance()
-            inner = self.any_of(depth + 1)
+            is_true = self._any(depth + 1)
             if self._next is None or not self._next[2]:
                 raise self._unexpected()
             self._advance()
-            return inner
+            return is_true
         raise self._unexpected()
 
     def _take(self, word: str) -> bool:

@@ -1,7 +1,7 @@
 """The requests of a batch, in either format (OData Protocol 4.01, section 11.7)."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -16,7 +16,7 @@ from comptoir.errors.table import (
     RefusalRow,
 )
 from comptoir.request.headers import Headers
-from comptoir.request.methods import WRITE_METHODS
+from comptoir.request.path import WRITE_METHODS
 
 BATCH = "$batch"
 BODY = "The body"
@@ -78,32 +78,11 @@ def origin(url: str) -> str:
     return lowered
 
 
-class Succeeded(msgspec.Struct, frozen=True, tag=True):
-    """`$<id>/$succeeded`: whether an earlier request succeeded."""
+class Condition(msgspec.Struct, frozen=True):
+    """The text of an `if`, and the ids of the requests whose outcomes it depends on."""
 
-    id: str
-
-
-class IfConstant(msgspec.Struct, frozen=True, tag=True):
-    """`true` or `false`."""
-
-    value: bool
-
-
-class IfNot(msgspec.Struct, frozen=True, tag=True):
-    """The negation of a condition."""
-
-    operand: "Condition"
-
-
-class IfJunction(msgspec.Struct, frozen=True, tag=True):
-    """Operands joined by `and` (`all`) or `or`."""
-
-    all: bool
-    operands: tuple["Condition", ...]
-
-
-Condition = Succeeded | IfConstant | IfNot | IfJunction
+    text: str
+    ids: frozenset[str]
 
 
 class BatchLimits(msgspec.Struct, frozen=True):
@@ -243,7 +222,7 @@ def checked(items: Sequence[Item]) -> Batch:
 
 def _check_references(part: Part, before: set[str], within: set[str]) -> None:
     tags = [referenced_tag(part.headers, name) for name in (b"if-match", b"if-none-match")]
-    conditions = frozenset() if part.condition is None else ids_in(part.condition)
+    conditions = frozenset[str]() if part.condition is None else part.condition.ids
     for wanted in (part.address.reference, *tags, *part.depends_on, *conditions):
         if wanted is not None and wanted not in before and wanted not in within:
             raise refuse_part(rows.LATER_ID, part.place, id=wanted)
@@ -315,26 +294,3 @@ def _below_base(text: str, roots: Roots, place: str) -> str:
 
 def _is_below(path: str, base: str) -> bool:
     return path.startswith(base) and path[len(base) : len(base) + 1] in ("", "/", "?")
-
-
-def holds(condition: Condition, succeeded: Mapping[str, bool]) -> bool:
-    """Whether a condition is true, given the outcomes of earlier requests."""
-    if isinstance(condition, Succeeded):
-        return succeeded.get(condition.id, False)
-    if isinstance(condition, IfConstant):
-        return condition.value
-    if isinstance(condition, IfNot):
-        return not holds(condition.operand, succeeded)
-    outcomes = (holds(operand, succeeded) for operand in condition.operands)
-    return all(outcomes) if condition.all else any(outcomes)
-
-
-def ids_in(condition: Condition) -> frozenset[str]:
-    """The ids of the requests that a condition refers to."""
-    if isinstance(condition, Succeeded):
-        return frozenset({condition.id})
-    if isinstance(condition, IfNot):
-        return ids_in(condition.operand)
-    if isinstance(condition, IfJunction):
-        return frozenset[str]().union(*map(ids_in, condition.operands))
-    return frozenset()

@@ -14,16 +14,16 @@ from sqlalchemy.engine import Dialect as Compiler
 from comptoir.edm.numbers import UNIT
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, Slot
-from comptoir.plan.functions import FunctionName
+from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.prepared import Prepared, Statement, Value, constant
 
-Operand: TypeAlias = ColumnElement[str | int]
-SqlExpression: TypeAlias = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | Operand
+SqlValue: TypeAlias = ColumnElement[str | int]
+SqlExpression: TypeAlias = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | SqlValue
 FunctionTable: TypeAlias = Mapping[FunctionName, Callable[..., SqlExpression]]
 """The functions that build the SQL of a call. A test requires each name in each dialect."""
 
 
-def infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
+def infix(symbol: str) -> Callable[[SqlValue, SqlValue], SqlExpression]:
     """Return a function that builds an operation with an infix operator."""
     return lambda left, right: left.op(symbol)(right)
 

@@ -3,19 +3,14 @@
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import asyncpg
 
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-    UnreachableError,
-    refuse,
-)
+from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError, refuse
 from comptoir.errors.table import RefusalRow
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
@@ -34,95 +29,54 @@ FAULTS = (
 """The classes of `Fault`, for `except`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
-    """The refusal of a client's request, and the advice for the operator.
+_Meaning = tuple[RefusalRow, OperatorRow]
+"""The refusal of a client's request, and the error for the operator."""
 
-    A `temporary` fault may end by itself.
-    """
-
-    row: RefusalRow
-    advice: str
-    temporary: bool = False
-
-
-_LOCK_TIMEOUT = "55P03"
-
-_UNREACHABLE = _Meaning(
-    rows.UNREACHABLE,
-    "Check host and port, and that the server runs and listens there.",
-    temporary=True,
-)
-_LOST = _Meaning(
-    rows.CONNECTION_LOST,
-    "Check that the server runs; its log has the cause.",
-    temporary=True,
-)
-_NO_TLS = _Meaning(
-    rows.NO_TLS,
-    "Check sslmode and the certificates that the URL names against those of the server.",
-)
-_NO_HOST = _Meaning(
-    rows.NO_HOST,
-    "Wait until a host has that role, as after a failover, or correct target_session_attrs.",
-    temporary=True,
-)
-_MISCONFIGURED = _Meaning(rows.MISCONFIGURED, "Correct the URL, or libpq's environment variables.")
-_FAILED = _Meaning(rows.DATABASE_FAILED, "The server's log has more.")
+_LOST = (rows.CONNECTION_LOST, problems.SERVER_LOST)
 
 _TABLE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "08 57P01 57P02 57P05": _LOST,
-        "28000 28P01": _Meaning(
-            rows.REJECTED_USER,
-            "Check user and password in the URL, PGPASSWORD or the passfile, and the server's "
-            "pg_hba.conf.",
-        ),
-        "08P01": replace(
-            _MISCONFIGURED,
-            advice="With PgBouncer, set statement_cache to 0, or ignore_startup_parameters there; "
-            "otherwise correct the URL.",
-        ),
-        "3D000": _Meaning(
-            rows.NO_DATABASE,
-            "Correct the name in the URL, or create the database with CREATE DATABASE.",
-        ),
-        "42704": replace(
-            _MISCONFIGURED, advice="Remove the parameter from the URL, or correct it."
-        ),
-        "57P03": _Meaning(rows.STARTING, "Wait until the server is up.", temporary=True),
-        "42501": _Meaning(
-            rows.NO_PRIVILEGES, "Grant this user the privileges, or name another user."
-        ),
-        "42P01 42703 42883": _Meaning(rows.NO_TABLES, "Run `comptoir migrate`."),
-        "3F000": _Meaning(
-            rows.NO_SCHEMA,
-            "Create a schema, and put it first in the search_path of this user.",
-        ),
-        "53300": _Meaning(
-            rows.TOO_MANY_CONNECTIONS,
-            "Raise the server's max_connections, or lower database_connections.",
-            temporary=True,
-        ),
-        "53 53200": _Meaning(rows.SHORT_OF_MEMORY, "Check the server's memory and its log."),
-        "53100": _Meaning(rows.DISK_FULL_OF_SERVER, "Free some space on the server."),
-        "25006": _Meaning(
-            rows.STANDBY,
-            "Name the primary, or all hosts with target_session_attrs=primary.",
-        ),
-        _LOCK_TIMEOUT: _Meaning(
-            rows.LOCK_TIMEOUT,
-            "Find the transaction in pg_stat_activity and end it, or wait for it.",
-        ),
-        "40001 40P01": _Meaning(rows.CONFLICT, "Try again."),
-        "57014": _Meaning(rows.QUERY_STOPPED, "Try again when the load of the database is lower."),
+        "28000 28P01": (rows.REJECTED_USER, problems.SERVER_USER),
+        "08P01": (rows.MISCONFIGURED, problems.SERVER_PROTOCOL),
+        "3D000": (rows.NO_DATABASE, problems.SERVER_DATABASE),
+        "42704": (rows.MISCONFIGURED, problems.SERVER_PARAMETER),
+        "57P03": (rows.STARTING, problems.SERVER_STARTING),
+        "42501": (rows.NO_PRIVILEGES, problems.SERVER_PRIVILEGES),
+        "42P01 42703 42883": (rows.NO_TABLES, problems.SERVER_TABLES),
+        "3F000": (rows.NO_SCHEMA, problems.SERVER_SCHEMA),
+        "53300": (rows.TOO_MANY_CONNECTIONS, problems.SERVER_CONNECTIONS),
+        "53 53200": (rows.SHORT_OF_MEMORY, problems.SERVER_MEMORY),
+        "53100": (rows.DISK_FULL_OF_SERVER, problems.SERVER_DISK),
+        "25006": (rows.STANDBY, problems.SERVER_STANDBY),
+        "55P03": (rows.LOCK_TIMEOUT, problems.SERVER_LOCK),
+        "40001 40P01": (rows.CONFLICT, problems.SERVER_CONFLICT),
+        "57014": (rows.QUERY_STOPPED, problems.SERVER_LOAD),
     }
 )
+"""The meanings of SQLSTATEs, and of the classes of others."""
+
+_TEMPORARY = (
+    problems.SERVER_UNREACHABLE,
+    problems.SERVER_LOST,
+    problems.SERVER_ROLE,
+    problems.SERVER_STARTING,
+    problems.SERVER_CONNECTIONS,
+)
+"""What may end by itself."""
+
 _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
     {state: meaning for states, meaning in _TABLE.items() for state in states.split()}
 )
 
 _TOO_COMPLEX = ("54000", "54001", "54011", "54023")
+_BREAKS = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    ConnectionResetError,
+    BrokenPipeError,
+    ConnectionAbortedError,
+)
 _CAUSES: Mapping[str, str] = MappingProxyType(
     {"22003": "a number is too large", "22012": "it divides by zero"}
 )
@@ -141,17 +95,14 @@ def refusal_of(fault: Fault) -> Refusal:
     text = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
     state = _state(fault)
     refusals.log_database_error(f"{text} ({state})" if state else text)
-    return refusals.database_failed(_meaning(fault).row)
+    return refusals.database_failed(_meaning(fault)[0])
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:
     """The error for the operator; an `UnreachableError` if the fault is temporary."""
-    meaning = _meaning(fault)
-    kind = UnreachableError if meaning.temporary else OperatorError
-    reason = driver_message(fault)
-    return problems.UNUSABLE_DATABASE(
-        kind=kind, suggested=meaning.advice, url=redacted(url), reason=reason
-    )
+    _, row = _meaning(fault)
+    kind = UnreachableError if row in _TEMPORARY else OperatorError
+    return row(kind=kind, url=redacted(url), reason=driver_message(fault))
 
 
 def is_request_fault(fault: Fault) -> bool:
@@ -212,20 +163,14 @@ def _state(fault: Fault) -> str:
 def _meaning(fault: Fault) -> _Meaning:
     if isinstance(fault, asyncpg.PostgresError):
         state = _state(fault)
-        return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or _FAILED
+        failed = (rows.DATABASE_FAILED, problems.UNUSABLE_DATABASE)
+        return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or failed
     if isinstance(fault, ssl.SSLError) or "SSL" in str(fault):
-        return _NO_TLS
+        return rows.NO_TLS, problems.SERVER_TLS
     if isinstance(fault, asyncpg.ClientConfigurationError):
-        return _MISCONFIGURED
+        return rows.MISCONFIGURED, problems.SERVER_URL
     if isinstance(fault, asyncpg.TargetServerAttributeNotMatched):
-        return _NO_HOST
-    if isinstance(
-        fault,
-        asyncpg.InterfaceError
-        | asyncpg.InternalClientError
-        | ConnectionResetError
-        | BrokenPipeError
-        | ConnectionAbortedError,
-    ):
+        return rows.NO_HOST, problems.SERVER_ROLE
+    if isinstance(fault, _BREAKS):
         return _LOST
-    return _UNREACHABLE
+    return rows.UNREACHABLE, problems.SERVER_UNREACHABLE

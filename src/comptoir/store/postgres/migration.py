@@ -28,13 +28,7 @@ from comptoir.sql.dialects.postgresql.routines import routine_statements, routin
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.faults import FAULTS, driver_message, operator_error_of
-from comptoir.store.schema import (
-    TEXT_INDEX,
-    Report,
-    SchemaState,
-    revisions,
-    store_state,
-)
+from comptoir.store.schema import TEXT_INDEX, Report, SchemaState, revisions, store_state
 from comptoir.store.urls import redacted
 
 LOCK = 0x636F6D70746F6972

@@ -6,7 +6,7 @@ A page is read by several statements, and the rest of it by one if they are slow
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import partial
 from time import monotonic
@@ -15,19 +15,16 @@ from typing import TypeVar
 import asyncpg
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement
+from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler, cancel_and_wait
 from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
-from comptoir.store.postgres.session import DatabaseSession, run_portion, run_query
+from comptoir.store.postgres.session import run_portion, run_query
 from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
 PART_SLICES = 8
@@ -142,11 +139,6 @@ class PoolReader:
         self.scheduler = scheduler
         self.seconds = seconds
 
-    @property
-    def load(self) -> Load:
-        """The slow reads that run and wait now."""
-        return self._slow.load
-
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
         """All rows of a statement that finds them by a key.
 
@@ -188,14 +180,6 @@ class PoolReader:
                 return await self.lookup(query, self.seconds)
 
         return await while_connected(run())
-
-    async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit that only reads, to its end."""
-        try:
-            async with self._connection() as connection:
-                return await DatabaseSession(connection).drive(unit)
-        except FAULTS as error:
-            raise self._refusal(error) from error
 
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices; the reader yields to the event loop between them."""

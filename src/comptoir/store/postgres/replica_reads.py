@@ -19,10 +19,7 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements

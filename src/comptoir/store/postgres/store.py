@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import replace
 from functools import partial
 from time import time
 
@@ -15,11 +14,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
-from comptoir.sql.control import control_statements
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
@@ -47,14 +42,7 @@ from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter, Transactions
 from comptoir.store.refusals import database_failed
 from comptoir.store.schema import SchemaState, check_state
-from comptoir.store.store import (
-    NoteOutcome,
-    Reads,
-    Renewed,
-    SnapshotConnection,
-    Store,
-    StoreLoad,
-)
+from comptoir.store.store import NoteOutcome, Reads, Renewed, SnapshotConnection, Store, StoreLoad
 from comptoir.store.urls import redacted
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
@@ -132,7 +120,7 @@ class PostgresStore(Store):
             self._control, statements.reads, SliceScheduler(), settings.scan_seconds
         )
         control = ControlStore(
-            control_statements(POSTGRESQL.compiler),
+            POSTGRESQL.compiler,
             partial(control_reader.lookup, seconds=READ_SECONDS),
             self._pool_writer,
             [each.name for each in model.per_company],
@@ -144,10 +132,11 @@ class PostgresStore(Store):
     @property
     @override
     def load(self) -> StoreLoad:
-        return replace(
-            super().load,
-            used_connections=sum(each.in_use for each in self._pools),
-            idle_connections=sum(each.idle for each in self._pools),
+        return StoreLoad(
+            self._pool_writer.waiting,
+            self._reads.slow.load,
+            sum(each.in_use for each in self._pools),
+            sum(each.idle for each in self._pools),
         )
 
     @property

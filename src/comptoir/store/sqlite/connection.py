@@ -12,19 +12,12 @@ from typing import TypeVar, cast
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, WideTotal
 from comptoir.sql.prepared import ManyQueries, Statement, Steps
-from comptoir.store.refusals import (
-    database_failed,
-    log_database_error,
-)
+from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.store import characters
 from comptoir.store.urls import SQLITE, is_postgres, redacted
 

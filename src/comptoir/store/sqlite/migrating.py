@@ -2,61 +2,67 @@
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from random import uniform
-from time import monotonic, sleep
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.store.schema import SchemaState, check_state, revisions
 from comptoir.store.sqlite.connection import (
-    DURABILITY,
-    PAGE_BYTES,
-    Connection,
-    cannot_open,
     connect,
-    is_busy,
     is_writable,
 )
 
 LOCK_SECONDS = 30.0
 """Seconds that a process waits for others that migrate or use the same file."""
 
-_MOST_PAUSE = 0.2
-"""The most seconds between two attempts to rewrite a file."""
-
 _STATE = (
     "SELECT version_num, (SELECT value FROM schema_state WHERE name = 'revision'),"
     " (SELECT value FROM schema_state WHERE name = 'serves') FROM alembic_version"
 )
+
+_RECORDS = 1_000_000_000
+"""The assumed records of a table. With fewer, a plan might read those of all companies."""
+
+_OF_COMPANY = 1_000_000
+"""The assumed records of a company."""
+
+_ALIKE = 10
+"""The assumed records of a company with the same values in the next columns of an index."""
+
+_INDEXES = (
+    "SELECT CASE each.origin WHEN 'pk' THEN ?1 ELSE each.name END,"
+    " (SELECT count(*) FROM pragma_index_info(each.name)) FROM pragma_index_list(?1) AS each"
+)
+"""The indexes of a table and the numbers of their columns; the primary key has the table's name."""
 
 
 def migrate_file(path: Path, model: Model) -> str:
     """Create a database, or migrate it, and return the revision of its schema.
 
     An outdated file is locked meanwhile: of several processes that start at once, one migrates and
-    the others find it done. Raises `OperatorError` if the file cannot be opened, or if its schema
-    is too new.
+    the others find it done. Stores the planner's statistics too. Raises `OperatorError` if the file
+    cannot be opened or written, or if its schema is too new.
     """
     _create_file(path)
-    ends_at = monotonic() + LOCK_SECONDS
-    while True:
-        # this connection sets the journal mode, and its errors have one line
-        with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
-            if _is_current(connection):
-                return revisions().head
-            try:
-                _enlarge_pages(connection)
-                break
-            except sqlite3.Error as error:
-                if not is_busy(error) or monotonic() > ends_at:
-                    raise cannot_open(path, error) from error
-        # closed meanwhile, because a process rewrites the file only if no other one has it open
-        sleep(uniform(0, _MOST_PAUSE))  # noqa: S311 - only spreads the attempts
-    from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
+    # this connection sets the journal mode, and its errors have one line
+    with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
+        if _is_current(connection):
+            return revisions().head
+    from comptoir.store.revisions import upgrade  # noqa: PLC0415 - brings Alembic
 
-    return upgrade_file(path, model, LOCK_SECONDS)
+    try:
+        with locked(path, LOCK_SECONDS) as locking:
+            state = upgrade(locking, model, str(path))
+            store_statistics(locking, [each.name for each in model.stored])
+            return state.revision or ""
+    except DBAPIError as error:
+        raise problems.CANNOT_MIGRATE(path=path, reason=error.orig) from error
 
 
 def check_file(path: Path) -> None:
@@ -88,22 +94,6 @@ def _is_current(connection: sqlite3.Connection) -> bool:
     return state == (known.head, known.head, known.serves[known.head])
 
 
-def _enlarge_pages(connection: Connection) -> None:
-    """Rewrite a file of an earlier release with pages of `PAGE_BYTES`.
-
-    Its records are unchanged if that fails, because the file is in use or the disk is full.
-    """
-    ((size,),) = connection.execute("PRAGMA page_size").fetchall()
-    if size >= PAGE_BYTES:
-        return
-    # the size of pages is fixed in a file with a write-ahead log; the lock is held, because another
-    # process would begin such a log
-    for step in ("locking_mode=EXCLUSIVE", "journal_mode=DELETE"):
-        connection.execute(f"PRAGMA {step}").fetchall()
-    connection.execute("VACUUM")
-    connection.execute(f"PRAGMA journal_mode={DURABILITY['journal_mode']}").fetchall()
-
-
 def _create_file(path: Path) -> None:
     """Create the file and its folder if missing, readable by their owner only.
 
@@ -116,3 +106,47 @@ def _create_file(path: Path) -> None:
     # opening the file reports any other fault
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
+    """A connection within a transaction that holds the database's write lock."""
+    engine = create_engine(
+        f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": lock_seconds}
+    )
+
+    @event.listens_for(engine, "connect")
+    def disable_implicit_transactions(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+        driver.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def begin_immediately(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def store_statistics(connection: Connection, tables: Iterable[str]) -> None:
+    """Store the statistics of tables of records; connections that are opened later use them.
+
+    Without statistics, SQLite assumes that a company has ten records. It would rather read all of
+    them in the order of their keys than sort the few that an index finds. They are fixed, so that
+    no plan depends on when they were computed.
+
+    The indexes of these tables begin with the company, and no two records have the same values in
+    all columns of an index.
+    """
+    # this creates the table of the statistics
+    connection.exec_driver_sql("ANALYZE sqlite_schema")
+    connection.exec_driver_sql("DELETE FROM sqlite_stat1")
+    for table in tables:
+        for index, columns in connection.exec_driver_sql(_INDEXES, (table,)).all():
+            rows = [_RECORDS, _OF_COMPANY, *[_ALIKE] * (columns - 2), 1]
+            connection.exec_driver_sql(
+                "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
+                (table, index, " ".join(map(str, rows))),
+            )

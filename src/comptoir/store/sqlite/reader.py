@@ -10,24 +10,15 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
-from typing import TypeVar
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import SHAPES_CACHED, Query, Steps
+from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import (
-    JSON_SLICE,
-    SLICE,
-    Slices,
-    SliceScheduler,
-)
+from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
 from comptoir.store.store import WhileConnected
@@ -55,8 +46,6 @@ SLOW = 5
 
 INTERRUPT_SECONDS = 0.02
 """The interval between attempts to stop a read that nobody awaits."""
-
-T = TypeVar("T")
 
 
 class Scans:
@@ -192,43 +181,28 @@ class SqliteReader:
     """Reads in the event loop, and on scanning threads.
 
     The connection `walking` is for pages in the order of the keys. It does not map the file: all
-    that a walk reads would remain in memory, and little of it is read again. `unhurried` is for
-    units of commands, which run without concurrent requests.
+    that a walk reads would remain in memory, and little of it is read again.
     """
 
     def __init__(
         self,
         connection: Connection,
         walking: Connection,
-        unhurried: Connection,
         statements: ReadStatements,
         scans: Scans,
     ) -> None:
         self._reads = LoopReads(connection)
         self._walks = LoopReads(walking)
-        self._unhurried = unhurried
         self._statements = statements
         self._scans = scans
         self.scheduler = SliceScheduler()
         # hashes of statements, whose texts may be long; a collision only costs a thread
         self._slow: set[int] = set()
 
-    @property
-    def load(self) -> Load:
-        """The long reads that run and wait now."""
-        return self._scans.load
-
     async def lookup(self, query: Query, scans: Scans | None = None) -> list[Row]:
         """All rows of a statement that finds them by a key; a long one runs among `scans`."""
         rows = self._in_event_loop(query, self._reads)
         return rows if rows is not None else await (scans or self._scans).run(query)
-
-    async def drive(self, unit: Steps[T]) -> T:
-        """Run a unit to its end without yielding to the event loop."""
-        try:
-            return self._unhurried.drive(unit)
-        except sqlite3.Error as error:
-            raise refusal_of(error) from error
 
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""
@@ -313,7 +287,6 @@ class SqliteReader:
         """Close the connections."""
         self._reads.stop()
         self._walks.stop()
-        self._unhurried.close()
 
 
 def _has_long_texts(query: Query) -> bool:

@@ -22,7 +22,6 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import Row
-from comptoir.sql.control import control_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements, statements_of
@@ -44,6 +43,7 @@ from comptoir.store.store import (
     SLICE_ROWS,
     SnapshotConnection,
     Store,
+    StoreLoad,
     characters,
 )
 from comptoir.store.unit import UnitOfWork
@@ -195,17 +195,17 @@ class SqliteStore(Store):
             for name, value in MANY_WRITES.items() if writes_many else ():
                 writing.execute(f"PRAGMA {name}={value}")
             walking = opened.enter_context(closing(self._open_walking()))
-            first, second, third, *others = (
+            first, second, *others = (
                 opened.enter_context(closing(connecting(writes=False)))
-                for _ in range(3 + settings.scan_threads)
+                for _ in range(2 + settings.scan_threads)
             )
             self._scans = Scans(
                 others, most_reads=settings.queued_scans, seconds=settings.scan_seconds
             )
-            self._file_reader = SqliteReader(first, walking, second, statements.reads, self._scans)
+            self._file_reader = SqliteReader(first, walking, statements.reads, self._scans)
             # a thread of their own, so that scans never delay what is known of clients
             self._control_scans = Scans(
-                [third], most_reads=MOST_CONTROL_READS, seconds=READ_SECONDS
+                [second], most_reads=MOST_CONTROL_READS, seconds=READ_SECONDS
             )
             condition, watermarks = Condition(path.absolute().parent), Watermarks()
             self._file_writer = SqliteWriter(
@@ -213,7 +213,7 @@ class SqliteStore(Store):
             )
             opened.pop_all()
         control = ControlStore(
-            control_statements(SQLITE.compiler),
+            SQLITE.compiler,
             partial(self._file_reader.lookup, scans=self._control_scans),
             self._file_writer,
             [each.name for each in model.per_company],
@@ -221,6 +221,11 @@ class SqliteStore(Store):
         super().__init__(
             statements, self._file_reader, self._file_writer, condition, watermarks, control
         )
+
+    @property
+    @override
+    def load(self) -> StoreLoad:
+        return StoreLoad(self._file_writer.waiting, self._scans.load)
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:

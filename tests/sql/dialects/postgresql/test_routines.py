@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from comptoir.plan.search import fold
+from comptoir.plan.expressions.options import fold
 from comptoir.sql.dialects.postgresql.routines import SEPARATOR
 from support.effort import examples
 from support.functions import OnPostgres

@@ -17,7 +17,7 @@ MOST_SESSIONS = 200
 async def show(visit: Visit) -> Answer:
     """The sessions, the latest first."""
     backend = visit.backend
-    found = await backend.control.logins.sessions(MOST_SESSIONS)
+    found = await backend.logins.sessions(MOST_SESSIONS)
     shown = [
         each
         for each in found
@@ -29,7 +29,7 @@ async def show(visit: Visit) -> Answer:
 
 async def log_out(visit: Visit) -> Answer:
     """End this session."""
-    await visit.backend.control.logins.end(visit.session, visit.actor)
+    await visit.backend.logins.end(visit.session, visit.actor)
     return _left(visit)
 
 
@@ -39,7 +39,7 @@ async def end_all(visit: Visit) -> Answer:
     is_own = subject == visit.login.subject
     if not is_own and not visit.may(ConsoleRole.ADMIN):
         raise refuse(errors.OTHER_SESSIONS)
-    await visit.backend.control.logins.end_all(subject, visit.actor)
+    await visit.backend.logins.end_all(subject, visit.actor)
     return _left(visit) if is_own else Redirect(visit.url(SCREEN.address))
 
 

@@ -1,18 +1,11 @@
-"""A service that is unavailable."""
+"""503 or 502: the service is away."""
 
 from collections.abc import Sequence
 
 from typing_extensions import override
 
 from comptoir.errors.refusal import Refusal, refuse
-from comptoir.features.rehearsal.faults.fault import (
-    AWAY,
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
+from comptoir.features.rehearsal.faults.fault import AWAY, AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import (
     RetryAfter,
     gateway_page,
@@ -24,10 +17,7 @@ from comptoir.features.rehearsal.traps import Trap
 from comptoir.response.response import Response
 
 
-class Away(Fault):
-    """503 or 502: the service is away."""
-
-    name = "away"
+class _Away(Fault):
     kind: str = word(
         "503 with a JSON body, 503 with the gateway's HTML page, or 502.", "json", "html", "502"
     )
@@ -50,7 +40,7 @@ class Away(Fault):
         return [*met, Trap.UPDATE_WINDOW] if self.window else met
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.kind == "json":
             raise self.unavailable()
         return gateway_page(502 if self.kind == "502" else 503, retry_headers(self.retry_after))

@@ -1,4 +1,4 @@
-"""A batch that fails as a whole."""
+"""A batch with a snapshot fails: its answers say 201, and nothing is stored."""
 
 from typing_extensions import override
 
@@ -14,10 +14,7 @@ UNDONE = DATABASE_BUSY.row(
 )
 
 
-class BatchRollback(Fault):
-    """A batch with a snapshot fails: its answers say 201, and nothing is stored."""
-
-    name = "batch-rollback"
+class _BatchRollback(Fault):
     trap = Trap.BATCH_ROLLED_BACK
     stage = Stage.BATCH
     index: int = parameter("The number of the request that fails, from 0.", 0, 0, 999)

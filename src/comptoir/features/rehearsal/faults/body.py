@@ -1,13 +1,12 @@
-"""A body that is not the expected JSON."""
+"""The body of the answer is not the expected JSON."""
 
 from collections.abc import Sequence
 
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, Perform, word
-from comptoir.features.rehearsal.faults.response import whole
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, word
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 
 _XML_ERROR = (
     b'<?xml version="1.0" encoding="utf-8"?>'
@@ -17,10 +16,7 @@ _XML_ERROR = (
 _EMPTY_ERROR = b'{"error":{"code":"Unknown","message":""}}'
 
 
-class Body(Fault):
-    """The body of the answer is not the expected JSON."""
-
-    name = "body"
+class _Body(Fault):
     kind: str = word(
         "Truncated JSON, an error in XML, or 500 with an empty message.",
         "truncated",
@@ -33,12 +29,12 @@ class Body(Fault):
         return (Trap.GATEWAY_PAGE,) if self.kind == "xml" else ()
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.kind == "xml":
             return Response(500, [(b"content-type", b"application/xml")], _XML_ERROR)
         if self.kind == "empty":
             return Response(500, [(b"content-type", b"application/json")], _EMPTY_ERROR)
-        response = await perform()
-        body = await whole(response)
+        response = await affected.perform()
+        body = await whole_body(response)
         response.body = body[: len(body) // 2]
         return response

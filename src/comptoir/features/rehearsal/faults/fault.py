@@ -5,10 +5,10 @@ semicolons, such as `throttle; retry-after=2`.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from enum import StrEnum
-from inspect import cleandoc
+from sys import modules
 from typing import ClassVar, Self, TypeVar, dataclass_transform
 
 import msgspec
@@ -19,13 +19,13 @@ from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.exchange import Exchange
 from comptoir.outgoing.faults import DeliveryFault
 from comptoir.plan.target import Target
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
-from comptoir.store.pinned_reads import StaleReads
 
 AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
 
@@ -33,8 +33,6 @@ HEADER = "Comptoir-Fault"
 """The header by which a request asks for a fault."""
 
 FaultValue = int | float | str
-Perform = Callable[[], Awaitable[Response]]
-"""Performs a request; raises `Refusal`."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,3})?", re.ASCII)
@@ -73,21 +71,17 @@ class Candidate(msgspec.Struct, frozen=True):
     address: str = ""
     company: str = ""
 
-    @property
-    def paths(self) -> Collection[str]:
-        """The paths that a rule may name."""
-        return {self.path, self.address} - {""}
-
 
 class AffectedRequest(msgspec.Struct, frozen=True):
     """A request that meets a fault, with all that the fault may use.
 
-    `addressed` is its target, None if that is not of an entity set. `previous` is the query
-    of the page before the requested one.
+    `perform` performs it, or raises `Refusal`. `addressed` is its target, None if that is not of an
+    entity set. `previous` is the query of the page before the requested one.
     """
 
     fault: "Fault"
     firing: Firing
+    perform: Callable[[], Awaitable[Response]]
     exchange: Exchange
     request: Request
     addressed: Target | None
@@ -170,9 +164,9 @@ REGISTERED: dict[str, "type[Fault]"] = {}
 
 @dataclass_transform(frozen_default=True)
 class Fault:
-    """A fault with the values of its parameters; each name has a subclass in its own module.
+    """A fault with the values of its parameters; each is a subclass in the module of its name.
 
-    The first paragraph of a subclass's docstring is what the reference says a client meets.
+    The first paragraph of the module's docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
     token, and one that `remembers` depends on what was done before.
@@ -189,7 +183,9 @@ class Fault:
     trap: ClassVar[Trap | None] = None
 
     def __init_subclass__(cls) -> None:
-        cls.meaning = " ".join(cleandoc(cls.__doc__ or "").partition("\n\n")[0].split())
+        cls.name = cls.__module__.rpartition(".")[2].replace("_", "-")
+        documented = modules[cls.__module__].__doc__ or ""
+        cls.meaning = " ".join(documented.partition("\n\n")[0].split())
         cls.parameters = {
             name.replace("_", "-"): each.metadata[_PARAMETER]
             for name, each in vars(cls).items()
@@ -258,12 +254,12 @@ class Fault:
         """The refusal of a request in its place; None if the fault acts in another way."""
         return None
 
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         """The response in place of that of the request, which the fault may perform.
 
         Raises `Refusal`, of the fault or of the request.
         """
-        return await perform()
+        return await affected.perform()
 
     def unavailable(self) -> Refusal:
         """The refusal in place of a gateway's page, where only the service can respond."""

@@ -1,4 +1,4 @@
-"""Notifications that come otherwise than expected."""
+"""Notifications of a subscription come otherwise than expected."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,10 +9,7 @@ from comptoir.features.rehearsal.traps import Trap
 from comptoir.outgoing.faults import DeliveryFault, DeliveryMode
 
 
-class Hook(Fault):
-    """Notifications of a subscription come otherwise than expected."""
-
-    name = "hook"
+class _Hook(Fault):
     stage = Stage.DELIVERY
     mode: str = word(
         "They come twice, in the opposite order, later, or not at all; the subscription is "

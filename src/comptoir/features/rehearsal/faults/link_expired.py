@@ -1,4 +1,4 @@
-"""The link to a page that has expired."""
+"""410: the link to a page is not valid any longer."""
 
 from typing_extensions import override
 
@@ -12,10 +12,7 @@ LINK_GONE = LINK_EXPIRED.row(
 )
 
 
-class LinkExpired(Fault):
-    """410: the link to a page is not valid any longer."""
-
-    name = "link-expired"
+class _LinkExpired(Fault):
     trap = Trap.EXPIRED_LINK
     methods = frozenset({"GET"})
     page: int = parameter("The number of the page.", 2, 2, 1_000_000)

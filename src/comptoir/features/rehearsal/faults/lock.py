@@ -1,4 +1,4 @@
-"""Records that another session has locked."""
+"""503: another session is updating records of the entity set."""
 
 from typing_extensions import override
 
@@ -6,7 +6,7 @@ from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import DATABASE_BUSY
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.request.methods import WRITE_METHODS
+from comptoir.request.path import WRITE_METHODS
 
 LOCKED = DATABASE_BUSY.row(
     "Another session is updating records of {set}",
@@ -16,10 +16,7 @@ LOCKED = DATABASE_BUSY.row(
 )
 
 
-class Lock(Fault):
-    """503: another session is updating records of the entity set."""
-
-    name = "lock"
+class _Lock(Fault):
     trap = Trap.LOCK
     needs_set = True
     methods = WRITE_METHODS

@@ -1,27 +1,18 @@
-"""A connection that is cut."""
+"""The connection is cut."""
 
 from collections.abc import AsyncGenerator
 
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
-from comptoir.features.rehearsal.faults.response import lose, whole
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
+from comptoir.features.rehearsal.faults.response import lose
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 
 
-class Reset(Fault):
-    """The connection is cut."""
-
-    name = "reset"
+class _Reset(Fault):
     trap = Trap.LOST_ANSWER
     phase: str = word(
         "Before the request is run, after its commit, or within the body.",
@@ -34,17 +25,17 @@ class Reset(Fault):
     )
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.phase == "body":
-            response = await perform()
+            response = await affected.perform()
             # a compressed body would have another length
             affected.exchange.coding = IDENTITY
-            body = await whole(response)
+            body = await whole_body(response)
             if body and affected.exchange.method != "HEAD":
                 response.body = _cut(body[: self.bytes])
                 return response
         if self.phase == "after":
-            await lose(perform)
+            await lose(affected)
         raise ConnectionCutError
 
 

@@ -7,8 +7,8 @@ from email.utils import formatdate
 from types import MappingProxyType
 
 from comptoir.errors.refusal import Refusal
-from comptoir.features.rehearsal.faults.fault import Perform, parameter
-from comptoir.response.response import Response
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, parameter
+from comptoir.response.response import Response, whole_body
 
 _DATE_SECONDS = 30
 """The seconds from now to a date in `Retry-After`."""
@@ -67,20 +67,7 @@ def gateway_page(status: int, headers: Mapping[str, str] = MappingProxyType({}))
     return Response(status, sent, page.encode())
 
 
-async def lose(perform: Perform) -> None:
+async def lose(affected: AffectedRequest) -> None:
     """Perform a request whose response is lost."""
     with suppress(Refusal):
-        await discard(await perform())
-
-
-async def discard(response: Response) -> None:
-    """Close a response of which nothing is read."""
-    if not isinstance(response.body, bytes):
-        await response.body.aclose()
-
-
-async def whole(response: Response) -> bytes:
-    """The whole body of a response."""
-    if isinstance(response.body, bytes):
-        return response.body
-    return b"".join([piece async for piece in response.body])
+        await whole_body(await affected.perform())

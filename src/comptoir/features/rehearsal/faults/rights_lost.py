@@ -1,11 +1,11 @@
-"""A right that the client has lost."""
+"""403: the client lacks a right on the entity set."""
 
 from typing_extensions import override
 
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import REQUEST_DENIED
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
-from comptoir.plan.rights import right_for
+from comptoir.plan.target import right_for
 
 RIGHT_LOST = REQUEST_DENIED.row(
     "The client has lost a right on {set}",
@@ -14,10 +14,7 @@ RIGHT_LOST = REQUEST_DENIED.row(
 )
 
 
-class RightsLost(Fault):
-    """403: the client lacks a right on the entity set."""
-
-    name = "rights-lost"
+class _RightsLost(Fault):
     needs_set = True
 
     @override

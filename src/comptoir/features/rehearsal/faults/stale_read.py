@@ -1,26 +1,17 @@
-"""Reads that lag."""
+"""Reads show the state before the last writes, as from a replica that lags."""
 
 from typing_extensions import override
 
 from comptoir.edm.model import Company
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
-from comptoir.features.rehearsal.faults.response import whole
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
+from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.request.methods import READ_METHODS
-from comptoir.response.response import Response
-from comptoir.store.pinned_reads import StaleReads
+from comptoir.request.path import READ_METHODS
+from comptoir.response.response import Response, whole_body
 
 
-class StaleRead(Fault):
-    """Reads show the state before the last writes, as from a replica that lags."""
-
-    name = "stale-read"
+class _StaleRead(Fault):
     trap = Trap.STALE_READ
     needs_set = True
     methods = READ_METHODS
@@ -38,14 +29,14 @@ class StaleRead(Fault):
         await views.prepare(company, self.lag or 1, self.seconds)
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         request = affected.request
         intent = None if request.access is None else request.access.intent
         view = affected.views.of(affected.target.company_id or "", self.seconds)
         if view is None or (self.reads == "readonly" and intent != "readonly"):
-            affected.firing.note(has_acted=False)
-            return await perform()
+            affected.firing.outcome = NOT_APPLICABLE
+            return await affected.perform()
         async with view.reads() as request.reads:
-            response = await perform()
-            response.body = await whole(response)
+            response = await affected.perform()
+            response.body = await whole_body(response)
         return response

@@ -1,4 +1,4 @@
-"""Throttling."""
+"""429: the client has sent too many requests."""
 
 from typing_extensions import override
 
@@ -21,10 +21,7 @@ THROTTLED = TOO_MANY_REQUESTS.row(
 )
 
 
-class Throttle(Fault):
-    """429: the client has sent too many requests."""
-
-    name = "throttle"
+class _Throttle(Fault):
     trap = Trap.THROTTLING
     retry_after: RetryAfter = retry_parameter()
 

@@ -1,4 +1,4 @@
-"""A request that times out."""
+"""The request times out, before or after its commit."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,13 +7,7 @@ from typing_extensions import override
 
 from comptoir.errors.refusal import refuse
 from comptoir.errors.table import REQUEST_TIMEOUT
-from comptoir.features.rehearsal.faults.fault import (
-    AffectedRequest,
-    Fault,
-    Perform,
-    parameter,
-    word,
-)
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
 from comptoir.features.rehearsal.faults.response import gateway_page, lose
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.response.response import Response
@@ -23,10 +17,7 @@ UNFINISHED = REQUEST_TIMEOUT.row(
 )
 
 
-class Timeout(Fault):
-    """The request times out, before or after its commit."""
-
-    name = "timeout"
+class _Timeout(Fault):
     status: str = word("The status.", "408", "504")
     phase: str = word("Whether a write is committed.", "before", "after")
     seconds: float = parameter("The time until the answer.", 0, 0, 600, is_whole=False)
@@ -37,9 +28,9 @@ class Timeout(Fault):
         return [*met, Trap.LOST_ANSWER] if self.phase == "after" else met
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
+    async def act(self, affected: AffectedRequest) -> Response:
         if self.phase == "after":
-            await lose(perform)
+            await lose(affected)
         await asyncio.sleep(self.seconds)
         if self.status == "504":
             return gateway_page(504)

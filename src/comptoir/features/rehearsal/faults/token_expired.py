@@ -1,4 +1,4 @@
-"""A token that has expired."""
+"""401 until the client sends another token."""
 
 from dataclasses import replace
 
@@ -18,10 +18,7 @@ GATEWAY = replace(
 )
 
 
-class TokenExpired(Fault):
-    """401 until the client sends another token."""
-
-    name = "token-expired"
+class _TokenExpired(Fault):
     trap = Trap.EXPIRED_TOKEN
     ends_token = True
     by: str = word(

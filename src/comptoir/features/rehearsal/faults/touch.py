@@ -1,4 +1,4 @@
-"""A record that a background job changes."""
+"""A background job changes the record after it was read, so that its ETag is stale."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,17 @@ from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Text
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import BAD_REQUEST, REQUEST_DENIED
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import (
     HEADER,
     AffectedRequest,
     Candidate,
     Fault,
-    Perform,
     has_changes,
     parameter,
 )
-from comptoir.features.rehearsal.faults.response import discard, whole
 from comptoir.request.headers import Headers
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 from comptoir.service import Request
 
 TOUCHED_FIELD = BAD_REQUEST.row(
@@ -39,10 +38,7 @@ _SHORT = 10
 """Characters that the text of each property may have."""
 
 
-class Touch(Fault):
-    """A background job changes the record after it was read, so that its ETag is stale."""
-
-    name = "touch"
+class _Touch(Fault):
     methods = frozenset({"GET"})
     field: str | None = parameter("The property that changes; by default, the first text.", None)
 
@@ -66,28 +62,28 @@ class Touch(Fault):
         return asked.is_record
 
     @override
-    async def act(self, affected: AffectedRequest, perform: Perform) -> Response:
-        response = await perform()
+    async def act(self, affected: AffectedRequest) -> Response:
+        response = await affected.perform()
         if response.status in (200, 304):
             try:
                 await self._change(affected, affected.target.entity_set)
             except Refusal:
-                affected.firing.note(has_acted=False)
+                affected.firing.outcome = NOT_APPLICABLE
         return response
 
     async def _change(self, affected: AffectedRequest, entity_set: EntitySet) -> None:
         """Change a text of the record that a request has read, as a background job does."""
         names = [each for each in touchable(entity_set) if self.field in (None, each)]
         if not names:
-            affected.firing.note(has_acted=False)
+            affected.firing.outcome = NOT_APPLICABLE
             return
         name = names[0]
         handle = affected.service.handle
         read = _by_job(affected.request, "GET", f"$select={name}", {}, b"")
-        found = msgspec.json.decode(await whole(await handle(read)), type=dict[str, object])
+        found = msgspec.json.decode(await whole_body(await handle(read)), type=dict[str, object])
         body = msgspec.json.encode({name: _other(str(found[name]))})
         sent = {b"if-match": b"*", b"content-type": b"application/json"}
-        await discard(await handle(_by_job(affected.request, "PATCH", "", sent, body)))
+        await whole_body(await handle(_by_job(affected.request, "PATCH", "", sent, body)))
 
 
 def touchable(entity_set: EntitySet) -> Sequence[str]:
@@ -120,13 +116,7 @@ def _by_job(request: Request, method: str, query: str, headers: Headers, body: b
     async def read_body() -> bytes:
         return body
 
-    return Request(
-        method=method,
-        root=request.root,
-        path=request.path,
-        query=query,
-        headers=headers,
-        principal=_JOB,
-        read_body=read_body,
-        while_connected=request.while_connected,
+    plain = msgspec.structs.replace(request, access=None, reads=None, principal=_JOB)
+    return msgspec.structs.replace(
+        plain, method=method, query=query, headers=headers, read_body=read_body
     )

@@ -1,4 +1,4 @@
-"""An entity set that is missing."""
+"""404: the entity set is missing, as during an upgrade."""
 
 from typing_extensions import override
 
@@ -11,10 +11,7 @@ VANISHED = RESOURCE_NOT_FOUND.row(
 )
 
 
-class Vanish(Fault):
-    """404: the entity set is missing, as during an upgrade."""
-
-    name = "vanish"
+class _Vanish(Fault):
     needs_set = True
 
     @override

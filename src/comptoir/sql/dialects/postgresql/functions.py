@@ -27,14 +27,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import array
 
-from comptoir.edm.numbers import (
-    INT32,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    SCALE,
-    UNIT,
-    WHOLE_DIGITS,
-)
+from comptoir.edm.numbers import INT32, MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE
 from comptoir.sql.dialects import (
     COMMON_FUNCTIONS,
@@ -42,16 +35,10 @@ from comptoir.sql.dialects import (
     MILLISECONDS,
     TIME_PARTS,
     FunctionTable,
-    Operand,
     SqlExpression,
+    SqlValue,
 )
-from comptoir.sql.prepared import (
-    BLANK,
-    CODE_POINTS,
-    PREFIX,
-    constant,
-    constant_text,
-)
+from comptoir.sql.prepared import BLANK, CODE_POINTS, PREFIX, constant, constant_text
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
@@ -76,7 +63,7 @@ def _by_code_point(text: SqlExpression) -> SqlExpression:
     return collate(cast("ColumnElement[str]", text), CODE_POINTS)
 
 
-def _exact(number: Operand) -> SqlExpression:
+def _exact(number: SqlValue) -> SqlExpression:
     """The numeric value of a stored Decimal or wide decimal."""
     return _call("exact", Numeric, number)
 
@@ -96,7 +83,7 @@ def _operation(routine: str, name: str) -> Computed:
 
 
 def _wide_operation(name: str) -> Computed:
-    def combined(left: Operand, right: Operand) -> SqlExpression:
+    def combined(left: SqlValue, right: SqlValue) -> SqlExpression:
         result = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
         return _by_code_point(result)
 
@@ -139,30 +126,30 @@ _NUMBERS: FunctionTable = {
 }
 
 
-def _contains(text: Operand, part: Operand) -> SqlExpression:
+def _contains(text: SqlValue, part: SqlValue) -> SqlExpression:
     return func.strpos(text, part, type_=Integer) > constant(0)
 
 
 _startswith = partial(func.starts_with, type_=Boolean)
 
 
-def _endswith(text: Operand, part: Operand) -> SqlExpression:
+def _endswith(text: SqlValue, part: SqlValue) -> SqlExpression:
     return func.starts_with(func.reverse(text), func.reverse(part), type_=Boolean)
 
 
-def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
+def _matches_pattern(text: SqlValue, pattern: SqlValue) -> SqlExpression:
     return text.op("~", is_comparison=True)(pattern)
 
 
-def _length(text: Operand) -> SqlExpression:
+def _length(text: SqlValue) -> SqlExpression:
     return _as_whole(func.length(text, type_=Integer))
 
 
-def _index_of(text: Operand, part: Operand) -> SqlExpression:
+def _index_of(text: SqlValue, part: SqlValue) -> SqlExpression:
     return _as_whole(func.strpos(text, part, type_=Integer).op("-")(constant(1)))
 
 
-def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
+def _substring_literal(text: SqlValue, start: SqlValue, *length: SqlValue) -> SqlExpression:
     first, *count = [
         sql_cast(func.least(each, constant(LONGEST_TEXT)), Integer) for each in (start, *length)
     ]
@@ -211,7 +198,7 @@ def _subtracted(name: str) -> Computed:
     return lambda time, duration: move(time, constant(0).op("-")(duration))
 
 
-def _between(left: Operand, right: Operand) -> SqlExpression:
+def _between(left: SqlValue, right: SqlValue) -> SqlExpression:
     return _call("span", BigInteger, left).op("-")(_call("span", BigInteger, right))
 
 
@@ -238,7 +225,7 @@ def _rounded_within(lowest: int, highest: int) -> Computed:
     return lambda number: _within(lowest, highest, func.round(_exact(number)))
 
 
-def _rounded_decimal(number: Operand) -> SqlExpression:
+def _rounded_decimal(number: SqlValue) -> SqlExpression:
     units = func.round(_exact(number), constant(SCALE)).op("*")(constant(UNIT))
     return _within(-MOST_DECIMAL, MOST_DECIMAL, units)
 
@@ -248,11 +235,11 @@ def _whole_of_text(lowest: int, highest: int) -> Computed:
     return lambda text: _call("whole_of_text", BigInteger, text, *bounds)
 
 
-def _boolean_of_text(text: Operand) -> SqlExpression:
+def _boolean_of_text(text: SqlValue) -> SqlExpression:
     return case({constant_text("true"): true(), constant_text("false"): false()}, value=text)
 
 
-def _text_of_boolean(value: Operand) -> SqlExpression:
+def _text_of_boolean(value: SqlValue) -> SqlExpression:
     texts = {constant(1): constant_text("true"), constant(0): constant_text("false")}
     return _by_code_point(case(texts, value=value))
 
@@ -261,13 +248,13 @@ def _text_of(value: SqlExpression) -> SqlExpression:
     return _by_code_point(cast("SqlExpression", sql_cast(value, Text)))
 
 
-def _tied_to_row(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
+def _tied_to_row(code: SqlValue, condition: ColumnElement[bool]) -> SqlExpression:
     # The code is never blank here, but the planner does not know that. So it keeps the records in
     # the plan, by which Citus finds the node, even if the condition is false for all of them.
     return case((code != BLANK, condition))
 
 
-def _null_as_value(value: Operand) -> SqlExpression:
+def _null_as_value(value: SqlValue) -> SqlExpression:
     # null becomes the empty text, and any other value begins with a sign
     shown = constant_text("=").op("||")(sql_cast(value, Text))
     return _by_code_point(func.coalesce(shown, constant_text("")))
@@ -305,22 +292,22 @@ def _sum(most: int, fitting: str) -> Computed:
     return lambda values: _as_whole(_fitting(func.sum(values), str(most), fitting))
 
 
-def _sum_wide(values: Operand) -> SqlExpression:
+def _sum_wide(values: SqlValue) -> SqlExpression:
     most = f"{LARGEST // 10**WIDE_SCALE - 1}.{'9' * WIDE_SCALE}"
     return _narrow(_fitting(func.sum(_exact(values)), most, _WHOLE_LIMIT))
 
 
-def _average(total: SqlExpression, values: Operand) -> SqlExpression:
+def _average(total: SqlExpression, values: SqlValue) -> SqlExpression:
     return _call("mean", BigInteger, total, func.count(values))
 
 
-def _average_decimal(values: Operand) -> SqlExpression:
+def _average_decimal(values: SqlValue) -> SqlExpression:
     unit = _numeric(f"0.{1:0{SCALE}d}")
     return _average(func.sum(values).op("*")(unit), values)
 
 
 def _of_wide(aggregate: Computed) -> Computed:
-    return lambda values: _narrow(_exact(cast("Operand", aggregate(values))))
+    return lambda values: _narrow(_exact(cast("SqlValue", aggregate(values))))
 
 
 _AGGREGATES: FunctionTable = {

@@ -1,19 +1,136 @@
-"""The dialect of SQLite, and its bulk statements: they bind each value of each row by itself."""
+"""The dialect of SQLite, its text index, and its bulk statements.
+
+These bind each value of each row by itself.
+"""
 
 from collections.abc import Iterator, Sequence
+from typing import cast
+from unicodedata import unidata_version
 
-from sqlalchemy import Column, ColumnElement, Table, and_, or_, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Select,
+    Table,
+    Text,
+    and_,
+    column,
+    func,
+    insert,
+    or_,
+    select,
+    table,
+)
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
 
 from comptoir.edm.types import Stored
-from comptoir.plan.expressions.nodes import padded
-from comptoir.sql.dialects import BulkStatements, Dialect
-from comptoir.sql.dialects.sqlite.functions import FUNCTIONS
-from comptoir.sql.dialects.sqlite.text_index import Fts5Index
-from comptoir.sql.prepared import Prepared, Value, constant, prepare, slot
+from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, Slot, padded
+from comptoir.sql.dialects import BulkStatements, Dialect, Documents, SqlValue, TextIndex
+from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
+from comptoir.sql.prepared import (
+    Prepared,
+    Statement,
+    Value,
+    constant,
+    constant_text,
+    named,
+    prepare,
+    slot,
+    slot_of,
+)
 from comptoir.sql.tables import COMPANY, of_company
+
+INDEX = "search_index"
+"""The table. FTS5 stores its content in tables whose names begin with this name and `_`."""
+
+_TRIGRAMS = 48
+"""Trigrams that a search looks up, divided among its terms."""
+
+_TRIGRAMS_PER_TERM = 2
+"""The fewest trigrams of each term that a search looks up."""
+
+# FTS5 reads commands from a column with the name of the table
+_index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
+
+
+class Fts5Index(TextIndex):
+    """Implements `TextIndex` by an FTS5 table over trigrams of folded text (SQLite 3.34 and later).
+
+    The index yields candidates: a text that has all trigrams of a term need not contain the term,
+    so searches compare the texts as well. Without positions the index has a third of the size. One
+    table serves all sets of all companies, and a search reads only the numbers of its own set's
+    documents.
+    """
+
+    folding = unidata_version
+    spans_companies = True
+
+    def __init__(self, compiler: Compiler) -> None:
+        values = {"rowid": named("document"), "folded": named("folded")}
+        drops = {INDEX: constant_text("delete"), **values}
+        self._add = prepare(insert(_index).values(values), compiler, ("document", "folded"))
+        self._drop = prepare(insert(_index).values(drops), compiler, ("document", "folded"))
+
+    @override
+    def add(self, documents: Documents) -> Iterator[Statement]:
+        yield self._add.many(map(_indexable, documents))
+
+    @override
+    def drop(self, documents: Documents) -> Iterator[Statement]:
+        yield self._drop.many(map(_indexable, documents))
+
+    @override
+    def candidates(
+        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
+    ) -> Select[str | int] | None:
+        query = _query(search, max(_TRIGRAMS_PER_TERM, _TRIGRAMS // _terms(search)))
+        if query is None:
+            return None
+        number: SqlValue = _index.c.rowid
+        matched = column(INDEX, Text).bool_op("MATCH")(query)
+        return select(number).where(matched, number >= first, number <= last)
+
+    @override
+    def numbered(
+        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
+    ) -> ColumnElement[bool]:
+        return number.between(first, last)
+
+    @override
+    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+        return cast("ColumnElement[bool]", FUNCTIONS["contains_literal"](text, slot_of(term)))
+
+
+def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
+    number, text = document
+    # FTS5 ends a text at NUL, which separates the properties here
+    return number, str(text).replace("\0", " ")
+
+
+def _terms(search: BoundSearch) -> int:
+    if isinstance(search, ContainsTerm):
+        return 1
+    return sum(_terms(each) for each in search.operands)
+
+
+def _query(search: BoundSearch, most: int) -> ColumnElement[str] | None:
+    """The text of FTS5's query, built from the bound terms when the statement runs."""
+    if isinstance(search, ContainsTerm):
+        if search.negated or not search.indexed:
+            return None
+        quoted = getattr(func, TRIGRAMS)(slot_of(search.term), constant(most))
+        return cast("ColumnElement[str]", quoted)
+    parts = [_query(each, most) for each in search.operands]
+    queries = [part for part in parts if part is not None]
+    if not queries or (search.operator == "or" and len(queries) < len(parts)):
+        return None
+    joined = constant_text("(") + queries[0]
+    for part in queries[1:]:
+        joined = joined + constant_text(f") {search.operator.upper()} (") + part
+    return joined + constant_text(")")
+
 
 LOOKUP_ROWS = 512
 """The most rows of values that one statement looks up."""

@@ -22,19 +22,11 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
-from comptoir.edm.numbers import (
-    DECIMAL,
-    INT32,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    UNIT,
-    WHOLE_DIGITS,
-)
+from comptoir.edm.numbers import DECIMAL, INT32, MOST_DECIMAL, MOST_WHOLE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
-from comptoir.plan.expressions.types import FINER, wide_text, wide_units
-from comptoir.plan.functions import FunctionName
-from comptoir.plan.search import fold
+from comptoir.plan.expressions.options import fold
+from comptoir.plan.expressions.types import FINER, FunctionName, wide_text, wide_units
 from comptoir.request.pattern import found_in
 from comptoir.sql.dialects import (
     COMMON_FUNCTIONS,
@@ -42,8 +34,8 @@ from comptoir.sql.dialects import (
     MILLISECONDS,
     TIME_PARTS,
     FunctionTable,
-    Operand,
     SqlExpression,
+    SqlValue,
     infix,
 )
 from comptoir.sql.dialects.sqlite import routines
@@ -137,35 +129,35 @@ REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = Mapp
 """The aggregate functions that every connection registers, over wide decimals."""
 
 
-def _endswith_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
+def _endswith_literal(text: SqlValue, part: SqlValue) -> ColumnElement[bool]:
     # substr from -0 is the whole text, which ends with the empty text too
     return or_(func.length(part) == constant(0), func.substr(text, -func.length(part)) == part)
 
 
-def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
+def _substring_literal(text: SqlValue, start: SqlValue, *length: SqlValue) -> SqlExpression:
     # substr uses only the lowest 32 bits of a number
     first, *count = [func.min(each, constant(LONGEST_TEXT)) for each in (start, *length)]
     return func.substr(text, first.op("+")(constant(1)), *count, type_=Text)
 
 
-def _part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
+def _part(start: int, length: int) -> Callable[[SqlValue], SqlExpression]:
     return lambda text: cast(func.substr(text, constant(start), constant(length)), Integer)
 
 
-def _text_part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
+def _text_part(start: int, length: int) -> Callable[[SqlValue], SqlExpression]:
     return lambda text: func.substr(text, constant(start), constant(length), type_=Text)
 
 
-def _fraction(start: int) -> Callable[[Operand], SqlExpression]:
+def _fraction(start: int) -> Callable[[SqlValue], SqlExpression]:
     milliseconds = _part(start, 3)
     return lambda text: milliseconds(text).op("*")(constant(UNIT // 1_000))
 
 
-def _bounded(number: Operand) -> SqlExpression:
+def _bounded(number: SqlValue) -> SqlExpression:
     return func.max(func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
 
 
-def _text_of_boolean(value: Operand) -> SqlExpression:
+def _text_of_boolean(value: SqlValue) -> SqlExpression:
     return case(
         (value == constant(1), literal_column("'true'", Text)),
         (value == constant(0), literal_column("'false'", Text)),
@@ -197,22 +189,22 @@ _NATIVE: FunctionTable = {
 }
 
 
-def _split_sums(values: Operand) -> tuple[SqlExpression, SqlExpression]:
+def _split_sums(values: SqlValue) -> tuple[SqlExpression, SqlExpression]:
     """The sums of the upper and of the lower bits of numbers, neither of which overflows."""
     upper = values.op(">>")(constant(SPLIT_AT))
     lower = values.op("&")(constant((1 << SPLIT_AT) - 1))
     return func.sum(upper), func.sum(lower)
 
 
-def _sum(name: str) -> Callable[[Operand], SqlExpression]:
+def _sum(name: str) -> Callable[[SqlValue], SqlExpression]:
     return lambda values: getattr(func, f"{PREFIX}{name}")(*_split_sums(values))
 
 
-def _average(name: str) -> Callable[[Operand], SqlExpression]:
+def _average(name: str) -> Callable[[SqlValue], SqlExpression]:
     return lambda values: getattr(func, f"{PREFIX}{name}")(*_split_sums(values), func.count(values))
 
 
-def _group_freely(column: Operand) -> SqlExpression:
+def _group_freely(column: SqlValue) -> SqlExpression:
     # a plus sign keeps SQLite from choosing the index of the groups over the index of the filter
     return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
 

@@ -20,6 +20,7 @@ from comptoir.edm.numbers import (
 )
 from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
 from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.plan.expressions.options import INDEXED_LENGTH
 from comptoir.plan.expressions.types import (
     FINER,
     LARGEST,
@@ -28,7 +29,6 @@ from comptoir.plan.expressions.types import (
     wide_text,
     wide_units,
 )
-from comptoir.plan.search import INDEXED_LENGTH
 
 Computing = Callable[..., Stored | None]
 

@@ -1,32 +1,53 @@
-"""Reading collections: a page of rows at a time, streamed."""
+"""Reading one record, a part of it, or a collection: a page of rows at a time, streamed."""
 
+import asyncio
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from time import time_ns
 
 import msgspec
 
-from comptoir.edm.types import Stored
+from comptoir.edm.model import Property
+from comptoir.edm.record_json import opaque_tag, version_of
+from comptoir.edm.types import NO_GUID, Stored
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
 from comptoir.plan.expressions.nodes import padded
-from comptoir.plan.pages import Page, bind_count, bind_page
-from comptoir.plan.read import Bounds, CountPlan, PagePlan, Row, all_records
-from comptoir.plan.tokens import Delta, decode_delta, encode_delta, expired_delta, invalid_delta
-from comptoir.request.headers import NO_PREFERENCES, Preferences, names_protocol, preferences
-from comptoir.request.options import continued
+from comptoir.plan.pages import (
+    Delta,
+    Page,
+    bind_count,
+    bind_page,
+    computed_now,
+    decode_delta,
+    encode_delta,
+    expired_delta,
+    invalid_delta,
+)
+from comptoir.plan.read import Bounds, Computed, CountPlan, PagePlan, RecordPlan, Row, all_records
+from comptoir.plan.target import record_not_found
+from comptoir.request.headers import (
+    NO_PREFERENCES,
+    EntityTags,
+    Preferences,
+    names_protocol,
+    preferences,
+)
+from comptoir.request.options import NO_OPTIONS, continued
 from comptoir.response.collections import ChangesWriter, PageWriter, Removed, RowWriter
 from comptoir.response.records import ADDRESS, JsonWriter, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
 from comptoir.service.context import (
     COLLECTION_OPTIONS,
     COUNT_OPTIONS,
+    FORMAT_OPTIONS,
+    RECORD_OPTIONS,
     REFERENCE_OPTIONS,
     Context,
     Respond,
@@ -283,7 +304,8 @@ class Collections:
             rows,
             context.company,
             page,
-            request.root.address(request.path),
+            request.root,
+            request.path,
             request.query,
             None if delta is None else delta.since,
             "" if delta is None else self._deltas.token(context, page, delta),
@@ -364,3 +386,184 @@ def _inline(context: Context, rows: Sequence[Row]) -> Row | None:
     ):
         return rows[0]
     return None
+
+
+class RecordReads:
+    """The verbs that read a record."""
+
+    def __init__(self, runtime: Runtime, collections: Collections) -> None:
+        self._collections = collections
+        self._views = Views(runtime)
+
+    async def read(self, context: Context) -> Run:
+        """The record; 304 if the client has its current version."""
+        if context.options is not NO_OPTIONS:
+            return self._viewed(context)
+        records, key = context.records, context.target.key
+        if records.fits_json and key is not None and not context.target.steps:
+            known = records.tags(context.request.headers, b"if-none-match")
+            return partial(_read_json, context, key, known)
+        return _read(context, _whole)
+
+    def _viewed(self, context: Context) -> Run:
+        """The record with `$select`, `$compute` and `$expand`."""
+        allow_options(context.options, RECORD_OPTIONS, context.target.resource)
+        computed = computed_now(self._views.computed(context))
+        records, expander = self._views.view(context, computed)
+
+        async def viewed(context: Context, row: Row) -> Response:
+            extras = () if expander is None else (await expander.extras([row]))[0]
+            return _response(context, row[0], records.record(context.company, row, extras))
+
+        return _read(context, viewed, computed)
+
+    async def narrowed(self, context: Context) -> Run:
+        """The collection, narrowed to the record unless the key is all zeros (operation 9)."""
+        # some libraries that do not name the protocol use OData's form, a key with its name
+        if names_protocol(context.request.headers) or context.target.named:
+            return await self.read(context)
+        if context.target.key == NO_GUID:
+            return await self._collections.page(context, Bounds(context.company))
+        row = await context.row()
+        keys = () if row is None else (context.records.key(row),)
+        return await self._collections.page(context, Bounds(context.company, keys))
+
+    async def reference(self, context: Context) -> Run:
+        """The address of the record (OData JSON Format 4.01, section 14)."""
+        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
+        return partial(_read_row, context, None, _reference)
+
+    async def property(self, context: Context) -> Run:
+        """One property of the record (OData JSON Format 4.01, section 11)."""
+        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
+        return _read(context, _property)
+
+    async def value(self, context: Context) -> Run:
+        """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
+        allow_options(context.options, frozenset(), context.target.resource)
+        return _read(context, _value)
+
+    async def stream(self, context: Context) -> Run:
+        """The bytes of a stream; 204 if there are none (OData Protocol 4.01, section 11.2.4)."""
+        allow_options(context.options, frozenset(), context.target.resource)
+        return _read(context, _stream)
+
+
+_Write = Callable[[Context, Row], Awaitable[Response]]
+"""Makes the response with a record, or a part of it."""
+
+
+async def _read_json(context: Context, key: Stored, known: EntityTags | None) -> Respond:
+    """Read the stored JSON of a record."""
+    entity_set, company = context.entity_set, context.company
+    plan = RecordPlan(entity_set, company.id if company else "", key)
+    json = await context.reads.record_json(plan)
+    if json is None:
+        raise record_not_found(entity_set, key, context.target.segment)
+    if known is not None and known.contain(opaque_tag(company, version_of(json))):
+        return partial(_not_modified, context, version_of(json))
+    return partial(_spliced, context, json)
+
+
+async def _spliced(context: Context, json: bytes) -> Response:
+    tag, body = context.records.spliced(context.company, json)
+    return _tagged(context, tag, body)
+
+
+def _read(context: Context, write: _Write, computed: Computed = ()) -> Run:
+    """Read a record unless the client has it."""
+    known = context.records.tags(context.request.headers, b"if-none-match")
+    return partial(_read_row, context, known, write, computed)
+
+
+async def _read_row(
+    context: Context, known: EntityTags | None, write: _Write, computed: Computed = ()
+) -> Respond:
+    row = await context.row(computed)
+    if row is None:
+        return _nothing
+    if known is not None and known.contain(opaque_tag(context.company, row[0])):
+        return partial(_not_modified, context, row[0])
+    return partial(write, context, row)
+
+
+async def _whole(context: Context, row: Row) -> Response:
+    return _response(context, row[0], context.records.record(context.company, row))
+
+
+async def _reference(context: Context, row: Row) -> Response:
+    records = context.records
+    return Response(200, context.headers(), records.reference(context.company, row))
+
+
+async def _property(context: Context, row: Row) -> Response:
+    body = context.records.property(context.company, row, _declared(context))
+    return _response(context, row[0], body)
+
+
+async def _value(context: Context, row: Row) -> Response:
+    declared = _declared(context)
+    stored = row[context.entity_set.type.column_of[declared.name]]
+    body = declared.type.to_text(stored).encode()
+    return _response(context, row[0], body, b"text/plain;charset=utf-8")
+
+
+def _declared(context: Context) -> Property:
+    if context.target.property is None:
+        raise LookupError(f"{context.target.resource} without a property")
+    return context.target.property
+
+
+async def _stream(context: Context, row: Row) -> Response:
+    name, stream = context.stream()
+    slices = stream.to_bytes(row[context.entity_set.type.column_of[name]])
+    first, second = next(slices, b""), next(slices, b"")
+    if not first:
+        return Response(204, [ODATA_VERSION, _etag(context, row[0])])
+    body = _sliced((first, second), slices) if second else first
+    return _response(context, row[0], body, stream.media_type.encode())
+
+
+async def _sliced(begun: Iterable[bytes], slices: Iterable[bytes]) -> Pieces:
+    """The body of a long stream; other requests are served between two slices."""
+    for each in chain(begun, slices):
+        yield each
+        await asyncio.sleep(0)
+
+
+async def _nothing() -> Response:
+    """The response if navigation leads to no record (OData Protocol 4.01, section 11.2.8)."""
+    return Response(204, [ODATA_VERSION])
+
+
+async def _not_modified(context: Context, version: str | int) -> Response:
+    headers: list[Header] = [ODATA_VERSION, _etag(context, version)]
+    return Response(304, headers, is_revalidated=_is_covered(context))
+
+
+def _response(
+    context: Context, version: str | int, body: bytes | Pieces, media_type: bytes = b""
+) -> Response:
+    """The response with a record, or with a part of it of another media type."""
+    tag = context.records.tag(context.company, version).encode()
+    return _tagged(context, tag, body, media_type)
+
+
+def _tagged(
+    context: Context, tag: bytes, body: bytes | Pieces, media_type: bytes = b""
+) -> Response:
+    account = context.request.principal.account
+    if account is not None:
+        account.spend(1)
+    content_type = (b"content-type", media_type or context.records.media_type)
+    headers = [content_type, ODATA_VERSION, (b"etag", tag)]
+    return Response(200, headers, body, _is_covered(context))
+
+
+def _is_covered(context: Context) -> bool:
+    """Whether the ETag covers the response; it does not cover computed and related values."""
+    return not context.request.query and context.entity_set.view is None
+
+
+def _etag(context: Context, version: str | int) -> Header:
+    return (b"etag", context.records.tag(context.company, version).encode())

@@ -1,7 +1,7 @@
-"""`$expand` (OData URL Conventions 4.01, section 5.1.3): the related records of a request.
+"""`$select` and `$expand` (OData URL Conventions 4.01, sections 5.1.4 and 5.1.3).
 
-One pass over the text reads all nested items. The expressions in them remain texts, delimited by
-quotes and parentheses, and have their own parsers.
+One pass over an `$expand` reads all nested items. The expressions in them remain texts, delimited
+by quotes and parentheses, and have their own parsers.
 """
 
 import re
@@ -27,16 +27,75 @@ from comptoir.request.options import (
     whole_number,
 )
 
-EXPAND = "$expand"
+SELECT, EXPAND = "$select", "$expand"
 
 _NAME = r"[^\W\d]\w*"
+_ITEM = re.compile(rf"\*|@?{_NAME}(?:\.{_NAME})*(?:\.\*|(?:/[@$]?{_NAME}(?:\.{_NAME})*)*)")
+_EXAMPLE = "Write for example `number,displayName`."
+
+
+class SelectItem(Syntax, frozen=True):
+    """One item: the names along a path to a property, or `("*",)` for all properties.
+
+    A name with a dot is a type to which the path casts.
+    """
+
+    path: tuple[str, ...]
+    position: int = 0
+
+    @property
+    def all(self) -> bool:
+        """Whether the item means every property."""
+        return self.path == ("*",)
+
+
+def parse_select(text: str, option: str = SELECT) -> tuple[SelectItem, ...]:
+    """The items of a percent-decoded `$select`, at least one; they may be equal.
+
+    Raises `Refusal` with `option` as its target: 400 for a malformed list, 501 for annotations,
+    actions and functions, and for options of an item.
+    """
+    reader = OptionReader(text, option)
+    if reader.at_end():
+        raise reader.empty(_EXAMPLE)
+    items: list[SelectItem] = []
+    while True:
+        start = reader.skip_blanks()
+        found = _ITEM.match(text, start)
+        if found is None:
+            raise reader.unexpected(start, "the name of a property", _EXAMPLE)
+        items.append(_item(reader, found[0]))
+        reader.position = found.end()
+        position = reader.skip_blanks()
+        if position == len(text):
+            return tuple(items)
+        if text[position] == "(":
+            raise reader.unsupported("An option of a selected property", position)
+        if text[position] != ",":
+            raise reader.unexpected(position, "',' and another property", _EXAMPLE)
+        reader.position += 1
+
+
+def _item(reader: OptionReader, text: str) -> SelectItem:
+    path, position = tuple(text.split("/")), reader.position
+    if "@" in text:
+        raise reader.unsupported(f"The annotation {quoted(text)}", position)
+    if "." in path[-1]:
+        raise reader.unsupported(
+            f"{quoted(text)} (an action, a function or a whole namespace)", position
+        )
+    if "$" in text:
+        raise reader.refuse(rows.NOT_SELECTABLE, position, name=text)
+    return SelectItem(path, position)
+
+
 _PATH = re.compile(rf"(?:\*|@?{_NAME}(?:\.{_NAME})*)(?:/[@$]?{_NAME}(?:\.{_NAME})*)*|\$value")
 _OPTION = re.compile(r"[ \t]*([@$\w]*)[ \t]*=[ \t]*")
 _TEXT_END = re.compile(
     r"[;()]|'[^']*(?:''[^']*)*'(?!')|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|['\"]", re.DOTALL
 )
 _SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|\"", re.DOTALL)
-_EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
+_EXPAND_EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
 
 ExpandResult: TypeAlias = OneOf["entities", "ref", "count"]
 Levels: TypeAlias = int | OneOf["max"]
@@ -122,7 +181,7 @@ def parse_expand(
     reader = _ExpandReader(text, limits, aliases)
     items = reader.items(1)
     if reader.position != len(text):
-        raise reader.unexpected(reader.position, "',' and another item", _EXAMPLE)
+        raise reader.unexpected(reader.position, "',' and another item", _EXPAND_EXAMPLE)
     return items
 
 
@@ -178,8 +237,8 @@ class _ExpandReader(OptionReader):
         found = _PATH.match(self.text, start)
         if found is None:
             if self.at_end() and not self.text.strip(" \t"):
-                raise self.empty(_EXAMPLE)
-            raise self.unexpected(start, "the name of a navigation property", _EXAMPLE)
+                raise self.empty(_EXPAND_EXAMPLE)
+            raise self.unexpected(start, "the name of a navigation property", _EXPAND_EXAMPLE)
         self._count += 1
         limit = self._limits.items
         if self._count > limit:
@@ -243,7 +302,7 @@ class _ExpandReader(OptionReader):
         start = self.position
         found = _OPTION.match(self.text, start)
         if found is None or not found[1]:
-            remedy = _EXAMPLE if found is None else SHELL_HINT
+            remedy = _EXPAND_EXAMPLE if found is None else SHELL_HINT
             raise self.unexpected(start, "an option such as '$filter='", remedy)
         written = found[1]
         if written.startswith("@"):
@@ -271,7 +330,7 @@ class _ExpandReader(OptionReader):
         else:
             self.position = len(self.text)
         if not self.text[start : self.position].strip(" \t"):
-            raise self.unexpected(start, "a value", _EXAMPLE)
+            raise self.unexpected(start, "a value", _EXPAND_EXAMPLE)
 
     def _typed(self, given: _ItemOptions) -> QueryOptions:
         """The options of an item, without `$levels`, which repeats the item."""
