@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from comptoir.auth.issuers import BASIC, OPENID, LoginEndpoints, OutsideIssuers
-from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
-from comptoir.auth.records import Issuer, LoginPolicy, Registry
+from comptoir.auth.records import Issuer, Login, LoginPolicy, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.errors.messages import quoted
+from comptoir.features.console.logins import CODE_SECONDS, new_secret
 from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
 
 LONGEST_CODE = 2_048
