@@ -5,10 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import (
-    INVALID_URL,
-    NOT_IMPLEMENTED,
-)
+from comptoir.errors.table import INVALID_URL, NOT_IMPLEMENTED
 from comptoir.request.aliases import parse_aliases
 from comptoir.request.expression.parser import parse_compute, parse_expression, parse_orderby
 from comptoir.request.expression.tree import Literal, walk

@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.parser import ExpressionLimits
-from comptoir.request.search import (
-    SearchJunction,
-    SearchNode,
-    SearchNot,
-    SearchTerm,
-    parse_search,
-)
+from comptoir.request.search import SearchJunction, SearchNode, SearchNot, SearchTerm, parse_search
 from support.effort import examples
 from support.printing import print_search
 from support.syntax import reads_back

@@ -12,11 +12,7 @@ from comptoir.auth import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
 from comptoir.edm.types import Guid, Stored, ValueFault
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    ErrorDetail,
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import ErrorDetail, Refusal, refuse
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.target import RecordAddress, RecordPath, check_right
 from comptoir.request.headers import EntityTags

@@ -22,13 +22,7 @@ from comptoir.request.headers import preferred_media_type, response_format, spea
 from comptoir.request.options import OptionParser
 from comptoir.request.path import READ_METHODS
 from comptoir.response.response import ODATA_VERSION, Response
-from comptoir.service.context import (
-    FORMAT_OPTIONS,
-    Context,
-    Request,
-    Runtime,
-    allow_options,
-)
+from comptoir.service.context import FORMAT_OPTIONS, Context, Request, Runtime, allow_options
 
 NAME = "entityDefinitions"
 _PATHS = frozenset({f"/{NAME}", f"/{NAME}/"})

@@ -14,10 +14,7 @@ from comptoir.edm.model import Property
 from comptoir.edm.record_json import opaque_tag, version_of
 from comptoir.edm.types import NO_GUID, Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import (
     Delta,

@@ -13,7 +13,11 @@ from starlette.types import ASGIApp
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.auth.records import ConsoleRole
-from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.errors.refusal import (
+    OperatorError,
+    Refusal,
+    refuse,
+)
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
 from comptoir.features.console.code_flow import CodeFlow

@@ -27,10 +27,7 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet
-from comptoir.errors.messages import (
-    quoted,
-    suggestion,
-)
+from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
 from comptoir.features.transfer.dump import Dumper, DumpFormat, dump_file
