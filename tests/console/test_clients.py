@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.fields import new_client
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.auth.tokens import Scope
 from comptoir.features.console.screens.clients import MOST_SHOWN
 from support.clients import GRANT, ask

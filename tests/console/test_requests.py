@@ -17,7 +17,7 @@ from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
 from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.fields import secret_for
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.errors.table import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart

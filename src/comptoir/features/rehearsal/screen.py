@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from comptoir.auth.fields import number
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.edm.times import instant
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.console.form import Form

@@ -23,9 +23,8 @@ from comptoir.auth.fields import (
     secret_for,
 )
 from comptoir.auth.limits import DAY
-from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import own_origins, token_url
-from comptoir.auth.records import Client, ClientKey, Secret
+from comptoir.auth.records import Client, ClientKey, ConsoleRole, Secret
 from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import OperatorError, refuse
 from comptoir.features.console import errors
