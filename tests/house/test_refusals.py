@@ -36,6 +36,8 @@ REFUSING: Mapping[str, set[str]] = {
 FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.values()))
 """The modules of faults have their own rows, and name them alone."""
 
+IMPORTED_AS = {"rows": "refusal_rows", "problems": "errors"}
+
 FEATURE_MODULES = [
     import_module(f"comptoir.features.{path.parent.name}.errors")
     for path in sorted(SOURCES.glob("features/*/errors.py"))
@@ -66,7 +68,7 @@ def rows_in(node: ast.expr) -> Iterator[str]:
     """The names of the rows in an expression, with those of their modules."""
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-            module = "refusal_rows" if each.value.id == "rows" else each.value.id
+            module = IMPORTED_AS.get(each.value.id, each.value.id)
             if f"{module}.{each.attr}" in ROWS:
                 yield f"{module}.{each.attr}"
 

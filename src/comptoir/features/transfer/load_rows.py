@@ -25,7 +25,7 @@ from comptoir.edm.model import (
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Guid, Stored, Text, ValueFault
 from comptoir.errors.refusal import OperatorError
-from comptoir.features.transfer import errors
+from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import Chunk
 from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
@@ -181,10 +181,10 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
     for name in header:
         if name not in entity_type.by_name:
             known = ", ".join(entity_type.by_name)
-            error = errors.UNKNOWN_COLUMN(entity_set=entity_set.name, known=known)
+            error = problems.UNKNOWN_COLUMN(entity_set=entity_set.name, known=known)
             raise HeaderFault(name[:100], error)
         if header.count(name) > 1:
-            raise HeaderFault(name, errors.COLUMN_TWICE())
+            raise HeaderFault(name, problems.COLUMN_TWICE())
     given = frozenset(header)
     key = UniqueRule((entity_type.key,))
     others = [each for each in entity_type.unique if each.properties != key.properties]
@@ -195,7 +195,7 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
     ):
         names = "; ".join(each.name for each in (key, *others))
-        raise HeaderFault("", errors.NO_KEY_COLUMN(names=names))
+        raise HeaderFault("", problems.NO_KEY_COLUMN(names=names))
     return Columns(
         entity_set,
         tuple([entity_type.by_name[name] for name in header]),
@@ -251,11 +251,11 @@ def _column(
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise ValueFault(errors.EMPTY_VALUE)
+        raise ValueFault(problems.EMPTY_VALUE)
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
-            raise ValueFault(errors.LONG_CELL, limit=longest_text)
+            raise ValueFault(problems.LONG_CELL, limit=longest_text)
     return stored
 
 
