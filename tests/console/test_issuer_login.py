@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from comptoir.auth.audit import AuditEntry
-from comptoir.auth.guesses import FREE_FAILURES
+from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.logins import CODE_SECONDS, ConsoleRole, digest_of
 from comptoir.features.console.issuer_login import MOST_RUNNING
 from comptoir.features.console.visit import MOST_FIELDS

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir.auth.guesses import Guesses
+from comptoir.auth.failures import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.logins import CODE_SECONDS, Login, Session, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
