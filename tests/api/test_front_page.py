@@ -92,4 +92,5 @@ def test_the_addresses_that_clients_see_are_linked(
 
 def test_only_get_and_head_are_allowed(service: Service) -> None:
     assert service.origin.request("HEAD", "").status_code == 200
-    assert service.origin.post("", {}).status_code == 405
+    refused = service.origin.post("", {})
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")

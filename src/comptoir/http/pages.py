@@ -118,22 +118,23 @@ def pages(
 def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Settings) -> Starlette:
     documented = "" if settings.admin_port else ", which is documented at /docs"
 
-    def refusal(request: Request, fault: Exception) -> Refusal:
-        if isinstance(fault, Refusal):
-            return fault
-        if not isinstance(fault, HTTPException):
+    def refusal(request: Request, error: Exception) -> Refusal:
+        if isinstance(error, Refusal):
+            return error
+        if not isinstance(error, HTTPException):
             return refuse(rows.FAILED, id="in X-Request-Id")
-        if fault.status_code == METHOD_NOT_ALLOWED.status:
-            allowed = (fault.headers or {})["Allow"]
+        if error.status_code == METHOD_NOT_ALLOWED.status:
+            # the routes have sets of methods, whose order differs from process to process
+            allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
             path = request.url.path
             return refuse(rows.METHOD, method=request.method, resource=path, allowed=allowed)
         url = settings.base_url
         return refuse(rows.NO_PAGE, url=url, documented=documented)
 
-    async def refused(request: Request, fault: Exception) -> Response:
+    async def refused(request: Request, error: Exception) -> Response:
         exchange: Exchange = request.scope["exchange"]
         sent = combined(request.scope["headers"])
-        response = errors.response(refusal(request, fault), exchange.id, sent)
+        response = errors.response(refusal(request, error), exchange.id, sent)
         headers = {name.decode(): value.decode("latin-1") for name, value in response.headers}
         content = response.body if isinstance(response.body, bytes) else b""
         return Response(content, response.status, headers)
