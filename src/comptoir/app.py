@@ -47,7 +47,7 @@ from comptoir.http.metrics import Metrics
 from comptoir.http.oauth import oauth_routes
 from comptoir.http.pages import pages
 from comptoir.http.redaction import Redactor
-from comptoir.http.routes import routes_of
+from comptoir.http.routes import Routes
 from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
@@ -197,7 +197,8 @@ async def _opened(
     # it caches no token, so it need not forget one
     operator = Authenticator(tokens.of_operator, watch, limits, issuers, capacity=0)
     service = Service(model, store, settings, renamed)
-    routes = routes_of(settings, model, store)
+    added = [routes for each in features if (routes := each.addresses(store)) is not None]
+    routes = [*added, Routes(settings)][0]
     kernel = Kernel(
         settings,
         model,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.auth.guesses import FREE_FAILURES, MOST_ENTRIES, Guesses
+from comptoir.auth.failures import FREE_FAILURES, MOST_ENTRIES, Guesses
 from support.clocks import SetClock
 
 HERE, ELSEWHERE = "198.51.100.7", "198.51.100.8"

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from comptoir.auth.guesses import FREE_FAILURES
+from comptoir.auth.failures import FREE_FAILURES
 from comptoir.features.console.guards import HEADERS
 from comptoir.features.console.templates import LARGEST_FORM
 from support.console import FORM, Browser, new_code, origin_of

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from comptoir.auth.audit import AuditEntry
-from comptoir.auth.guesses import FREE_FAILURES
+from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.issuer_login import MOST_RUNNING
 from comptoir.features.console.logins import CODE_SECONDS, digest_of

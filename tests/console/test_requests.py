@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
+from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.fields import secret_for
-from comptoir.auth.guesses import FREE_FAILURES
 from comptoir.auth.records import ConsoleRole
 from comptoir.errors.table import CHECK_ORDER
 from conftest import stock

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.edm.times import instant
-from comptoir.features.notifications.fold import COLLECTION, Fold, Notification, Tally
+from comptoir.features.notifications.notifications import COLLECTION, Fold, Notification
+from comptoir.features.notifications.subscriptions import Tally
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)

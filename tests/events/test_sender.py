@@ -27,7 +27,7 @@ from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
 from comptoir.outgoing.session import Guard, Outgoing
 from comptoir.store.control_watch import ControlWatch
-from comptoir.store.jobs import running
+from comptoir.store.jobs import every, running
 from comptoir.store.store import Store
 from support.client import record, tag_of
 from support.clients import add_client
@@ -754,16 +754,13 @@ def test_a_delivery_that_fails_is_logged_and_repeated_after_its_lease(
     assert len(receiver.deliveries) == 2
 
 
-def test_the_sender_goes_on_after_a_failure(
-    rig: Rig, company: Company, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "LOOK_SECONDS", 0.01)
+def test_the_sender_goes_on_after_a_failure(rig: Rig, company: Company, receiver: Receiver) -> None:
     rig.subscribe(company, receiver.url())
     create(company)
     rig.fail(calls_before=0)
 
     async def deliveries() -> None:
-        async with running([rig.sender.run()]):
+        async with running([every(0.01, rig.sender.look)]):
             await asyncio.to_thread(until, lambda: receiver.deliveries or None, "a delivery")
         # the loop only runs while the test waits, and must not pause within a transaction
         await rig.sender.stop()

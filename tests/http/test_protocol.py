@@ -14,8 +14,8 @@ from typing_extensions import override
 from uvicorn.server import ServerState
 
 from comptoir.config import Settings
+from comptoir.http.cycle import GatheringTransport
 from comptoir.http.protocol import MAX_PIPELINED, Protocol, ServerConfig
-from comptoir.http.transport import GatheringTransport
 from support.sockets import head
 from support.waiting import PATIENCE_SECONDS
 

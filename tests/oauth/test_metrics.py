@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from comptoir.auth.guesses import FREE_FAILURES
+from comptoir.auth.failures import FREE_FAILURES
 from support.clients import add_client, ask
 from support.databases import FreshDatabase, run_sql
 from support.service import Service

@@ -13,7 +13,7 @@ import pytest
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors import messages
-from comptoir.http import routes
+from comptoir.features.business_central import routes
 from support.batches import documents
 from support.client import Body, Query, encoded, page, record
 from support.companies import Company

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from comptoir.auth import Scope
-from comptoir.features.notifications import sender
+from comptoir.features.notifications import feature
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.rule_state import fraction
 from support.client import Client, record
@@ -26,19 +26,17 @@ APPLIED, NOT_APPLICABLE = "applied", "not applicable"
 def service(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        Service(
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feature, "LOOK_SECONDS", math.inf)
+        with Service(
             fresh_database,
             tmp_path_factory.mktemp("deliveries"),
             profile="business-central",
             faults="on",
             outgoing_allow="127.0.0.0/8",
             outgoing_http="on",
-        ) as service,
-    ):
-        patch.setattr(sender, "LOOK_SECONDS", math.inf)
-        yield service
+        ) as service:
+            yield service
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from comptoir.auth.assertions import ASSERTION_TYPE, Assertion, parse_assertion
-from comptoir.auth.failures import Failures, sent_as_id
-from comptoir.auth.guesses import Guesses
+from comptoir.auth.failures import Failures, Guesses, sent_as_id
 from comptoir.auth.origins import audiences_at
 from comptoir.auth.records import (
     Client,

@@ -18,7 +18,7 @@ from comptoir.errors.refusal import (
 )
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through
-from comptoir.http.routes import COMPANY_NAME, RequestTarget, Routes
+from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.batch.documents import holds
 from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
 from comptoir.request.headers import (
@@ -41,7 +41,7 @@ SLICE_SECONDS = 0.002
 MAX_CONCURRENT_WRITES = 25
 """Independent writes that run at the same time, to share a commit."""
 
-_INHERITED = (b"odata-version", b"odata-maxversion", COMPANY_NAME, *ACCESS)
+_INHERITED = (b"odata-version", b"odata-maxversion", *ACCESS)
 _REQUEST_ID = b"repeatability-request-id"
 _WITH_REQUEST_ID = (b"repeatability-first-sent", b"repeatability-client-id")
 _TAG_HEADERS = (b"if-match", b"if-none-match")
@@ -152,6 +152,7 @@ class Shared:
         self.errors = errors
         self.settings = settings
         self.routes = routes
+        self.inherited = (*_INHERITED, *routes.company_headers)
         self.url_limits = UrlLimits(settings)
         self.refuses_isolation = not settings.behaviour.batches.snapshot
         self.path_bytes = len(settings.base_path)
@@ -169,7 +170,7 @@ class Run:
         self._mode = mode
         self._outcomes = Outcomes()
         self._inherited = {
-            name: outer.headers[name] for name in _INHERITED if name in outer.headers
+            name: outer.headers[name] for name in shared.inherited if name in outer.headers
         }
         self._is_over = False
         self._is_stopping = False

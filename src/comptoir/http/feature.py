@@ -121,6 +121,10 @@ class Feature:
         """What is done as long as `comptoir serve` runs, once for all of its workers."""
         return nullcontext()
 
+    def addresses(self, store: Store) -> Routes | None:
+        """The addresses of the API, if they are more than the base path."""
+        return None
+
     @asynccontextmanager
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         """Run the part as long as its service runs."""

@@ -31,11 +31,10 @@ from comptoir.errors.refusal import (
     Refusal,
     refuse,
 )
-from comptoir.http.cycle import Cycle
+from comptoir.http.cycle import Cycle, GatheringTransport
 from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id
 from comptoir.http.metrics import CONNECTIONS
 from comptoir.http.tls import renewing_context
-from comptoir.http.transport import GatheringTransport
 from comptoir.response.errors import ErrorWriter
 
 MAX_PIPELINED = 100

@@ -18,35 +18,15 @@ MASK = "•••"
 """The text in place of a secret."""
 
 _ENDS_OF_WORDS = (
-    "assertion",
-    "authorization",
-    "cookie",
-    "credential",
-    "jwt",
-    "passcode",
-    "passphrase",
-    "passwd",
-    "password",
-    "passwort",
-    "pwd",
-    "pincode",
-    "secret",
-    "sessid",
-    "sessionid",
+    *("assertion", "authorization", "cookie", "credential", "jwt", "passcode", "passphrase"),
+    *("passwd", "password", "passwort", "pwd", "pincode", "secret", "sessid", "sessionid"),
     "signature",
 )
 _TOKEN = "token"  # noqa: S105 - a name
 _WORDS = ("auth", "bearer", "otp", "pass", "pin", "session", "sid", "sig", "totp")
 _KEY = "key"
 _KINDS_OF_KEYS = (
-    "access",
-    "api",
-    "encryption",
-    "functions?",
-    "master",
-    "private",
-    "shared",
-    "signing",
+    *("access", "api", "encryption", "functions?", "master", "private", "shared", "signing"),
     "subscription",
 )
 _SECRET = re.compile(
@@ -81,7 +61,7 @@ _HEADERS = "headers"
 """The member of a batch with the headers of a request."""
 
 _CLIENT_STATE = "clientState"
-"""The member of a subscription that proves a notification to its receiver."""
+"""The member that proves to the receiver of a message who has sent it."""
 
 _DECODINGS = 3
 """The most levels of percent-encoding; a text with more of them is removed."""

@@ -181,6 +181,10 @@ class Context(msgspec.Struct):
         """The headers of a response with records."""
         return [(b"content-type", self.records.media_type), ODATA_VERSION]
 
+    def etag(self, company: Company | None, version: str | int) -> Header:
+        """The header with the ETag of a record's version."""
+        return (b"etag", self.records.tag(company, version).encode())
+
     def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, which count as read."""
         slices = self.reads.page(plan, self.request.while_connected)

@@ -516,7 +516,7 @@ async def _stream(context: Context, row: Row) -> Response:
     slices = stream.to_bytes(row[context.entity_set.type.column_of[name]])
     first, second = next(slices, b""), next(slices, b"")
     if not first:
-        return Response(204, [ODATA_VERSION, _etag(context, row[0])])
+        return Response(204, [ODATA_VERSION, context.etag(context.company, row[0])])
     body = _sliced((first, second), slices) if second else first
     return _response(context, row[0], body, stream.media_type.encode())
 
@@ -534,7 +534,7 @@ async def _nothing() -> Response:
 
 
 async def _not_modified(context: Context, version: str | int) -> Response:
-    headers: list[Header] = [ODATA_VERSION, _etag(context, version)]
+    headers: list[Header] = [ODATA_VERSION, context.etag(context.company, version)]
     return Response(304, headers, is_revalidated=_is_covered(context))
 
 
@@ -560,7 +560,3 @@ def _tagged(
 def _is_covered(context: Context) -> bool:
     """Whether the ETag covers the response; it does not cover computed and related values."""
     return not context.request.query and context.entity_set.view is None
-
-
-def _etag(context: Context, version: str | int) -> Header:
-    return (b"etag", context.records.tag(context.company, version).encode())

@@ -32,7 +32,7 @@ from comptoir.service.context import (
     record_writer,
     without_store,
 )
-from comptoir.service.descriptions import Definitions, Descriptions
+from comptoir.service.descriptions import Descriptions
 from comptoir.service.reads import Collections, RecordReads
 from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store
@@ -68,8 +68,6 @@ class Service:
         options = OptionParser(queries.versions, queries.unsupported)
         self._parse = partial(parse, options, self._runtime.limits)
         self._mounted: list[Mounted] = []
-        if settings.behaviour.routes.definitions:
-            self._mounted.append(Definitions(model, options, self._runtime.limits))
         collections = Collections(self._runtime)
         records = RecordReads(self._runtime, collections)
         self._writes = RecordWrites(self._runtime)

@@ -8,13 +8,12 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.model import EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.jsonvalue import Json
-from comptoir.plan.read import Row
 from comptoir.plan.target import Resource, may_read
 from comptoir.plan.write import (
     Body,
@@ -135,7 +134,7 @@ class RecordWrites:
         records, company, row = context.records, written.company, written.row
         creates = isinstance(plan, CreatePlan)
         if self._tags_created or not creates:
-            extra.insert(0, _etag(context, company, row))
+            extra.insert(0, context.etag(company, row[0]))
         if self._has_streams and context.target.resource is Resource.STREAM:
             return Response(204, [ODATA_VERSION, *extra])
         if not may_read(context.entity_set, context.readable):
@@ -336,10 +335,6 @@ class RecordWrites:
             instant(now),
             instant(now - self._window - _SKEW),
         )
-
-
-def _etag(context: Context, company: Company, row: Row) -> Header:
-    return (b"etag", context.records.tag(company, row[0]).encode())
 
 
 def _repeatable_key(context: Context, repeat: Repeat) -> str:

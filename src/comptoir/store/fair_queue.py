@@ -43,6 +43,15 @@ class FairSemaphore:
         return sum(self._held.values())
 
     @property
+    def total(self) -> int:
+        """The permits that all parties hold or wait for."""
+        return self.held + sum(map(len, self._waiting.values()))
+
+    def count(self, party: str) -> int:
+        """The permits that a party holds or waits for."""
+        return self._held.get(party, 0) + len(self._waiting.get(party, ()))
+
+    @property
     def is_free(self) -> bool:
         """Whether the current party gets a permit at once."""
         return self._free > 0 and self._held.get(CLIENT.get(), 0) < self._most_of_one
@@ -123,14 +132,13 @@ class FairQueue:
         self._most = most
         self._seconds = seconds
         self._turns = FairSemaphore(permits, half(permits))
-        self._reads: dict[str, int] = {}
         self._recent: deque[float] = deque(maxlen=RECENT)
 
     @property
     def load(self) -> Load:
         """The reads that run and wait now."""
         running = self._turns.held
-        return Load(running, sum(self._reads.values()) - running, self._permits)
+        return Load(running, self._turns.total - running, self._permits)
 
     @property
     def is_free(self) -> bool:
@@ -143,29 +151,17 @@ class FairQueue:
         Raises `Refusal` (503) if too many reads wait or run, of the party or of all.
         """
         party = CLIENT.get()
-        own, total = self._reads.get(party, 0), sum(self._reads.values())
+        own, total = self._turns.count(party), self._turns.total
         if total >= self._most:
             raise self._busy(f"{total} long reads", total, self._permits)
         if own >= half(self._most):
             raise self._busy(f"{own} long reads of the client", own, half(self._permits))
-        self._reads[party] = own + 1
-        try:
-            await self._turns.acquire()
-        except asyncio.CancelledError:
-            self._forget(party)
-            raise
-        return Permit(party, monotonic())
+        return Permit(await self._turns.acquire(), monotonic())
 
     def leave(self, permit: Permit) -> None:
         """Give a permit back."""
         self._recent.append(monotonic() - permit.since)
-        self._forget(permit.party)
         self._turns.release(permit.party)
-
-    def _forget(self, party: str) -> None:
-        left = self._reads.pop(party) - 1
-        if left:
-            self._reads[party] = left
 
     def _busy(self, reads: str, ahead: int, permits: int) -> Refusal:
         # no read outlasts its seconds, so there is room after them

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from comptoir.errors.refusal import Refusal
 from comptoir.store.refusals import IS_REPEATED
@@ -14,23 +14,30 @@ Job = Coroutine[None, None, None]
 _log = logging.getLogger(__name__)
 
 
-async def every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+async def every(
+    seconds: float,
+    work: Callable[[], Awaitable[bool | None]],
+    wake: asyncio.Event | None = None,
+) -> None:
     """Do some work again and again, with a pause in between, also after it has failed.
 
-    A refusal is logged where it happens. Of failures in a row, only the first one is logged.
+    A refusal is logged where it happens, and so is the failure of work that returns False. Of
+    failures in a row, only the first one is logged. `wake` ends a pause.
     """
+    wake = wake or asyncio.Event()
     while True:
         try:
-            await work()
+            IS_REPEATED.set(await work() is False)
         except Refusal:
             IS_REPEATED.set(True)
         except Exception:  # noqa: BLE001 - the service goes on, and the cause goes to the log
             if not IS_REPEATED.get():
                 _log.exception("a background job failed")
             IS_REPEATED.set(True)
-        else:
-            IS_REPEATED.set(False)
-        await asyncio.sleep(seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await wake.wait()
+        wake.clear()
 
 
 @asynccontextmanager

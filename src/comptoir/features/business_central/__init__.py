@@ -79,4 +79,6 @@ ENTRY = FeatureEntry(
     "business_central",
     settings=BusinessCentralSettings,
     profiles={"business-central": "comptoir.features.business_central.profile:profile_of"},
+    mount="comptoir.features.business_central.feature:BusinessCentral",
+    is_on=lambda settings: bool(settings.behaviour.routes.apis),
 )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from comptoir.auth.guesses import Guesses
+from comptoir.auth.failures import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import Issuer, Login, LoginPolicy

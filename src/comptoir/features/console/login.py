@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.audit import Actor
-from comptoir.auth.guesses import Guesses
+from comptoir.auth.failures import Guesses
 from comptoir.auth.origins import CONSOLE
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, refuse

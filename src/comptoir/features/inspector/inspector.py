@@ -15,8 +15,7 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.features.inspector import InspectorSettings
-from comptoir.features.inspector.capture import Capture
-from comptoir.features.inspector.record import ExchangeRecord, Head, Scribe
+from comptoir.features.inspector.record import Capture, ExchangeRecord, Head, Scribe
 from comptoir.features.inspector.segments import (
     FOLDER,
     SegmentReader,

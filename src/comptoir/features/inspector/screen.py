@@ -19,8 +19,8 @@ from comptoir.features.console.company_records import Author, CompanyRecords, pa
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.inspector import InspectorSettings, errors
-from comptoir.features.inspector.capture import NotedBody
 from comptoir.features.inspector.exchanges import (
+    RequestedRecord,
     check_results,
     command,
     headers_of,
@@ -28,12 +28,12 @@ from comptoir.features.inspector.exchanges import (
     is_writing,
     missing_part,
     pretty,
+    requested_record,
     why_not_replayable,
 )
 from comptoir.features.inspector.feature import Inspecting
 from comptoir.features.inspector.inspector import Inspector, Level
-from comptoir.features.inspector.record import ExchangeRecord, Head
-from comptoir.features.inspector.requested_record import RequestedRecord, requested_record
+from comptoir.features.inspector.record import ExchangeRecord, Head, NotedBody
 from comptoir.http.log import short_path
 from comptoir.http.redaction import Redactor
 from comptoir.response.response import Response as ServiceResponse

@@ -11,12 +11,11 @@ from comptoir.edm.model import Model
 from comptoir.edm.overlay import instant_type
 from comptoir.features.notifications import NotificationSettings
 from comptoir.features.notifications.resource import SubscriptionResource
-from comptoir.features.notifications.sender import Sender
+from comptoir.features.notifications.sender import LAG_SECONDS, LOOK_SECONDS, Sender
 from comptoir.features.notifications.subscriptions import Subscriptions
 from comptoir.http.feature import Feature, Kernel
-from comptoir.outgoing.faults import DeliveryFaults
 from comptoir.outgoing.session import Guard, Outgoing
-from comptoir.store.jobs import Job
+from comptoir.store.jobs import Job, every
 
 _RESET = "reason=a reset of the rehearsal"
 
@@ -39,13 +38,15 @@ class Notifications(Feature):
         own = settings.of(NotificationSettings)
         hooks = hooks.scaled(own.clock_factor)
         post = Outgoing(Guard(settings.networks, plain=own.outgoing_http == "on")).post
-        self._kernel = kernel
+        self._metrics = kernel.metrics
         self._subscriptions = Subscriptions(store)
         instants = instant_type(settings.behaviour.forms)
         self._sender = sender = Sender(
             store, model, kernel.registry, hooks, post, instants, kernel.clock
         )
         sender.note = kernel.metrics.count_delivery
+        for each in kernel.features:
+            sender.faults = sender.faults or each.delivery_faults
         kernel.service.mount(
             SubscriptionResource(store, model, settings, hooks, post, kernel.clock)
         )
@@ -56,10 +57,15 @@ class Notifications(Feature):
 
     @override
     def jobs(self) -> Iterable[Job]:
-        faults: DeliveryFaults | None = None
-        for each in self._kernel.features:
-            faults = faults or each.delivery_faults
-        return [self._sender.run(faults, self._kernel.metrics.note_notification_lag)]
+        faults = self._sender.faults
+        wake = None if faults is None else faults.clock_moved
+        return [
+            every(LOOK_SECONDS, self._sender.look, wake),
+            every(LAG_SECONDS, self._note_lag),
+        ]
+
+    async def _note_lag(self) -> None:
+        self._metrics.note_notification_lag(await self._sender.lag())
 
     @override
     async def mark(self) -> None:

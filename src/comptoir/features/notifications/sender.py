@@ -5,11 +5,10 @@ and a cursor moves after it has succeeded, so a crash may repeat a notification 
 """
 
 import asyncio
-import itertools
 import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import time
 
 import msgspec
@@ -26,8 +25,7 @@ from comptoir.features.notifications.delivery import (
     Retries,
     due_at,
 )
-from comptoir.features.notifications.fold import Fold
-from comptoir.features.notifications.notifications import body, written
+from comptoir.features.notifications.notifications import Fold, body, written
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, lost_right
 from comptoir.outgoing import OutgoingError, Post, PostAnswer
 from comptoir.outgoing.faults import HELD, DeliveryFault, DeliveryFaults, DeliveryMode
@@ -39,8 +37,8 @@ from comptoir.store.store import Store, always_connected
 LOOK_SECONDS = 1.0
 """Seconds between two looks for changes to deliver."""
 
-LAG_LOOKS = 5
-"""Looks after which the lag of notifications is measured again."""
+LAG_SECONDS = 5.0
+"""Seconds between two measurements of the lag of notifications."""
 
 POST_SECONDS = LEASE_SECONDS / 2
 """The time in which a receiver must answer; the lease also covers the reads before that."""
@@ -65,14 +63,7 @@ KEPT_SECONDS = 3_600
 
 SERVICE = Actor("service")
 
-NoteAttempt = Callable[[str, float | None], None]
-"""Receives the outcome of an attempt and, if it has succeeded, by how many seconds it was late."""
-
 _log = logging.getLogger(__name__)
-
-
-def _note_nothing(_: str, _seconds: float | None) -> None:
-    """Note no attempt."""
 
 
 class _Scan(msgspec.Struct, frozen=True):
@@ -156,9 +147,10 @@ class Sender:
         self._instants = instants
         self._clock = clock
         self._real_clock = real_clock
-        self.note: NoteAttempt = _note_nothing
-        """Is called after each attempt."""
-        self._faults: DeliveryFaults | None = None
+        self.note: Callable[[str, float | None], None] = lambda *_: None
+        """Receives the outcome of each attempt and, if it succeeded, by how much it was late."""
+        self.faults: DeliveryFaults | None = None
+        """What the first attempt of each delivery meets."""
         self._resets = 0
         self._subscriptions = Subscriptions(store)
         self._holder = secrets.token_hex(16)
@@ -172,34 +164,6 @@ class Sender:
         """Cancel all deliveries, which are repeated after their leases."""
         for task in list(self._deliveries):
             await cancel_and_wait(task)
-
-    async def run(
-        self,
-        faults: DeliveryFaults | None = None,
-        note_lag: Callable[[float], None] = lambda _: None,
-    ) -> None:
-        """Look regularly; `stop` must run before the store is closed.
-
-        The first attempt of each delivery meets the faults of a rehearsal, if there is one.
-        `note_lag` receives what `lag` returns, after every few looks.
-        """
-        self._faults = faults
-        for number in itertools.count():
-            # only the first failure is logged, where it happens
-            IS_REPEATED.set(not await self.look())
-            if number % LAG_LOOKS == 0:
-                with _going_on([]):
-                    note_lag(await self.lag())
-            await self._next_look()
-
-    async def _next_look(self) -> None:
-        """Wait for the time of the next look, or until a rehearsal has moved the clock."""
-        if self._faults is None:
-            await asyncio.sleep(LOOK_SECONDS)
-            return
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._faults.clock_moved.wait(), LOOK_SECONDS)
-        self._faults.clock_moved.clear()
 
     async def lag(self) -> float:
         """The seconds by which the notification of a change is late at most; 0 if none is."""
@@ -215,9 +179,9 @@ class Sender:
 
         A failure of one company does not hold up the others. Returns whether nothing has failed.
         """
-        if self._faults is not None and self._faults.resets != self._resets:
+        if self.faults is not None and self.faults.resets != self._resets:
             # what the last look has found is by a clock that was moved back since
-            self._looks, self._ahead, self._resets = {}, 0.0, self._faults.resets
+            self._looks, self._ahead, self._resets = {}, 0.0, self.faults.resets
         looks: dict[str, _Scan] = {}
         failures: list[Exception] = []
         with _going_on(failures):
@@ -335,9 +299,9 @@ class Sender:
 
     async def _meeting(self, subscription: Subscription, lane: DeliveryCursor) -> _Attempt:
         """The attempt for a subscription, with the fault that it meets."""
-        if self._faults is None or lane.was_attempted:
+        if self.faults is None or lane.was_attempted:
             return subscription, lane, None
-        fault = await self._faults.of_delivery(
+        fault = await self.faults.of_delivery(
             subscription.id,
             subscription.owner,
             subscription.sets,

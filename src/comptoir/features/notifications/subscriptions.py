@@ -18,7 +18,6 @@ from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.model import EntitySet
 from comptoir.features.notifications.delivery import DeliveryCursor
-from comptoir.features.notifications.fold import Tally
 from comptoir.features.notifications.statements import (
     is_row,
     rows_of,
@@ -65,6 +64,15 @@ class Subscription(msgspec.Struct, frozen=True):
     def listed(self) -> str:
         """The receiver and the set, without the path of the URL, which may have a secret."""
         return f"{self.resource} to {urlsplit(self.url).hostname}"
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """A summary of changes: how many, the last one's number and time, and the deletions."""
+
+    count: int
+    number: int
+    at: str
+    deletions: int
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -129,9 +137,7 @@ class Subscriptions:
         """The subscription with this id, None if it does not exist."""
         if _ID.fullmatch(subscription_id) is None:
             return None
-        company_id = _company_in(subscription_id)
-        rows = await self._rows(self._query(rows_of(SUBSCRIPTIONS, company_id, subscription_id)))
-        return Subscription(*rows[0]) if rows else None  # type: ignore[arg-type]
+        return await self._store.read(self._stored(subscription_id))
 
     async def of_company(self, company_id: str) -> list[Subscription]:
         """The subscriptions of a company, in the order of their creation."""
@@ -174,30 +180,27 @@ class Subscriptions:
 
     async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
         """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        company_id = former.company_id
-        stored = update(SUBSCRIPTIONS).where(*is_row(SUBSCRIPTIONS, company_id, former.id))
+        stored = update(SUBSCRIPTIONS).where(*is_row(SUBSCRIPTIONS, former.company_id, former.id))
 
-        def work(_: UnitOfWork) -> Steps[bool]:
-            if (yield from self._stored(former.id)) != former:
-                return False
+        def change() -> Steps[None]:
             yield self._query(stored.values(msgspec.structs.asdict(renewed)))
-            return True
 
-        is_done = await self._store.transact(company_id, work)
-        if is_done:
-            await self._control.record([act])
-        return is_done
+        return await self._changed(former, change, act)
 
     async def remove(self, subscription: Subscription, act: Act) -> bool:
         """Delete a subscription; False if it was changed or deleted meanwhile."""
+        return await self._changed(subscription, lambda: self._drop(subscription.id), act)
 
+    async def _changed(
+        self, former: Subscription, change: Callable[[], Steps[None]], act: Act
+    ) -> bool:
         def work(_: UnitOfWork) -> Steps[bool]:
-            if (yield from self._stored(subscription.id)) != subscription:
+            if (yield from self._stored(former.id)) != former:
                 return False
-            yield from self._drop(subscription.id)
+            yield from change()
             return True
 
-        is_done = await self._store.transact(subscription.company_id, work)
+        is_done = await self._store.transact(former.company_id, work)
         if is_done:
             await self._control.record([act])
         return is_done
