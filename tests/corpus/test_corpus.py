@@ -57,7 +57,7 @@ RULES = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def companies(
     service: Service, specimen_service: Service
 ) -> Iterator[Mapping[Path, tuple[Company, Client]]]:

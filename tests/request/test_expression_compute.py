@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from comptoir.request.expression.parser import parse_compute, parse_expression
 from comptoir.request.expression.tree import ComputeItem
 from support.effort import examples
-from support.syntax import is_read_or_refused
+from support.syntax import content, is_read_or_refused
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,9 @@ from support.syntax import is_read_or_refused
 )
 def test_items_are_read(text: str, items: list[tuple[str, str]]) -> None:
     read = parse_compute(text)
-    assert read == tuple(ComputeItem(parse_expression(each), alias) for each, alias in items)
+    assert content(read) == content(
+        tuple(ComputeItem(parse_expression(each), alias) for each, alias in items)
+    )
 
 
 PIECES = ["a", " as ", ",", "1", " add ", "(", ")", "'x'", "as", " ", "b", "f("]

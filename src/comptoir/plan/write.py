@@ -199,14 +199,16 @@ class BodyBinder:
 
     def _bind(self, *, creating: bool) -> None:
         by_name, ieee754 = self._type.by_name, self._ieee754
-        any_key = self._computed == "ignored"
+        key, any_key = self._type.key, self._computed == "ignored"
         for name, value in self._body.items():
             declared = by_name.get(name)
             if declared is None:
                 if len(self._faults) >= MOST_FAULTS:
                     break
                 self._faults.append(self._unknown(name))
-            elif not self._type.accepts(declared, creating=creating, any_key=any_key):
+            elif (declared.modified_at or name == key) and not self._type.accepts(
+                declared, creating=creating, any_key=any_key
+            ):
                 self._keep(declared, value, creating=creating)
             else:
                 try:

@@ -8,7 +8,7 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.features.business_central.definitions import Definitions
-from comptoir.features.business_central.routes import BusinessCentralRoutes, CompanyNames
+from comptoir.features.business_central.routes import BusinessCentralRoutes
 from comptoir.http.feature import Feature, Kernel
 from comptoir.http.routes import Routes
 from comptoir.store.store import Store
@@ -23,7 +23,7 @@ class BusinessCentral(Feature):
 
     @override
     def addresses(self, store: Store) -> Routes:
-        return BusinessCentralRoutes(self._settings, CompanyNames(self._model, store))
+        return BusinessCentralRoutes(self._settings, self._model, store)
 
     @override
     @asynccontextmanager

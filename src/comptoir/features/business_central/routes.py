@@ -45,19 +45,50 @@ _NAMED_COMPANIES = "Company"
 _BATCH = "$batch"
 
 
-class CompanyNames:
-    """Finds the companies that requests name by `Company('…')`, an option or a header.
+class BusinessCentralRoutes(Routes):
+    """The base path, and the API in each environment of the profile.
 
-    A company in the path has precedence over the option `company`, and this over the headers.
+    The links have the origin that the `Host` header names, if it is an own one. Requests name their
+    company by `Company('…')`, an option or a header: a company in the path has precedence over the
+    option `company`, and this over the headers.
     """
 
-    def __init__(self, model: Model, store: Store) -> None:
+    company_headers = COMPANY_HEADERS
+
+    def __init__(self, settings: Settings, model: Model, store: Store) -> None:
+        super().__init__(settings)
+        self._is_base, self.serves = self.serves, self._serves
         self._store = store
         self._sets = frozenset(name for name, each in model.by_name.items() if each.per_company)
         self._pipeline, self._values = list_pipeline(model.companies, ())
         self._known: dict[str, tuple[str | None, float]] = {}
         """The ids of companies by name, None for unknown ones, and the times until when."""
+        routes = settings.behaviour.routes
+        origins = own_origins(settings)
+        self._origins = {urlsplit(each).netloc.encode(): each for each in origins}
+        self._origin = origins[0]
+        # a proxy may have all addresses below a path of its own
+        public = urlsplit(settings.base_url).path.rstrip("/")
+        self._front = public.removesuffix(settings.base_path) if settings.public_url else ""
+        self._base_path = public
+        self._environments = [
+            _names(each) for path in routes.environments for each in _filled(path, settings)
+        ]
+        self._apis: dict[tuple[str, ...], Root] = {}
+        """The service roots, each with a path instead of its URL."""
+        for (environment, challenge), (api, unknown) in product(
+            routes.environments.items(), routes.apis.items()
+        ):
+            for path in _filled(environment + api, settings):
+                joins = api == routes.joins_slashes
+                self._apis[_names(path)] = Root(path, unknown, challenge, routes.basic, joins)
+        self._depths = sorted({len(each) for each in self._apis}, reverse=True)
+        self._first = {each[0] for each in self._apis}
+        below = [each.url for each in self._apis.values()]
+        paths = {*self.paths, *below, *(self._front + each for each in below)}
+        self.paths = tuple(sorted(paths, key=len, reverse=True))
 
+    @override
     async def with_company_id(self, at: RequestTarget, principal: Principal) -> RequestTarget:
         """The same request with the id of its company in its path.
 
@@ -122,6 +153,38 @@ class CompanyNames:
         self._known[name] = found, now + COMPANY_CACHE_SECONDS
         return found
 
+    def _serves(self, raw_path: bytes) -> bool:
+        """Whether a path is of the API, or of an environment."""
+        if self._is_base(raw_path):
+            return True
+        first = raw_path[1:].partition(b"/")[0]
+        return _name(first) in self._first
+
+    @override
+    def located(self, raw_path: bytes, headers: Headers) -> tuple[Root, str]:
+        """The service root of a path that this serves, and the rest of the path.
+
+        Raises `Refusal` (404) for an unknown environment, and for an unknown API in a known one.
+        """
+        origin = self._origins.get(headers.get(b"host", b"").lower(), self._origin)
+        if self._is_base(raw_path):
+            _, path = super().located(raw_path, headers)
+            return Root(origin + self._base_path), path
+        segments = raw_path[1:].split(b"/", self._depths[0])
+        names = tuple(map(_name, segments[: self._depths[0]]))
+        for depth in self._depths:
+            if names[:depth] in self._apis:
+                root = self._apis[names[:depth]]
+                rest = raw_path[sum(len(each) + 1 for each in segments[:depth]) :]
+                url = f"{origin}{self._front}{root.url}"
+                return replace(root, url=url), rest.decode("latin-1")
+        raise self._unknown(names, origin + raw_path.decode("latin-1"))
+
+    def _unknown(self, names: tuple[str, ...], url: str) -> Refusal:
+        if any(names[: len(each)] == each for each in self._environments):
+            return refuse(rows.NO_API, url=url)
+        return refuse(rows.NO_ENVIRONMENT)
+
 
 def _name_in(segment: Segment) -> str | None:
     """The name in `companies(name='…')` or `Company('…')`; None for another key."""
@@ -158,80 +221,6 @@ def _option(query: str) -> str | None:
         return None
     found = dict(reversed(parse_qsl(query)))
     return found.get(_OPTION)
-
-
-class BusinessCentralRoutes(Routes):
-    """The base path, and the API in each environment of a profile.
-
-    The links have the origin that the `Host` header names, if it is an own one.
-    """
-
-    company_headers = COMPANY_HEADERS
-
-    def __init__(self, settings: Settings, names: CompanyNames) -> None:
-        super().__init__(settings)
-        self._is_base, self.serves = self.serves, self._serves
-        self._company_names = names
-        routes = settings.behaviour.routes
-        origins = own_origins(settings)
-        self._origins = {urlsplit(each).netloc.encode(): each for each in origins}
-        self._origin = origins[0]
-        # a proxy may have all addresses below a path of its own
-        public = urlsplit(settings.base_url).path.rstrip("/")
-        self._front = public.removesuffix(settings.base_path) if settings.public_url else ""
-        self._base_path = public
-        self._environments = [
-            _names(each) for path in routes.environments for each in _filled(path, settings)
-        ]
-        self._apis: dict[tuple[str, ...], Root] = {}
-        """The service roots, each with a path instead of its URL."""
-        for (environment, challenge), (api, unknown) in product(
-            routes.environments.items(), routes.apis.items()
-        ):
-            for path in _filled(environment + api, settings):
-                joins = api == routes.joins_slashes
-                self._apis[_names(path)] = Root(path, unknown, challenge, routes.basic, joins)
-        self._depths = sorted({len(each) for each in self._apis}, reverse=True)
-        self._first = {each[0] for each in self._apis}
-        below = [each.url for each in self._apis.values()]
-        paths = {*self.paths, *below, *(self._front + each for each in below)}
-        self.paths = tuple(sorted(paths, key=len, reverse=True))
-
-    @override
-    async def with_company_id(self, at: RequestTarget, principal: Principal) -> RequestTarget:
-        return await self._company_names.with_company_id(at, principal)
-
-    def _serves(self, raw_path: bytes) -> bool:
-        """Whether a path is of the API, or of an environment."""
-        if self._is_base(raw_path):
-            return True
-        first = raw_path[1:].partition(b"/")[0]
-        return _name(first) in self._first
-
-    @override
-    def located(self, raw_path: bytes, headers: Headers) -> tuple[Root, str]:
-        """The service root of a path that this serves, and the rest of the path.
-
-        Raises `Refusal` (404) for an unknown environment, and for an unknown API in a known one.
-        """
-        origin = self._origins.get(headers.get(b"host", b"").lower(), self._origin)
-        if self._is_base(raw_path):
-            _, path = super().located(raw_path, headers)
-            return Root(origin + self._base_path), path
-        segments = raw_path[1:].split(b"/", self._depths[0])
-        names = tuple(map(_name, segments[: self._depths[0]]))
-        for depth in self._depths:
-            if names[:depth] in self._apis:
-                root = self._apis[names[:depth]]
-                rest = raw_path[sum(len(each) + 1 for each in segments[:depth]) :]
-                url = f"{origin}{self._front}{root.url}"
-                return replace(root, url=url), rest.decode("latin-1")
-        raise self._unknown(names, origin + raw_path.decode("latin-1"))
-
-    def _unknown(self, names: tuple[str, ...], url: str) -> Refusal:
-        if any(names[: len(each)] == each for each in self._environments):
-            return refuse(rows.NO_API, url=url)
-        return refuse(rows.NO_ENVIRONMENT)
 
 
 def _filled(path: str, settings: Settings) -> Iterator[str]:
