@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from comptoir.store.event_loop import SLICE
+from comptoir.store.store import SLICE
 from support.client import Record, page
 from support.companies import Company, Row
 from support.corpus import FOLDER

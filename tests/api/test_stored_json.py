@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pytest
 
 from comptoir.edm.record_json import LONGEST_JSON
-from comptoir.store.event_loop import JSON_SLICE
+from comptoir.store.store import JSON_SLICE
 from support.batches import documents
 from support.client import Page, Record, encoded, page, record, tag_of
 from support.companies import Company

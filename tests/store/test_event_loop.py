@@ -7,7 +7,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.read import Bounds, PagePlan, all_records
-from comptoir.store.event_loop import Slices, SliceScheduler
+from comptoir.store.store import Slices, SliceScheduler
 from support.databases import FreshDatabase
 
 

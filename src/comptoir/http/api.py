@@ -53,8 +53,8 @@ from comptoir.request.headers import (
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Header, Pieces, Response, Root
 from comptoir.service import Request
-from comptoir.store.event_loop import cancel_and_wait
 from comptoir.store.fair_queue import CLIENT
+from comptoir.store.jobs import cancel_and_wait
 
 ANY = "*"
 METHODS = b"GET, HEAD, POST, PATCH, PUT, DELETE"

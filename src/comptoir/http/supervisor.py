@@ -24,7 +24,7 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.http.link import Channel, Counted, Link, decode, encode, include, lasting
 from comptoir.http.log import set_up_logging
 from comptoir.http.protocol import ServerConfig
-from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.jobs import cancel_and_wait
 
 _BACKLOG = 2_048
 

@@ -22,8 +22,7 @@ from comptoir.request.options import QueryOptions
 from comptoir.request.path import READ_METHODS
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Response, Root
-from comptoir.store.event_loop import Slices
-from comptoir.store.store import Reads, Store, WhileConnected
+from comptoir.store.store import Reads, Slices, Store, WhileConnected
 
 T = TypeVar("T")
 

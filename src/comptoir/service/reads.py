@@ -54,8 +54,8 @@ from comptoir.service.context import (
     record_writer,
 )
 from comptoir.service.views import Expander, Views, blocks_of, pieces_of
-from comptoir.store.event_loop import Slices
 from comptoir.store.ledger import DELETE, Change
+from comptoir.store.store import Slices
 
 CHANGES = 200
 """The most changes on a page: they are read and written without yielding to the event loop."""

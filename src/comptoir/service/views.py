@@ -34,8 +34,7 @@ from comptoir.response.records import (
 )
 from comptoir.response.response import Pieces
 from comptoir.service.context import Context, Runtime, record_writer
-from comptoir.store.event_loop import Slices
-from comptoir.store.store import Reads
+from comptoir.store.store import Reads, Slices
 
 BLOCK = 100
 """The number of records that are expanded at once."""

@@ -10,7 +10,7 @@ from comptoir.edm.times import Clock
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.store.control import READ_SECONDS, ControlStore
-from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
 
 _log = logging.getLogger(__name__)

@@ -4,12 +4,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 from comptoir.errors.refusal import Refusal
 from comptoir.store.refusals import IS_REPEATED
 
 Job = Coroutine[None, None, None]
 """A job, which runs until it is cancelled."""
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -50,3 +53,12 @@ async def running(jobs: Iterable[Job]) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def cancel_and_wait(task: asyncio.Future[T]) -> None:
+    """Cancel a task and wait until it has ended and freed its resources; drop its outcome."""
+    task.cancel()
+    await asyncio.wait((task,))
+    if not task.cancelled():
+        # asyncio reports an exception that nobody retrieves
+        task.exception()

@@ -30,7 +30,6 @@ from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID, VERSION
 from comptoir.store.company_names import check_name, names_query, sorted_names
 from comptoir.store.control import ControlStore
-from comptoir.store.event_loop import Slices, SliceScheduler
 from comptoir.store.fair_queue import Load
 from comptoir.store.ledger import Change
 from comptoir.store.refusals import of_write
@@ -54,6 +53,21 @@ SLICE_ROWS = 2_000
 SLICE_CHARACTERS = 4_000_000
 """Characters of text after which a slice of a snapshot connection ends."""
 
+SLICE = 25
+"""The most records of a slice, whose work runs without yielding to the event loop."""
+
+JSON_SLICE = 256
+"""The most records of a slice of JSON, which needs no encoding."""
+
+SHARED_JSON_SLICE = 48
+"""The most records of a slice of JSON while others read by key."""
+
+SHARED_SECONDS = 0.02
+"""Seconds for which a client's read by key makes slices shorter."""
+
+Slices = AsyncGenerator[list[Row], None]
+"""Rows in slices. The consumer closes the generator, so that its producer ends at once."""
+
 WhileConnected = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a read, and cancels it when its client disconnects."""
 
@@ -67,6 +81,42 @@ NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
 async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
     """Await a read to its end, whether or not a client is connected."""
     return await rows
+
+
+class SliceScheduler:
+    """Lets one slice run per iteration of the event loop, however many responses are long."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._shared_until = 0.0
+
+    def note_read_by_key(self) -> None:
+        """Make slices of JSON shorter for a moment, because a client reads by key."""
+        self._shared_until = monotonic() + SHARED_SECONDS
+
+    def records_of_slice(self, most: int) -> int:
+        """The records of the next slice, of which there may be `most`."""
+        if most > SHARED_JSON_SLICE and monotonic() < self._shared_until:
+            return SHARED_JSON_SLICE
+        return most
+
+    async def yield_to_loop(self) -> None:
+        """Wait until other tasks have run, and other responses a slice each."""
+        async with self._lock:
+            await asyncio.sleep(0)
+
+    async def sliced(self, rows: list[Row], size: int = SLICE) -> Slices:
+        """Split rows into slices, and yield to the event loop between them.
+
+        Slices are removed from `rows`, so that rows already sent to a slow client are freed.
+        """
+        rows.reverse()
+        while rows:
+            some = rows[: -size - 1 : -1]
+            del rows[-size:]
+            yield some
+            if rows:
+                await self.yield_to_loop()
 
 
 class Renewed(Refusal):

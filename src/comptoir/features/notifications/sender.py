@@ -30,7 +30,7 @@ from comptoir.features.notifications.subscriptions import Subscription, Subscrip
 from comptoir.outgoing import OutgoingError, Post, PostAnswer
 from comptoir.outgoing.faults import HELD, DeliveryFault, DeliveryFaults, DeliveryMode
 from comptoir.profiles.record import Hooks
-from comptoir.store.event_loop import cancel_and_wait
+from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
 from comptoir.store.store import Store, always_connected
 

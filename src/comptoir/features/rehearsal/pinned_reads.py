@@ -13,8 +13,15 @@ from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import Slices, SliceScheduler
-from comptoir.store.store import Reader, Reads, SnapshotConnection, Store, WhileConnected
+from comptoir.store.store import (
+    Reader,
+    Reads,
+    Slices,
+    SliceScheduler,
+    SnapshotConnection,
+    Store,
+    WhileConnected,
+)
 
 MOST_SECONDS = 60.0
 """The longest time for which a view exists: the database keeps all that has changed since then."""

@@ -20,12 +20,19 @@ from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler, cancel_and_wait
 from comptoir.store.fair_queue import FairQueue, Load, half
+from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
 from comptoir.store.postgres.session import run_portion, run_query
-from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
+from comptoir.store.store import (
+    JSON_SLICE,
+    SLICE,
+    SLICE_CHARACTERS,
+    Slices,
+    SliceScheduler,
+    WhileConnected,
+)
 
 PART_SLICES = 8
 """Slices of a page that one statement reads."""

@@ -23,7 +23,6 @@ from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
-from comptoir.store.event_loop import Slices
 from comptoir.store.postgres.connection import Connection, check_server, connect, connected
 from comptoir.store.postgres.faults import (
     FAULTS,
@@ -35,7 +34,7 @@ from comptoir.store.postgres.faults import (
 )
 from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.session import roll_back, run_query
-from comptoir.store.store import NoteOutcome, NoteSearch, Reads, WhileConnected
+from comptoir.store.store import NoteOutcome, NoteSearch, Reads, Slices, WhileConnected
 from comptoir.store.urls import redacted
 
 REACH_SECONDS = 1.0

@@ -19,7 +19,6 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.control import READ_SECONDS, ControlStore
-from comptoir.store.event_loop import SliceScheduler
 from comptoir.store.postgres.connection import (
     CLOSING_SECONDS,
     Connection,
@@ -42,7 +41,15 @@ from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter, Transactions
 from comptoir.store.refusals import database_failed
 from comptoir.store.schema import SchemaState, check_state
-from comptoir.store.store import NoteOutcome, Reads, Renewed, SnapshotConnection, Store, StoreLoad
+from comptoir.store.store import (
+    NoteOutcome,
+    Reads,
+    Renewed,
+    SliceScheduler,
+    SnapshotConnection,
+    Store,
+    StoreLoad,
+)
 from comptoir.store.urls import redacted
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition

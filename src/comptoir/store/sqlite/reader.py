@@ -18,10 +18,9 @@ from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.event_loop import JSON_SLICE, SLICE, Slices, SliceScheduler
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
-from comptoir.store.store import WhileConnected
+from comptoir.store.store import JSON_SLICE, SLICE, Slices, SliceScheduler, WhileConnected
 
 STEPS = 1_000
 """Steps of the database's machine between two callbacks: about twenty microseconds."""
