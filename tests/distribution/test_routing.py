@@ -18,8 +18,8 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.overlay import overlaid
 from comptoir.features.notifications.delivery import DeliveryCursor
-from comptoir.features.notifications.statements import subscription_statements
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.features.notifications.tables import subscription_statements
 from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
 from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.control import control_tables

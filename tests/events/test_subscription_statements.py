@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from comptoir.catalog import MODEL
 from comptoir.edm.types import Stored
-from comptoir.features.notifications.statements import subscription_statements
+from comptoir.features.notifications.tables import subscription_statements
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Prepared

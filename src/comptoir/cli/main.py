@@ -26,7 +26,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "Bring a database to the current schema, and create it if missing.",
     ),
     "changes": (
-        "comptoir.cli.changes:changes",
+        "comptoir.cli.logs:changes",
         "Print a company's change log as NDJSON, in the order of the change numbers.",
     ),
     "token": (
@@ -50,7 +50,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "Add, list, refresh and remove other issuers, whose tokens the service accepts.",
     ),
     "audit": (
-        "comptoir.cli.audit:audit",
+        "comptoir.cli.logs:audit",
         "Print the audit log as NDJSON, in the order of the numbers of its entries.",
     ),
     "company": (

@@ -21,8 +21,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.http.routes import Routes
-from comptoir.outgoing import PostForm
-from comptoir.outgoing.faults import DeliveryFaults
+from comptoir.outgoing import DeliveryFaults, PostForm
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
 from comptoir.store.jobs import Job

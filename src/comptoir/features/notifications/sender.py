@@ -27,8 +27,15 @@ from comptoir.features.notifications.delivery import (
 )
 from comptoir.features.notifications.notifications import Fold, body, written
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, lost_right
-from comptoir.outgoing import OutgoingError, Post, PostAnswer
-from comptoir.outgoing.faults import HELD, DeliveryFault, DeliveryFaults, DeliveryMode
+from comptoir.outgoing import (
+    HELD,
+    DeliveryFault,
+    DeliveryFaults,
+    DeliveryMode,
+    OutgoingError,
+    Post,
+    PostAnswer,
+)
 from comptoir.profiles.record import Hooks
 from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED

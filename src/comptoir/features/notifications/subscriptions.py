@@ -18,12 +18,14 @@ from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.model import EntitySet
 from comptoir.features.notifications.delivery import DeliveryCursor
-from comptoir.features.notifications.statements import (
+from comptoir.features.notifications.tables import (
+    LANES,
+    SUBSCRIBED,
+    SUBSCRIPTIONS,
     is_row,
     rows_of,
     subscription_statements,
 )
-from comptoir.features.notifications.tables import LANES, SUBSCRIBED, SUBSCRIPTIONS
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.store import Store

@@ -1,9 +1,30 @@
-"""The tables of subscriptions, and of the progress of their deliveries."""
+"""The tables of subscriptions and of the progress of their deliveries, and their statements.
 
-from sqlalchemy import BigInteger, MetaData
+The lock of the company's row guards each change: a unit of work reads a row, decides, and writes
+it. Docstrings of prepared statements end with the values to bind, in order.
+"""
 
+from functools import cache
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    MetaData,
+    Select,
+    Table,
+    and_,
+    case,
+    func,
+    or_,
+    select,
+)
+
+from comptoir.edm.types import Stored
 from comptoir.sql.column_types import text
-from comptoir.sql.tables import service_table
+from comptoir.sql.prepared import Prepared, constant, constant_text, named, prepare
+from comptoir.sql.statements import Statements
+from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company, service_table
 
 METADATA = MetaData()
 _number, _any_text = BigInteger(), text()
@@ -55,3 +76,107 @@ SUBSCRIBED = service_table(
 
 `since` is the time in epoch seconds at which the last subscription was about to be added.
 """
+
+
+_DELETE = constant_text("delete")
+"""The verb of the change log."""
+
+
+class SubscriptionStatements:
+    """The frequent statements. A row has the columns of its table in order, without the company."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._tables = statements.tables
+        self._dialect = statements.compiler
+
+        self.waiting = self._waiting()
+        """The rows of subscriptions and of their lanes that nobody delivers now, and that have
+        ended, or have changes after the cursor and may try, in the order of their creation:
+        company, time of the profile, time of the processes."""
+
+        self.undelivered = self._undelivered()
+        """The time of the first change after the cursor of each lane that has such changes:
+        company."""
+
+        self.tally = self._tally()
+        """The number of changes of a set, the last one's number and time, and the deletions among
+        them: company, entity set, number before the first, number of the last."""
+
+    def _waiting(self) -> Prepared:
+        companies, subscriptions, lanes = self._tables.companies, SUBSCRIPTIONS, LANES
+        has_ended = subscriptions.c.expires_at <= named("now")
+        may_try = and_(lanes.c.cursor < companies.c.change_number, lanes.c.due_at <= named("now"))
+        statement = (
+            select(*_others(subscriptions), *_others(lanes))
+            .select_from(companies)
+            .join(subscriptions, of_company(subscriptions))
+            .join(
+                lanes,
+                and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id),
+            )
+            .where(
+                of_company(companies),
+                lanes.c.leased_until <= named("real_now"),
+                or_(has_ended, may_try),
+            )
+            .order_by(subscriptions.c.created_at, subscriptions.c.id)
+        )
+        return prepare(statement, self._dialect, (COMPANY, "now", "real_now"))
+
+    def _undelivered(self) -> Prepared:
+        subscriptions, lanes, changes = SUBSCRIPTIONS, LANES, self._tables.changes
+        statement = (
+            select(func.min(changes.c["at"]))
+            .select_from(subscriptions)
+            .join(lanes, and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
+            .join(
+                changes,
+                and_(
+                    of_company(changes),
+                    changes.c.number > lanes.c.cursor,
+                    changes.c.entity_set == subscriptions.c["sets"],
+                ),
+            )
+            .where(of_company(subscriptions))
+            .group_by(lanes.c.subscription)
+        )
+        return prepare(statement, self._dialect, (COMPANY,))
+
+    def _tally(self) -> Prepared:
+        changes = self._tables.changes
+        deletion = case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
+        statement = select(
+            func.count(),
+            func.coalesce(func.max(changes.c.number), constant(0)),
+            # the time never falls as numbers rise
+            func.coalesce(func.max(changes.c["at"]), constant_text("")),
+            func.coalesce(func.sum(deletion), constant(0)),
+        ).where(
+            of_company(changes),
+            changes.c.entity_set == named("entity_set"),
+            changes.c.number > named("since"),
+            changes.c.number <= named("until"),
+        )
+        return prepare(statement, self._dialect, (COMPANY, "entity_set", "since", "until"))
+
+
+@cache
+def subscription_statements(statements: Statements) -> SubscriptionStatements:
+    """The statements in the dialect of a store, compiled once for all stores of a process."""
+    return SubscriptionStatements(statements)
+
+
+def rows_of(table: Table, *key: Stored) -> Select[*tuple[str | int, ...]]:
+    """The rows with a key, which begins with a company, or with its first values."""
+    return select(*_others(table)).where(*is_row(table, *key))
+
+
+def is_row(table: Table, *key: Stored) -> list[ColumnElement[bool]]:
+    """The condition on each column of a key, or on its first ones."""
+    columns = table.primary_key.columns
+    return [column == value for column, value in zip(columns, key, strict=False)]
+
+
+def _others(table: Table) -> list[Column[str | int]]:
+    """The columns of a table without the company."""
+    return [column for column in table.columns if column.name != COMPANY_ID]

@@ -36,7 +36,7 @@ from comptoir.features.rehearsal.traffic import Traffic
 from comptoir.files import read_whole
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
-from comptoir.outgoing.faults import DeliveryFault
+from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import Response

@@ -10,7 +10,7 @@ ENTRY = FeatureEntry(
             "Create a sample company and print its id at the end. Creates the database if missing.",
         ),
         "reset": (
-            "comptoir.features.samples.reset:reset",
+            "comptoir.features.samples.command:reset",
             "Bring the sample company of `serve --quickstart` back to its first state.",
         ),
     },

@@ -1,22 +1,27 @@
-"""`comptoir sample`: create a company with the records of the sample files."""
+"""`comptoir sample` and `comptoir reset`: create the sample company, and restore it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import click
+from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
 from comptoir.cli.company import checked_name, new_company
-from comptoir.cli.options import option_or_variable, settings_options
-from comptoir.cli.runner import use_store
+from comptoir.cli.options import YES, option_or_variable, settings_options
+from comptoir.cli.runner import answer, known_company, need_database, opened, use_store
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet
 from comptoir.features.samples import errors as problems
 from comptoir.features.transfer.commands import find_files, load_progress
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import Loader
+from comptoir.features.transfer.load import LOADED_BY, Loader
+from comptoir.store.baselines import CompanyMark, Records, marked, restore
+from comptoir.store.ledger import CREATE
 from comptoir.store.migration import make_ready
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import Store
@@ -65,3 +70,79 @@ async def fill(
             raise problems.UNUSABLE_SAMPLE(
                 path=path, line=found.line, column=found.column, reason=found.reason
             )
+
+
+RESET_BY = "comptoir reset"
+"""The author of the changes of a reset in the change log."""
+
+
+@click.command()
+@YES
+@settings_options("database")
+def reset(settings: Settings, yes: bool) -> None:
+    """Bring the sample company of `serve --quickstart` back to its first state.
+
+    The command asks first, and touches no other company. It writes the records that differ, all or
+    none, and logs these changes. So services may be running, and delta links and the ETags of
+    unchanged records remain valid.
+    """
+    need_database(settings)
+    first = use_store(settings, lambda store: _first_state(settings, store))
+    if not yes:
+        _confirm(first.company)
+    use_store(settings, lambda store: restore(store, MODEL, [first], RESET_BY))
+    click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
+
+
+async def _first_state(settings: Settings, store: Store) -> CompanyMark:
+    """The sample company, and the records of a new one.
+
+    Raises `OperatorError` unless there is one company with this name, and it began with these
+    records.
+    """
+    company = await _named(store)
+    with TemporaryDirectory(prefix="comptoir-reset-") as folder:
+        records = await _new_records(settings, company, Path(folder) / "sample.db")
+    wanted = [(name, str(key)) for name, rows in records.items() for key in rows]
+    loaded = [
+        (each.entity_set, each.record)
+        for each in await store.changes(company, 0, len(wanted))
+        if each.verb == CREATE and each.by == LOADED_BY
+    ]
+    if sorted(loaded) != sorted(wanted):
+        raise problems.ANOTHER_SAMPLE(company=company.id)
+    return CompanyMark(company, 0, records)
+
+
+async def _named(store: Store) -> Company:
+    """The only company with the name of the sample."""
+    names = await store.company_names()
+    found = [company_id for company_id, name in names.items() if name == SAMPLE_NAME]
+    if not found:
+        raise problems.NO_SAMPLE(name=SAMPLE_NAME)
+    if len(found) > 1:
+        raise problems.SEVERAL_SAMPLES(count=len(found), name=SAMPLE_NAME)
+    return await known_company(store, found[0])
+
+
+async def _new_records(settings: Settings, company: Company, database: Path) -> Records:
+    """The records of a new sample, created in a database of its own."""
+    apart = replace(settings, database=f"sqlite:///{database}", read_database="")
+    await asyncio.to_thread(make_ready, apart, MODEL)
+    async with opened(apart) as store:
+        new = await store.create_company(company.id, SAMPLE_NAME)
+        await fill(store, new, progress_of=_not_shown)
+        (mark,) = await marked(store, MODEL)
+    return mark.records
+
+
+def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
+    """No progress: before the question, it would look like that of the reset."""
+    return nullcontext(lambda _stage, _done, _rows: None)
+
+
+def _confirm(company: Company) -> None:
+    """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
+    question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
+    if answer(question, noun="reset", verb="reset").lower() != "yes":
+        raise problems.RESET_NOT_CONFIRMED()

@@ -33,9 +33,9 @@ from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.sql.prepared import ManyQueries, Steps, Value
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.ledger import CREATE
-from comptoir.store.prefetch import Prefetch
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
+from comptoir.store.writes import Prefetch
 
 T = TypeVar("T")
 

@@ -28,11 +28,11 @@ from comptoir.store.postgres.faults import (
     violated_constraint,
 )
 from comptoir.store.postgres.session import DatabaseSession, roll_back
-from comptoir.store.prefetch import prefetch
 from comptoir.store.refusals import duplicate
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import NO_COMPANY, Condition, Job, Writer
+from comptoir.store.writes import prefetch
 
 ATTEMPTS = 5
 """Attempts at a transaction that conflicts with others."""

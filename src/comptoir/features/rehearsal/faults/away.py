@@ -5,13 +5,17 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from comptoir.errors.refusal import Refusal, refuse
-from comptoir.features.rehearsal.faults.fault import AWAY, AffectedRequest, Fault, parameter, word
-from comptoir.features.rehearsal.faults.response import (
+from comptoir.features.rehearsal.faults.fault import (
+    AWAY,
+    AffectedRequest,
+    Fault,
     RetryAfter,
     gateway_page,
+    parameter,
     retry_headers,
     retry_parameter,
     retry_seconds,
+    word,
 )
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.response.response import Response

@@ -6,7 +6,7 @@ from typing_extensions import override
 
 from comptoir.features.rehearsal.faults.fault import Fault, Stage, parameter, word
 from comptoir.features.rehearsal.traps import Trap
-from comptoir.outgoing.faults import DeliveryFault, DeliveryMode
+from comptoir.outgoing import DeliveryFault, DeliveryMode
 
 
 class _Hook(Fault):

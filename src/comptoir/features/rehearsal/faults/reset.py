@@ -4,8 +4,7 @@ from collections.abc import AsyncGenerator
 
 from typing_extensions import override
 
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
-from comptoir.features.rehearsal.faults.response import lose
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, lose, parameter, word
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError

@@ -4,8 +4,9 @@ from typing_extensions import override
 
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import TOO_MANY_REQUESTS, ExceededLimit
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
-from comptoir.features.rehearsal.faults.response import (
+from comptoir.features.rehearsal.faults.fault import (
+    AffectedRequest,
+    Fault,
     RetryAfter,
     retry_headers,
     retry_parameter,

@@ -7,8 +7,14 @@ from typing_extensions import override
 
 from comptoir.errors.refusal import refuse
 from comptoir.errors.table import REQUEST_TIMEOUT
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter, word
-from comptoir.features.rehearsal.faults.response import gateway_page, lose
+from comptoir.features.rehearsal.faults.fault import (
+    AffectedRequest,
+    Fault,
+    gateway_page,
+    lose,
+    parameter,
+    word,
+)
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.response.response import Response
 

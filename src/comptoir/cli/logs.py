@@ -1,0 +1,126 @@
+"""`comptoir audit` and `comptoir changes`: the logs, one line of JSON for each entry."""
+
+import asyncio
+import os
+import select
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+import click
+import msgspec
+
+from comptoir.auth.audit import AuditEntry
+from comptoir.cli import options
+from comptoir.cli.runner import known_company, store_command
+from comptoir.errors import operator_rows as problems
+from comptoir.store.store import Store
+
+
+@click.command()
+@options.SINCE
+@options.FOLLOW
+@store_command
+async def audit(store: Store, since: int, follow: bool) -> None:
+    """Print the audit log as NDJSON, in the order of the numbers of its entries.
+
+    An entry says who changed a client or a role, revoked a token, or failed to authenticate, when
+    and from where. It contains no secret.
+    """
+    last = await store.control.last_audited()
+    if since > last:
+        raise problems.AUDIT_LOG_ENDS(last=last, since=since)
+
+    async def read(since: int) -> list[AuditEntry]:
+        return await store.control.audit(since, AT_A_TIME)
+
+    await print_entries(read, since, follow=follow)
+
+
+POLL_SECONDS = 0.5
+"""Seconds between two reads of `--follow`."""
+
+AT_A_TIME = 1_000
+"""The most entries of a read."""
+
+
+class Numbered(Protocol):
+    """An entry of a log without gaps."""
+
+    @property
+    def number(self) -> int:
+        """The place of the entry, counted from 1."""
+
+
+Entry = TypeVar("Entry", bound=Numbered)
+
+
+async def print_entries(
+    read: Callable[[int], Awaitable[Sequence[Entry]]], since: int, *, follow: bool
+) -> None:
+    """Print the entries after a number, which `read` returns from there, in order.
+
+    With `follow`, wait for further ones until cancelled, or until the reader closes the pipe.
+    """
+    try:
+        while True:
+            found = await read(since)
+            if found:
+                _print(found)
+                since = found[-1].number
+            elif not follow or _reader_is_gone():
+                return
+            else:
+                await asyncio.sleep(POLL_SECONDS)
+    except asyncio.CancelledError:
+        return
+    except BrokenPipeError:
+        # nothing reads the rest of the buffer
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print(found: Sequence[Numbered]) -> None:
+    for entry in found:
+        sys.stdout.buffer.write(msgspec.json.encode(entry) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _reader_is_gone() -> bool:
+    """Whether the other end of the pipe is closed; checked before a write would fail."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+class _Line(msgspec.Struct, frozen=True, rename="camel"):
+    number: int
+    entity_set: str
+    record: str
+    verb: str
+    at: str
+    by: str
+
+
+@click.command()
+@options.COMPANY
+@options.SINCE
+@options.FOLLOW
+@store_command
+async def changes(store: Store, company_id: str, since: int, follow: bool) -> None:
+    """Print a company's change log as NDJSON, in the order of the change numbers.
+
+    A change names the record and the operation, not the record's content. With `--follow`, a
+    renewal of the company ends the command with an error.
+    """
+    company = await known_company(store, company_id)
+    last = await store.position(company)
+    if since > last:
+        raise problems.CHANGE_LOG_ENDS(company=company_id, last=last, since=since)
+
+    async def read(since: int) -> Sequence[_Line]:
+        if await known_company(store, company_id) != company:
+            raise problems.COMPANY_RENEWED(company=company_id)
+        found = await store.changes(company, since, AT_A_TIME)
+        return [_Line(*msgspec.structs.astuple(each)) for each in found]
+
+    await print_entries(read, since, follow=follow)
