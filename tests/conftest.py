@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,9 @@ from support.specimen import WITH_SPECIMENS
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+LONGEST = {"packages", "docs", "process", "clients"}
+"""The folders whose tests take the longest."""
+
 # an example may take long on a slow machine
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -53,14 +57,42 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than the number of cores: while a test waits, another one computes."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes for each core: while a test waits, another one computes."""
+    return 2 * (os.cpu_count() or 1)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process begin with some of the longest tests.
+
+    A process that has done its part takes tests from the end of another one's part: then they are
+    short, and all processes end at the same time.
+    """
+    parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    short = [each for each in items if each.path.parent.name not in LONGEST]
+    long = (each for each in items if each.path.parent.name in LONGEST)
+    files = [list(tests) for _, tests in groupby(long, lambda each: each.path)]
+    size, ordered = len(items) / parts, list[pytest.Item]()
+    for part in range(parts):
+        for tests in files[part::parts]:
+            ordered += tests
+        missing = max(0, round(size * (part + 1)) - len(ordered))
+        ordered += short[:missing]
+        del short[:missing]
+    items[:] = ordered + short
+
+
+def pytest_collection() -> None:
+    """While tests are collected, nothing of them is garbage."""
+    gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """Exclude the tests from garbage collection, since they stay until the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -131,9 +163,9 @@ def postgres_url(postgres_server: Databases) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def fresh_sqlite(tmp_path_factory: pytest.TempPathFactory) -> FreshDatabase:
+def fresh_sqlite(run_folder: Path) -> FreshDatabase:
     """Creates fresh databases on SQLite."""
-    return FreshSqlite(tmp_path_factory.mktemp("templates"))
+    return FreshSqlite(run_folder)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,11 @@ Usage: python tools/reference.py [--check] FOLDER
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
 
 import click
 from profile_differences import differences, rows
@@ -27,6 +30,7 @@ from reference_pages import (
     undocumented_commands,
 )
 
+import comptoir
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import SETTINGS
@@ -44,39 +48,30 @@ from comptoir.errors.table import (
 )
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
-from comptoir.features.console import errors as console_errors
-from comptoir.features.inspector import errors as inspector_errors
-from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.features.rehearsal.rules import PRESETS
-from comptoir.features.samples import errors as samples_errors
-from comptoir.features.testing import errors as testing_errors
-from comptoir.features.transfer import errors as transfer_errors
 from comptoir.profiles.record import STANDARD
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas
 from support.profiles import Answered, cases, elsewhere
 
-REFUSALS = [
-    each
-    for module in (
-        refusal_rows,
-        rehearsal_errors,
-        all_faults,
-        *(sys.modules[fault.__module__] for fault in FAULTS.values()),
-    )
-    for each in vars(module).values()
-    if isinstance(each, RefusalRow)
-]
-PAGES = [
-    each
-    for module in (console_errors, inspector_errors)
-    for each in vars(module).values()
-    if isinstance(each, RefusalRow)
-]
-"""What pages for people refuse."""
+OF_FEATURES = {
+    path.parent.name: import_module(f"comptoir.features.{path.parent.name}.errors")
+    for path in sorted(Path(comptoir.__file__).parent.glob("features/*/errors.py"))
+}
+"""The messages of each feature."""
+
+OF_PAGES = ("console", "inspector")
+"""The features whose refusals are pages for people."""
+
+T = TypeVar("T")
+
+
+def rows_in(modules: Iterable[ModuleType], kind: type[T]) -> list[T]:
+    """The rows of a type in modules, in their order."""
+    return [each for module in modules for each in vars(module).values() if isinstance(each, kind)]
 
 
 def commands() -> Iterator[Command]:
@@ -184,23 +179,15 @@ def _shown(response: Answered) -> str:
 
 def error_page() -> str:
     """The errors of clients and of operators."""
-    modules = (
-        operator_rows,
-        transfer_errors,
-        samples_errors,
-        console_errors,
-        inspector_errors,
-        rehearsal_errors,
-        testing_errors,
-    )
-    named = [each for module in modules for each in vars(module).values()]
+    of_api = [module for name, module in OF_FEATURES.items() if name not in OF_PAGES]
+    of_faults = [sys.modules[fault.__module__] for fault in FAULTS.values()]
     return errors_page(
         ERROR_TABLE,
-        REFUSALS,
+        rows_in([refusal_rows, *of_api, all_faults, *of_faults], RefusalRow),
         OAUTH_ERROR_TABLE,
-        [each for each in vars(oauth_rows).values() if isinstance(each, OAuthRow)],
-        [each for each in named if isinstance(each, OperatorRow)],
-        PAGES,
+        rows_in([oauth_rows], OAuthRow),
+        rows_in([operator_rows, *OF_FEATURES.values()], OperatorRow),
+        rows_in([OF_FEATURES[name] for name in OF_PAGES], RefusalRow),
     )
 
 

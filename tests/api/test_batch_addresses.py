@@ -8,10 +8,12 @@ import pytest
 from support.batches import Reply, documents, send_documents
 from support.client import Record
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.samples import SAMPLES, SHIPPING_AGENT
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 

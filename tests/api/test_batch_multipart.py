@@ -5,8 +5,11 @@ import pytest
 from support.batches import HTTP, MULTIPART, multipart, parts, replies, send_multipart
 from support.client import Page
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.samples import PATHS, SHIPPING_AGENT
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 CREATE = """POST shippingAgentsExt HTTP/1.1

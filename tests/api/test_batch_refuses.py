@@ -9,7 +9,10 @@ from comptoir.errors.table import ERROR_TABLE
 from support.batches import HTTP, MULTIPART, Entry, send_documents, send_multipart
 from support.client import Client
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 CREATE: Entry = {
     "id": "1",

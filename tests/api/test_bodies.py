@@ -8,8 +8,11 @@ import pytest
 
 from support.client import Body, record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import CONTACT, ITEM_ATTRIBUTE, PATHS, READ_ONLY, SAMPLES
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 CONTACT_PATH = f"contactsExt({CONTACT})"
 ATTRIBUTE_PATH = f"itemAttributesExt({ITEM_ATTRIBUTE})"

@@ -5,10 +5,13 @@ import pytest
 
 from support.client import Client, record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.samples import PATHS
 from support.server import Server
 from support.service import Service
 from support.sockets import ask
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 REVALIDATED = "private, no-cache"
 

@@ -12,9 +12,12 @@ import pytest
 from comptoir.auth import Scope
 from support.client import Client
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import SHIPPING_AGENT, UNKNOWN
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,11 +1,9 @@
-"""`$compute`: properties that a request adds to records; and parameter aliases in keys."""
+"""`$compute`: properties that a request adds to records."""
 
-import pytest
-
-from support.client import Query, encoded
+from support.client import encoded
 from support.companies import Company
 from support.refusals import refusal
-from support.samples import CONTACT, ITEM, PATHS
+from support.samples import PATHS
 
 PRICE = PATHS["salesPricesExt"]
 
@@ -77,40 +75,6 @@ def test_the_length_of_computed_texts_is_limited(stocked: Company) -> None:
         refusal(answer, "BadRequest_MethodNotImplemented", "$filter")
     long = stocked.get("ItemProductTextLongContentsExt", {"$compute": "concat(base64Text,'') as x"})
     refusal(long, "BadRequest_MethodNotImplemented", "$compute")
-
-
-@pytest.mark.parametrize(
-    ("path", "query"),
-    [
-        ("contactsExt(@id)", f"@id={CONTACT}"),
-        ("contactsExt(id=@key)", f"@key={CONTACT}"),
-        ("contactsExt(%40id)", f"%40id={CONTACT}"),
-        ("contactsExt(number=@n)", "@n='KT000101'"),
-        ("unitsOfMeasureExt(@code)", "@code='PCS'"),
-        ("salesPricesExt(@entry)/assetNumber", "@entry=17"),
-        (
-            f"itemsExt({ITEM})/translations(itemNo=@i,languageCode=@l,variantCode=@v)",
-            "@i='1896-S'&@l='FRA'&@v='RED'",
-        ),
-    ],
-)
-def test_an_alias_can_be_the_value_of_a_key(path: str, query: Query, stocked: Company) -> None:
-    assert stocked.get(path, query).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "query"),
-    [
-        ("contactsExt(@id)", ""),
-        ("contactsExt(@id)", "@id=null"),
-        ("contactsExt(@id)", "@id=@id"),
-        ("contactsExt(@id)", "@id=number"),
-        ("contactsExt(@id)", "@id='x'"),
-        ("unitsOfMeasureExt(@code)", "@code=PCS"),
-    ],
-)
-def test_an_alias_that_is_not_a_value_is_refused(path: str, query: Query, stocked: Company) -> None:
-    refusal(stocked.get(path, query), "BadRequest_InvalidRequestUrl")
 
 
 def test_a_skip_token_does_not_work_with_another_alias(company: Company) -> None:

@@ -5,7 +5,10 @@ import pytest
 
 from support.batches import documents
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 
 def root(company: Company) -> str:

@@ -6,7 +6,10 @@ import msgspec
 import pytest
 
 from support.batches import multipart
+from support.databases import ON_SQLITE
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 PARTS = ["docs/swagger-ui.js", "docs/swagger-ui.css", "docs/start.js", "docs/start.css"]
 

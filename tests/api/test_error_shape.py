@@ -4,11 +4,14 @@ import pytest
 
 from support.client import Client, Query
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import CONTACT, PATHS, UNKNOWN
 from support.server import Server
 from support.service import Service
 from support.sockets import ask, head
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 READS = [
     ("nothingExt", "", "BadRequest_ResourceNotFound"),

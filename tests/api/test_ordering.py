@@ -51,36 +51,6 @@ def test_pages_by_a_negative_duration_return_each_record_once(
     assert len(found) == 12
 
 
-@pytest.mark.parametrize("direction", ["", " asc", " ASC", " desc", " Desc"])
-@pytest.mark.parametrize("name", ["quantity", "entryNo", "assetNumber", "pricesIncludeTax"])
-def test_records_are_sorted_by_a_property_and_ties_by_key(
-    name: str, direction: str, prices: Company
-) -> None:
-    found = prices.listed("salesPricesExt", {"$orderby": name + direction})
-
-    by_key = sorted(found, key=lambda each: int(each["entryNo"]))
-    backwards = "desc" in direction.lower()
-    assert found == sorted(by_key, key=lambda each: each[name], reverse=backwards)
-    assert len(found) == 12
-
-
-def test_later_properties_sort_ties_of_earlier_ones(prices: Company) -> None:
-    order = "assetNumber desc, quantity ,entryNo desc"
-
-    found = prices.listed("salesPricesExt", {"$orderby": order})
-
-    expected = sorted(found, key=lambda each: -int(each["entryNo"]))
-    expected.sort(key=lambda each: each["quantity"])
-    expected.sort(key=lambda each: each["assetNumber"], reverse=True)
-    assert found == expected
-
-
-def test_a_repeated_property_has_no_effect(prices: Company) -> None:
-    once = prices.listed("salesPricesExt", {"$orderby": "quantity"})
-
-    assert prices.listed("salesPricesExt", {"$orderby": "quantity,quantity desc"}) == once
-
-
 def test_text_is_sorted_by_code_point(company: Company) -> None:
     company.load(
         "shippingAgentsExt", *({"code": f"{n}", "name": name} for n, name in enumerate(NAMES))
@@ -142,9 +112,3 @@ def test_the_keys_of_an_order_are_limited(stocked: Company) -> None:
     refusal(many, "BadRequest_InvalidRequestUrl", "$orderby")
     for order in ({"$orderby": long}, {"$orderby": "v", "$compute": f"{long} as v"}):
         refusal(stocked.get("salesPricesExt", order), "BadRequest_MethodNotImplemented")
-
-
-def test_a_secret_cannot_be_sorted_by(stocked: Company) -> None:
-    answer = stocked.get("contactsExt", {"$orderby": "onlinePassword"})
-
-    refusal(answer, "BadRequest_InvalidRequestUrl", "$orderby")

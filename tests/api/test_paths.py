@@ -96,33 +96,6 @@ def test_a_blank_number_is_not_a_key(company: Company) -> None:
     refusal(company.get("contactsExt(number='')"), "Internal_RecordNotFound")
 
 
-def test_navigation_to_many_lists_the_related_records(people: Company) -> None:
-    listed = people.listed(f"contactsExt({COMPANY_CONTACT})/people", "$orderby=number")
-
-    assert [each["number"] for each in listed] == ["P1", "P2"]
-
-
-def test_navigation_to_one_reads_the_related_record(people: Company) -> None:
-    read = people.record(f"contactsExt({CONTACT})/company")
-
-    assert read["number"] == "C1"
-    assert str(read["@odata.context"]).endswith("/contactsExt/$entity")
-
-
-def test_navigation_continues_from_a_related_record(people: Company) -> None:
-    assert people.get(f"contactsExt({CONTACT})/company/people/$count").text == "2"
-    assert people.record(f"contactsExt({CONTACT})/company/people(number='P2')")["id"] == UNKNOWN
-    assert people.record(f"contactsExt({CONTACT})/company/number")["value"] == "C1"
-
-
-@pytest.mark.parametrize("tail", ["", "/number", "/number/$value", "/$ref"])
-def test_navigation_to_no_record_is_204(tail: str, people: Company) -> None:
-    answer = people.get(f"contactsExt({ITEM})/company{tail}")
-
-    assert answer.status_code == 204
-    assert answer.content == b""
-
-
 def test_a_blank_value_relates_to_nothing(people: Company) -> None:
     people.load("contactsExt", {"id": UNKNOWN, "number": ""})
 
@@ -130,9 +103,8 @@ def test_a_blank_value_relates_to_nothing(people: Company) -> None:
     assert people.get(f"contactsExt({UNKNOWN})/people/$count").text == "0"
 
 
-def test_related_records_are_filtered_and_paged(people: Company) -> None:
+def test_related_records_are_paged(people: Company) -> None:
     path = f"contactsExt({COMPANY_CONTACT})/people"
-    assert [each["number"] for each in people.listed(path, "$filter=number eq 'P2'")] == ["P2"]
 
     first = people.get(path, "$orderby=number", {"Prefer": "odata.maxpagesize=1"})
     second = people.follow(str(first.json()["@odata.nextLink"]))
@@ -144,30 +116,6 @@ def test_related_records_are_filtered_and_paged(people: Company) -> None:
         people.get("contactsExt", f"$orderby=number&$skiptoken={stolen}"),
         "BadRequest_InvalidRequestUrl",
     )
-
-
-def test_a_count_is_plain_text(stocked: Company) -> None:
-    answer = stocked.get("contactsExt/$count", headers={"Accept": "application/json"})
-
-    assert (answer.text, answer.headers["content-type"]) == ("1", "text/plain;charset=utf-8")
-    assert stocked.get("contactsExt/$count", "$filter=city eq 'Wien'").text == "0"
-
-
-@pytest.mark.parametrize("option", ["$count=true", "$skiptoken=x"])
-def test_a_count_refuses_other_options(option: str, stocked: Company) -> None:
-    refusal(stocked.get("contactsExt/$count", option), "BadRequest_InvalidRequestUrl")
-
-
-def test_references_contain_only_addresses(stocked: Company) -> None:
-    path = PATHS["unitsOfMeasureExt"]
-    base = stocked.root.partition("/companies")[0]
-
-    many = stocked.get("unitsOfMeasureExt/$ref").json()
-    one = stocked.get(f"{path}/$ref").json()
-
-    address = {"@odata.id": f"{stocked.root}/{path}"}
-    assert many == {"@odata.context": f"{base}/$metadata#Collection($ref)", "value": [address]}
-    assert one == {"@odata.context": f"{base}/$metadata#$ref", **address}
 
 
 @pytest.mark.parametrize("resource", PATHS)

@@ -7,7 +7,10 @@ import pytest
 from support.client import record
 from support.codings import decoded
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 PAGE = "shippingAgentsExt"
 

@@ -5,8 +5,11 @@ import pytest
 
 from support.client import page, record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import PATHS
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 AGENT = PATHS["shippingAgentsExt"]
 MINIMAL = "application/json;odata.metadata=minimal"

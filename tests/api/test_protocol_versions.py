@@ -4,7 +4,10 @@ import pytest
 
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 AGENT = "shippingAgentsExt(55555555-5555-4555-8555-555555555555)"
 

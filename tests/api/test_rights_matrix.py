@@ -17,7 +17,7 @@ from comptoir.edm.model import EntitySet, NavigationProperty
 from support.batches import HTTP, parts, replies, send_documents, send_multipart
 from support.client import Client, Record
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.reads import (
     CANARIES,
     MARKED,
@@ -33,6 +33,8 @@ from support.relating import OF_ITEMS, RELATING
 from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 SETS = tuple(each.name for each in RELATING.per_company)
 LETTERS = tuple("".join(each) for n in (0, 1, 3, 4) for each in combinations("RIMD", n))

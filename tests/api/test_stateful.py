@@ -101,7 +101,14 @@ class Clients(RuleBasedStateMachine):
             for move in data.draw(st.lists(creates(resource), min_size=1, max_size=3)):
                 self.write(move)
 
-    @rule(move=of_its_kinds(moves))
+    @rule(
+        several=of_its_kinds(lambda resources: st.lists(moves(resources), min_size=2, max_size=4))
+    )
+    def write_one_after_another(self, several: Sequence[Move]) -> None:
+        """Between two looks at the records and the changes, there are several."""
+        for move in several:
+            self.write(move)
+
     def write(self, move: Move) -> None:
         write = self.targets.write(move)
         self._check(write, self.company.carrier.send(self._request(write)))

@@ -3,8 +3,11 @@
 import pytest
 
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 URL, MISSING = "BadRequest_InvalidRequestUrl", "BadRequest_ResourceNotFound"
 

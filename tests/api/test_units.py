@@ -14,11 +14,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import (
-    KEY_EXISTS,
-    RECORD_NOT_FOUND,
-    TOO_MANY_REQUESTS,
-)
+from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND, TOO_MANY_REQUESTS
 from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
 from comptoir.response.response import Response
 from comptoir.service import Service

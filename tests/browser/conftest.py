@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.chromium import Chromium, Tab

@@ -1,7 +1,7 @@
 """Login by a link, with and without scripts."""
 
 from browser.conftest import OpenTab, Site
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from support.console import console_of, new_code
 from support.waiting import until
 

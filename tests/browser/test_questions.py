@@ -8,7 +8,7 @@ from browser.conftest import OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
 from comptoir.auth.audit import Actor
 from comptoir.auth.fields import new_client, secret_for
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope
 from support.chromium import Tab, listed

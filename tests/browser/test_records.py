@@ -7,7 +7,7 @@ from playwright.async_api import Dialog, FloatRect, Locator
 
 from browser.conftest import OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.templates import LARGEST_FORM
 from support.chromium import Tab, listed
 from support.client import Record

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Route
 
 from browser.conftest import OpenTab, Site
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from support.chromium import Tab, listed
 from support.samples import SHIPPING_AGENT
 from support.waiting import until

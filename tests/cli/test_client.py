@@ -156,7 +156,7 @@ INVALID = [
     (("a b", *READS), "invalid name 'a b' of a client"),
     ((".", *READS), "invalid name '.' of a client"),
     (("x" * 65, *READS), "invalid name"),
-    (("webshop", "--scope", "read"), "invalid --scope 'read'"),
+    (("webshop", "--scope", "read"), "invalid scope 'read'"),
     (("webshop", "--scope", ""), "a token needs a scope"),
     (("webshop", *READS, "--company", "x"), "'x' is not a company's id"),
     (("webshop", *READS, "--days", "0"), "Invalid value for '--days'"),

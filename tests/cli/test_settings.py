@@ -136,11 +136,11 @@ WHOLE: Mapping[str, Sequence[str]] = {
 
 
 @pytest.mark.parametrize("file", WHOLE)
-def test_a_file_that_is_read_whole_has_an_end(file: str, command: Command) -> None:
+def test_a_file_that_is_read_whole_has_an_end(file: str, ready: Command) -> None:
     """No writer of the pipe comes, and `/dev/zero` never ends."""
-    large, pipe = command.folder / "large", command.folder / "pipe"
+    large, pipe = ready.folder / "large", ready.folder / "pipe"
     large.write_bytes(b" " * ((1 << 20) + 1))
     os.mkfifo(pipe)
-    assert f"{large} has more than " in command.fault(*WHOLE[file], large)
+    assert f"{large} has more than " in ready.fault(*WHOLE[file], large)
     for path in (pipe, Path("/dev/zero")):
-        assert f"{path} is not a regular file. " in command.fault(*WHOLE[file], path)
+        assert f"{path} is not a regular file. " in ready.fault(*WHOLE[file], path)

@@ -51,7 +51,7 @@ def test_a_lifetime_has_a_number_and_a_unit(text: str, seconds: int) -> None:
     [
         (["--scope", "records.read records.delete"], "'records.delete'. Use one or more"),
         (["--scope", " "], "a token needs a scope"),
-        (["--scope", "records.read\xa0admin"], "invalid --scope 'records.read"),
+        (["--scope", "records.read\xa0admin"], "invalid scope 'records.read"),
         (["--company", "17"], "'17' is not a company's id"),
         (
             [part for each in guids(101) for part in ("--company", each)],

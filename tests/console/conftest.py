@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from support.console import Browser, new_code, origin_of
 from support.databases import FreshDatabase
 from support.service import Service

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.fields import new_client
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.auth.tokens import Scope
 from comptoir.features.console.screens.clients import MOST_SHOWN
 from support.clients import GRANT, ask
@@ -132,8 +132,8 @@ def test_two_admins_do_not_undo_each_others_changes(service: Service, admin: Bro
 REFUSED: dict[str, tuple[dict[str, str | list[str]], str, str]] = {
     "a name that is not valid": ({"name": "a b"}, "name", "Invalid name"),
     "no name": ({"name": ""}, "name", "Invalid name"),
-    "no scope": ({"scopes": []}, "scopes", "A client needs a scope"),
-    "an unknown scope": ({"scopes": "root"}, "scopes", "A client needs a scope"),
+    "no scope": ({"scopes": []}, "scopes", "A token needs a scope"),
+    "an unknown scope": ({"scopes": "root"}, "scopes", "Invalid scope"),
     "no role": ({"restricted": "some"}, "roles", "No role is chosen"),
     "no company": ({"access": "some"}, "companies", "No company is chosen"),
     "a company that is not an id": (

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.values import Values, decoded
 from support.client import Record, record, tag_of
 from support.companies import Company

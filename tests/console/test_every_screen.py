@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 import comptoir.features.console
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from console.conftest import LoggedIn
 from support.companies import Company
 from support.console import Browser, forms_of, new_code

@@ -14,8 +14,9 @@ import pytest
 
 from comptoir.auth.audit import AuditEntry
 from comptoir.auth.failures import FREE_FAILURES
-from comptoir.auth.logins import CODE_SECONDS, ConsoleRole, digest_of
+from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.issuer_login import MOST_RUNNING
+from comptoir.features.console.logins import CODE_SECONDS, digest_of
 from comptoir.features.console.visit import MOST_FIELDS
 from support.certificates import trusted_folder
 from support.command import Command

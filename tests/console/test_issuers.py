@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.console import Browser, audited
 from support.databases import ON_SQLITE

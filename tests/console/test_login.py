@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.auth.logins import CODE_SECONDS, ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.features.console import ConsoleSettings
-from comptoir.features.console.logins import Logins
+from comptoir.features.console.logins import CODE_SECONDS, Logins
 from console.conftest import LoggedIn
 from support.command import Command
 from support.companies import Company

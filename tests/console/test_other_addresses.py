@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, new_code, origin_of

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.features.console import figures
 from comptoir.features.console.figures import quantile
 from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, Chart

@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
 from conftest import stock
 from support.client import Record

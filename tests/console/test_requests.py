@@ -11,12 +11,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
-from comptoir.auth.client_check import new_secret
 from comptoir.auth.failures import FREE_FAILURES
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.fields import secret_for
+from comptoir.auth.records import ConsoleRole
 from comptoir.errors.table import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart
@@ -285,7 +286,8 @@ def test_refused_credentials_are_explained(
     """The operator sees which client it is and why, and a command that works."""
     webshop, closed = add_client(recording, tmp_path), add_client(recording, tmp_path)
     closed.command.done("client", "disable", closed.name)
-    expired, text = new_secret(1)
+    secret, text = secret_for(1)
+    expired = replace(secret, expires_at=1)
     control = recording.admin.control
     recording.admin.wait(control.add_secret(webshop.name, expired, Actor("cli:test")))
     vague = webshop.ask(client_secret="wrong")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
 from support.console import Browser, audited
 from support.service import Service

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.features.console.guards import HEADERS, Guards

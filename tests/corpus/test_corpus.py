@@ -1,6 +1,7 @@
-"""Every request of the corpus has the answer that stands beside it."""
+"""Every request of the corpus has the answer that stands beside it; one test for each rule."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -16,9 +17,9 @@ from support.corpus import (
     FOLDER,
     FOLDERS,
     Answer,
-    Case,
     CorpusFault,
     Refused,
+    Rule,
     areas,
     cases,
     read_area,
@@ -26,6 +27,7 @@ from support.corpus import (
 from support.refusals import STATUS_OF, error_in
 from support.replay import ask, load_data
 from support.service import Service
+from support.together import check_all
 
 Json: TypeAlias = "str | Decimal | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = "Mapping[str, Json]"
@@ -47,10 +49,15 @@ _PLACE = re.compile(r"at column \d+ of (\S+)\.")
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-ALL = [(folder, case) for folder in FOLDERS for case in cases(folder)]
+RULES = [
+    pytest.param(folder, rule, id=f"{area.name}: {rule.name}")
+    for folder in FOLDERS
+    for area in areas(folder)
+    for rule in area.rules
+]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def companies(
     service: Service, specimen_service: Service
 ) -> Iterator[Mapping[Path, tuple[Company, Client]]]:
@@ -66,15 +73,24 @@ def companies(
         assert {change.by for change in company.changes()} == {"tests"}
 
 
-@pytest.mark.parametrize(("folder", "case"), ALL, ids=[case.place for _, case in ALL])
-def test_the_answer_is_the_one_beside_the_request(
-    folder: Path, case: Case, companies: Mapping[Path, tuple[Company, Client]]
+@pytest.mark.parametrize(("folder", "rule"), RULES)
+def test_the_answers_are_those_beside_the_requests(
+    folder: Path, rule: Rule, companies: Mapping[Path, tuple[Company, Client]]
 ) -> None:
-    answer = ask(case, *companies[folder])
-    if case.answer.refused is not None:
-        _assert_refused(answer, case.answer.refused)
+    assert rule.cases
+    company, base = companies[folder]
+    check_all(
+        rule.cases,
+        lambda case: _assert_answer(ask(case, company, base), case.answer),
+        lambda case: f"{case.place}: {case.request}",
+    )
+
+
+def _assert_answer(answer: httpx.Response, wanted: Answer) -> None:
+    if wanted.refused is not None:
+        _assert_refused(answer, wanted.refused)
     else:
-        _assert_accepted(answer, case.answer)
+        _assert_accepted(answer, wanted)
 
 
 def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
@@ -165,24 +181,13 @@ def _first_difference(
 
 
 def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
-    written = [
+    written = Counter(
         (folder, case.written, tuple(sorted(case.headers.items())), case.body)
-        for folder, case in ALL
-    ]
-    twice = sorted({each[1] for each in written if written.count(each) > 1})
-    assert twice == []
-    assert len(written) >= 600
-
-
-def test_every_rule_has_a_case() -> None:
-    bare = [
-        f"{area.name}: {rule.name}"
         for folder in FOLDERS
-        for area in areas(folder)
-        for rule in area.rules
-        if not rule.cases
-    ]
-    assert bare == []
+        for case in cases(folder)
+    )
+    assert {each for each, times in written.items() if times > 1} == set()
+    assert written.total() >= 600
 
 
 @pytest.mark.parametrize(

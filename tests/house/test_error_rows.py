@@ -6,15 +6,15 @@ templates name.
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
 from string import Formatter
 
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
+from house.sources import sources
 
-PACKAGE = Path(__file__).parents[2] / "src" / "comptoir"
 MADE_FROM_ROWS = {"OAuthRefusal", "OperatorError", "UnreachableError"}
 
 Row = OAuthRow | OperatorRow
@@ -31,14 +31,11 @@ def _facts(row: Row) -> set[str]:
     return {field.partition(".")[0] for field in fields if field}
 
 
-def _trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-        yield name, ast.parse(path.read_text("utf-8"))
-
-
-TREES = dict(_trees())
-ROWS = {name: rows for name in TREES if name.endswith(("rows", "errors")) if (rows := _rows(name))}
+@cache
+def all_rows() -> Mapping[str, Mapping[str, Row]]:
+    """The rows of each module that has some."""
+    names = (each.name for each in sources() if each.name.endswith(("rows", "errors")))
+    return {name: rows for name in names if (rows := _rows(name))}
 
 
 def _imported(tree: ast.Module) -> str | None:
@@ -56,32 +53,37 @@ def _uses(tree: ast.Module) -> Iterator[ast.Attribute]:
 
 
 def test_each_row_is_used() -> None:
-    used = {(_imported(tree), each.attr) for tree in TREES.values() for each in _uses(tree)}
-    unused = [(module, row) for module in ROWS for row in ROWS[module] if (module, row) not in used]
+    used = {(_imported(each.tree), use.attr) for each in sources() for use in _uses(each.tree)}
+    unused = [
+        (module, row)
+        for module, rows in all_rows().items()
+        for row in rows
+        if (module, row) not in used
+    ]
     assert not unused, "remove these rows"
 
 
 def test_each_error_is_made_from_a_row() -> None:
     places = [
-        f"{module}:{each.lineno}"
-        for module, tree in TREES.items()
-        if module not in ROWS
-        for each in ast.walk(tree)
+        f"{source.name}:{each.lineno}"
+        for source in sources()
+        if source.name not in all_rows()
+        for each in ast.walk(source.tree)
         if isinstance(each, ast.Call) and getattr(each.func, "id", "") in MADE_FROM_ROWS
     ]
     assert not places, "add a row to operator_rows.py or oauth_rows.py, and call it"
 
 
 def test_each_call_has_the_facts_of_its_row() -> None:
-    for module, tree in TREES.items():
-        uses = set(_uses(tree))
-        for each in ast.walk(tree):
+    for source in sources():
+        uses = set(_uses(source.tree))
+        for each in ast.walk(source.tree):
             if isinstance(each, ast.Call) and each.func in uses:
                 assert isinstance(each.func, ast.Attribute)
-                row = ROWS[str(_imported(tree))][each.func.attr]
+                row = all_rows()[str(_imported(source.tree))][each.func.attr]
                 named = {str(keyword.arg) for keyword in each.keywords}
                 given = named - signature(type(row).__call__).parameters.keys()
-                assert given == _facts(row), f"{module}:{each.lineno}: {each.func.attr}"
+                assert given == _facts(row), f"{source.name}:{each.lineno}: {each.func.attr}"
 
 
 def test_a_fact_is_not_a_template() -> None:

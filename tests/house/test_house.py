@@ -10,8 +10,8 @@ import pytest
 
 from house import rules
 from house.rules import Source, Violation
+from house.sources import ROOT, sources
 
-ROOT = Path(__file__).parents[2]
 NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycache__"}
 
 # "module:function" or "module", and the reason. An entry that is not needed fails, too.
@@ -75,12 +75,6 @@ OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, st
 
 
 @pytest.fixture(scope="module")
-def sources() -> list[Source]:
-    paths = sorted((ROOT / "src" / rules.PACKAGE).rglob("*.py"))
-    return [Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
-
-
-@pytest.fixture(scope="module")
 def repository_files() -> list[str]:
     """The files that git tracks or would track; without git, all but generated ones."""
     git = shutil.which("git")
@@ -113,14 +107,14 @@ def assert_none(violations: Iterable[Violation], allowed: Mapping[str, str] | No
 
 @pytest.mark.parametrize("rule", OF_ALL_MODULES, ids=lambda rule: rule.__name__)
 def test_the_modules_together(
-    rule: Callable[[Sequence[Source]], Iterator[Violation]], sources: list[Source]
+    rule: Callable[[Sequence[Source]], Iterator[Violation]],
 ) -> None:
-    assert_none(rule(sources))
+    assert_none(rule(sources()))
 
 
 @pytest.mark.parametrize("rule", OF_EACH_MODULE, ids=lambda rule: rule.__name__)
-def test_each_module(rule: Callable[[Source], Iterator[Violation]], sources: list[Source]) -> None:
-    assert_none((found for source in sources for found in rule(source)), OF_EACH_MODULE[rule])
+def test_each_module(rule: Callable[[Source], Iterator[Violation]]) -> None:
+    assert_none((found for source in sources() for found in rule(source)), OF_EACH_MODULE[rule])
 
 
 def test_no_file_names_a_registry_or_a_machine(repository_files: list[str]) -> None:

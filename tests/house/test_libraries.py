@@ -4,15 +4,14 @@ import ast
 import tomllib
 from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from comptoir.http.cycle import Cycle
 from comptoir.http.protocol import InOrder, Protocol, ServerConfig
+from house.sources import ROOT, sources
 
-ROOT = Path(__file__).parents[2]
 INNER: Mapping[str, str] = {
     "sqlalchemy": "its compilers, and the elements of expressions",
     "starlette": "the pattern of a route",
@@ -37,8 +36,8 @@ def test_a_library_with_inner_parts_has_an_upper_bound(name: str) -> None:
 
 def test_no_other_library_has_private_modules_in_use() -> None:
     found = set()
-    for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for source in sources():
+        for node in ast.walk(source.tree):
             if isinstance(node, ast.Import):
                 modules = [each.name for each in node.names]
             elif isinstance(node, ast.ImportFrom):

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from string import Formatter
 
@@ -11,9 +12,6 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.table import RefusalRow
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
-from comptoir.features.console import errors as console_errors
-from comptoir.features.inspector import errors as inspector_errors
-from comptoir.features.rehearsal import errors as rehearsal_errors
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.profiles.record import STANDARD
@@ -38,9 +36,16 @@ REFUSING: Mapping[str, set[str]] = {
 FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.values()))
 """The modules of faults have their own rows, and name them alone."""
 
+IMPORTED_AS = {"rows": "refusal_rows", "problems": "errors"}
+
+FEATURE_MODULES = [
+    import_module(f"comptoir.features.{path.parent.name}.errors")
+    for path in sorted(SOURCES.glob("features/*/errors.py"))
+]
+
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (console_errors, inspector_errors, rehearsal_errors, refusal_rows, *FAULT_MODULES)
+    for module in (refusal_rows, *FEATURE_MODULES, *FAULT_MODULES)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }
@@ -63,7 +68,7 @@ def rows_in(node: ast.expr) -> Iterator[str]:
     """The names of the rows in an expression, with those of their modules."""
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-            module = "refusal_rows" if each.value.id == "rows" else each.value.id
+            module = IMPORTED_AS.get(each.value.id, each.value.id)
             if f"{module}.{each.attr}" in ROWS:
                 yield f"{module}.{each.attr}"
 

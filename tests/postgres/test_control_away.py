@@ -12,13 +12,7 @@ import asyncpg
 import pytest
 
 from comptoir.app import open_store
-from comptoir.auth import (
-    ClientTokens,
-    Scope,
-    TokenIssuer,
-    TokenVerifier,
-    load_keys,
-)
+from comptoir.auth import ClientTokens, Scope, TokenIssuer, TokenVerifier, load_keys
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL

@@ -11,9 +11,11 @@ from comptoir.http.routes import api_addresses
 from support.batches import documents
 from support.client import page, record
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import error_in
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 BASE = "/api"
 ADDRESSES = [

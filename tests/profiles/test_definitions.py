@@ -10,9 +10,12 @@ from comptoir.catalog import MODEL
 from support.batches import documents
 from support.client import Client
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 NAME = "entityDefinitions"
 ADDRESSES = ["/api", "/v2.0/Production/api/v2.0", "/BC/ODataV4", "/BC/api/comptoir/ext/v1.0"]

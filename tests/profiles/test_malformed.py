@@ -4,7 +4,10 @@ import pytest
 
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import error_in
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 READER = "An unexpected '{}' node was found when reading from the JSON reader. A 'StartObject' node"
 INVALID = "Invalid Request Body  CorrelationId"

@@ -8,7 +8,10 @@ import pytest
 
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import error_in
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 NAMES = {"standard": ("Comptoir", "Container"), "business-central": ("Microsoft.NAV", "NAV")}
 CAPABILITIES = "@Org.OData.Capabilities.V1"

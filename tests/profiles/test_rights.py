@@ -6,9 +6,12 @@ from uuid import uuid4
 import pytest
 
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 ROLES = {"reader": {"contactsExt": "R"}, "views": {"itemsExt": "R"}}
 

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from support.clients import Webshop, add_client
+from support.databases import ON_SQLITE
 from support.service import Service
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 
 @pytest.fixture

@@ -119,6 +119,17 @@ def test_a_fault_acts_only_where_it_can(name: str, method: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "fault", ["lock", "rights-lost", "vanish", "stale-read", "touch", "link-expired", "page-shift"]
+)
+def test_a_fault_acts_only_on_what_it_is_about(fault: str) -> None:
+    """On an entity set, a record of one, or a page of a list."""
+    method = "PATCH" if fault == "lock" else "GET"
+    service_document = Candidate(method, "/api/", "", "client:a")
+    assert chooser(f'{{"fault": "{fault}"}}').choose(service_document) is None
+    assert chooser(f'{{"fault": "{fault}"}}').choose(asked(method=method)) is not None
+
+
+@pytest.mark.parametrize(
     ("match", "other"),
     [
         ('"method": "GET"', asked(method="POST")),

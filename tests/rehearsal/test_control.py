@@ -143,6 +143,20 @@ def test_one_rule_is_removed_and_the_others_go_on_counting(rehearsal: Rehearsal)
     assert [each["id"] for each in listed] == ["rule-1", "rule-2"]
 
 
+def test_a_rule_that_is_added_again_counts_from_the_start(
+    faulty: Service, rehearsal: Rehearsal
+) -> None:
+    agents = faulty.new_company()
+    once = {"id": "once", "fault": "vanish", "times": 1}
+    rehearsal.set(once, {"id": "third", "fault": "throttle", "match": {"nth": 3}})
+    statuses = [agents.get("shippingAgentsExt").status_code for _ in range(2)]
+    assert rehearsal.client.request("DELETE", "rules/once").status_code == 204
+    assert rehearsal.client.post("rules", once).status_code == 201
+    statuses += [agents.get("shippingAgentsExt").status_code for _ in range(2)]
+    # the other rule goes on counting
+    assert statuses == [404, 200, 429, 404]
+
+
 def test_a_rule_ends_by_itself(faulty: Service, rehearsal: Rehearsal) -> None:
     """By the clock of the service; its tokens are valid again, and its id is free."""
     agents = faulty.new_company()

@@ -3,6 +3,7 @@
 import pytest
 
 from comptoir.features.rehearsal.entries import TrapLine
+from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.traps import (
     MOST_CLIENTS,
     MOST_OPEN,
@@ -30,6 +31,31 @@ def test_each_trap_is_described() -> None:
     for each in Trap:
         assert each.meaning.endswith(".")
         assert each.remedy.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("fault", "traps"),
+    [
+        ("throttle", "throttling"),
+        ("away; kind=json", ""),
+        ("away; kind=502", "gateway-page"),
+        ("away; kind=html; window=600", "gateway-page update-window"),
+        ("timeout", ""),
+        ("timeout; status=504; phase=after", "gateway-page lost-answer"),
+        ("reset", "lost-answer"),
+        ("stale-read", "stale-read"),
+        ("lock", "lock"),
+        ("link-expired", "expired-link"),
+        ("token-expired", "expired-token"),
+        ("hook", "repeated-notification"),
+        ("hook; mode=drop", ""),
+        ("batch-rollback", "batch-rolled-back"),
+        ("body", ""),
+        ("body; kind=xml", "gateway-page"),
+    ],
+)
+def test_a_fault_leads_a_client_into_traps(fault: str, traps: str) -> None:
+    assert " ".join(parse_fault(fault, "here").traps()) == traps
 
 
 def test_nothing_is_reported_about_an_unknown_client() -> None:

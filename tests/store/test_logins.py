@@ -9,20 +9,18 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
-from comptoir.auth.logins import (
+from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy, Login, LoginPolicy
+from comptoir.auth.verification import CLOCK_SKEW
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.features.console.logins import (
     CODE_SECONDS,
-    ConsoleRole,
-    Login,
+    Logins,
     NewSession,
     Session,
     SessionPolicy,
     new_secret,
 )
-from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
-from comptoir.auth.verification import CLOCK_SKEW
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
-from comptoir.features.console.logins import Logins
 from comptoir.store.store import Store
 from support.databases import FreshDatabase
 

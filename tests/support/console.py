@@ -9,10 +9,10 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import httpx
 
 from comptoir.auth.audit import Actor, AuditEntry
-from comptoir.auth.logins import ConsoleRole, Login, new_secret
 from comptoir.auth.origins import CONSOLE
+from comptoir.auth.records import ConsoleRole, Login
 from comptoir.config import Settings
-from comptoir.features.console.logins import Logins
+from comptoir.features.console.logins import Logins, new_secret
 from support.client import Carrier
 from support.companies import CompanyAdmin
 from support.server import Server

@@ -25,6 +25,7 @@ from comptoir.store.revisions import declared_schema, is_declared
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
+from support.locks import held_alone
 from support.postgres import Databases
 from support.waiting import PATIENCE_SECONDS
 
@@ -45,7 +46,7 @@ class FreshDatabase(Protocol):
 
 
 class FreshSqlite:
-    """SQLite files, copied from a migrated one."""
+    """SQLite files, copied from migrated ones in a folder that all processes of a run share."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,8 +59,11 @@ class FreshSqlite:
 
     def _template(self, model: Model, fill: Fill | None) -> Path:
         path = self._folder / f"{_name(model, fill)}.db"
-        if not path.exists():
-            bring(f"sqlite:///{path}", model, fill)
+        with held_alone(path.with_suffix(".lock")):
+            if not path.exists():
+                filled = path.with_suffix(".new")
+                bring(f"sqlite:///{filled}", model, fill)
+                filled.rename(path)
         return path
 
 

@@ -4,10 +4,11 @@ import asyncio
 import gc
 import sys
 from collections.abc import AsyncGenerator
-from urllib.parse import urlsplit
 
 import httpx
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp, Message
+
+from support.exchange import scope_of
 
 
 async def left_open(application: ASGIApp, request: httpx.Request, pieces: int) -> list[str]:
@@ -36,23 +37,10 @@ async def left_open(application: ASGIApp, request: httpx.Request, pieces: int) -
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(finalizer=find)
     try:
-        await application(_scope(request), receive, send)
+        await application(scope_of(request), receive, send)
         # what has come up since is young
         gc.collect(1)
     finally:
         sys.set_asyncgen_hooks(*hooks)
     assert left.is_set(), "the answer was shorter"
     return found
-
-
-def _scope(request: httpx.Request) -> Scope:
-    url = urlsplit(str(request.url))
-    return {
-        "type": "http",
-        "method": request.method,
-        "path": url.path,
-        "raw_path": request.url.raw_path.partition(b"?")[0],
-        "query_string": request.url.query,
-        "headers": [(name.lower(), value) for name, value in request.headers.raw],
-        "client": None,
-    }

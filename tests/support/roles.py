@@ -1,12 +1,11 @@
 """Clients with roles, and their tokens."""
 
-import time
 from collections.abc import Mapping
 from uuid import uuid4
 
 from comptoir.auth import Role, Scope
 from comptoir.auth.audit import Actor
-from comptoir.auth.client_check import new_secret
+from comptoir.auth.fields import secret_for
 from comptoir.auth.records import Client, ClientState
 from support.clients import GRANT, ask
 from support.service import Service
@@ -33,7 +32,7 @@ def tokens_of_roles(
 
 def _added(service: Service, name: str, scopes: frozenset[str]) -> tuple[str, str]:
     """The id and the secret of a new client."""
-    secret, text = new_secret(int(time.time()) + 86_400)
+    secret, text = secret_for(1)
     client = Client(
         id=str(uuid4()),
         name=name,

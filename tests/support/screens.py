@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from support.samples import CONTACT, CUSTOMER
 
 

@@ -14,6 +14,7 @@ from comptoir.config import Settings, with_defaults
 from comptoir.edm.model import Model
 from support.client import Client
 from support.companies import Company, CompanyAdmin
+from support.exchange import exchange
 from support.leaving import left_open
 from support.settings import changed
 from support.tokens import Tokens
@@ -47,7 +48,6 @@ class Service:
         self._runner = asyncio.Runner()
         self._application = application(self.settings, model)
         self._runner.run(self._application.start())
-        self._http = httpx.AsyncClient(transport=httpx.ASGITransport(self._application))
         self.admin = CompanyAdmin(self.settings, self._runner, model)
 
     def __enter__(self) -> Self:
@@ -55,7 +55,6 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self.admin.close()
-        self._runner.run(self._http.aclose())
         self._runner.run(self._application.stop())
         self._runner.run(_ended_connections())
         self._runner.close()
@@ -75,7 +74,7 @@ class Service:
         return self.admin.add_company(self.client, name)
 
     def send(self, request: httpx.Request) -> httpx.Response:
-        return self._runner.run(self._http.send(request))
+        return self._runner.run(self._exchange(request))
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return self._runner.run(self._send_all(requests))
@@ -94,7 +93,7 @@ class Service:
     async def _timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
         began = seen = time.perf_counter()
         blocked = 0.0
-        sending = asyncio.ensure_future(self._http.send(request))
+        sending = asyncio.ensure_future(self._exchange(request))
         while not sending.done():
             await asyncio.wait((sending,), timeout=0.001)
             now = time.perf_counter()
@@ -106,7 +105,7 @@ class Service:
         self._runner.run(self._abandon(request, turns))
 
     async def _abandon(self, request: httpx.Request, turns: int) -> None:
-        sending = asyncio.ensure_future(self._http.send(request))
+        sending = asyncio.ensure_future(self._exchange(request))
         for _ in range(turns):
             await asyncio.sleep(0)
         sending.cancel()
@@ -116,8 +115,11 @@ class Service:
         """Send a request and disconnect after some chunks of its response, by `left_open`."""
         return self._runner.run(left_open(self._application, request, pieces))
 
+    async def _exchange(self, request: httpx.Request) -> httpx.Response:
+        return await exchange(self._application, request)
+
     async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
-        return list(await asyncio.gather(*(self._http.send(each) for each in requests)))
+        return list(await asyncio.gather(*(self._exchange(each) for each in requests)))
 
 
 async def _ended_connections() -> None:

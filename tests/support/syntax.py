@@ -2,18 +2,40 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from comptoir.errors.refusal import Refusal
+from comptoir.request.expression.tree import Syntax
 
 
-def reads_back(
-    read: Callable[[str], object], printed: Callable[[str], str], text: str, option: str
-) -> None:
-    """Check that a text is refused by name, or has the result of its canonical text."""
+def content(tree: object) -> list[object]:
+    """A tree or a tuple of trees without positions, in prefix order, and without recursion.
+
+    The length of each tuple precedes it, so that the contents of no two trees are equal.
+    """
+    found: list[object] = []
+    pending = [tree]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Syntax):
+            found.append(type(part))
+            pending.extend(msgspec.structs.astuple(part)[:-1])
+        elif isinstance(part, tuple):
+            found.append(len(part))
+            pending.extend(part)
+        else:
+            found.append(part)
+    return found
+
+
+def is_read_or_refused(read: Callable[[str], object], text: str, option: str) -> None:
+    """Check that a text is read, or refused by a short message that names the option."""
     refusal = refusal_of(read, text)
     if refusal is None:
-        assert read(printed(text)) == read(text)
+        assert read(text) == read(text)
     else:
         assert refusal.target == option
+        assert f" of {option}. " in refusal.message or refusal.message.startswith(f"{option} ")
         assert len(refusal.message) < 400
 
 

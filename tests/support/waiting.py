@@ -13,16 +13,17 @@ Only what never ends reaches it, on a slow machine too. pytest ends a test that 
 steps.
 """
 
-PAUSE_SECONDS = 0.002
-"""Between two checks, the processor is left to what the test waits for."""
+PAUSES = (0.002, 0.05)
+"""The shortest and the longest seconds between two checks, for which others have the processor."""
 
 
 def until(look: Callable[[], T | None], awaited: str) -> T:
     """The first result of `look` that is not None; fails after a time limit."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
+    began = time.monotonic()
+    shortest, longest = PAUSES
+    while (waited := time.monotonic() - began) < PATIENCE_SECONDS:
         found = look()
         if found is not None:
             return found
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(min(max(shortest, waited / 20), longest))
     raise AssertionError(f"after {PATIENCE_SECONDS} s there is still not {awaited}")

@@ -9,10 +9,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.store.migration import migrate
 from comptoir.store.store import SLICE_ROWS
 from conftest import stock

@@ -14,10 +14,7 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.config import Settings
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import COMPANY_NOT_FOUND
 from comptoir.store.company_steps import DROPPED_DOCUMENTS, DROPPED_ROWS, delete_companies
 from comptoir.store.snapshot import ShowProgress

@@ -15,7 +15,7 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
-from comptoir.features.transfer.dump import Dumper, DumpFormat
+from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.store.snapshot import open_snapshot
 from comptoir.store.store import SLICE_ROWS
 from support.command import COMPANY, OTHER_COMPANY, Command
@@ -175,11 +175,18 @@ def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> 
                 await asyncio.to_thread(write)
                 rest = [row async for rows in reading for row in rows]
                 assert not any("Wien" in row for row in rest)
-                dumper = Dumper(
-                    snapshot, company.stored, DumpFormat.NDJSON, lambda *_: None, with_secrets=False
-                )
-                names = ("customersExt", "shippingAgentsExt")
-                dumped = [await dumper.dump(MODEL.by_name[each], tmp_path) for each in names]
+                sets = MODEL.by_name["customersExt"], MODEL.by_name["shippingAgentsExt"]
+                dumped = [
+                    await dump_records(
+                        snapshot,
+                        company.stored,
+                        each,
+                        dump_file(tmp_path, each, DumpFormat.NDJSON),
+                        lambda *_: None,
+                        with_secrets=False,
+                    )
+                    for each in sets
+                ]
                 return [len(first) + len(rest), *dumped]
         finally:
             await store.close()

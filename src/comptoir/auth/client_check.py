@@ -3,10 +3,8 @@
 import base64
 import binascii
 import hmac
-import secrets
 import time
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import TypeGuard
 from urllib.parse import unquote_plus
 
@@ -15,7 +13,14 @@ import msgspec
 from comptoir.auth.assertions import ASSERTION_TYPE, Assertion, parse_assertion
 from comptoir.auth.failures import Failures, Guesses, sent_as_id
 from comptoir.auth.origins import audiences_at
-from comptoir.auth.records import Client, ClientState, RegistrySnapshot, Secret, WritableRegistry
+from comptoir.auth.records import (
+    Client,
+    ClientState,
+    RegistrySnapshot,
+    Secret,
+    WritableRegistry,
+    secret_digest,
+)
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
 from comptoir.errors import oauth_rows as problems
@@ -25,7 +30,6 @@ from comptoir.errors.table import SLOW_DOWN
 MOST_SECRETS = 2
 """The most secrets of a client: one in use, and its successor."""
 
-_HINT = 4
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="comptoir"'}
 
 
@@ -140,12 +144,6 @@ class ClientCheck:
         return client
 
 
-def new_secret(expires_at: int) -> tuple[Secret, str]:
-    """A secret of 256 random bits until a time in seconds since 1970, and its text."""
-    text = secrets.token_urlsafe(32)
-    return Secret(secrets.token_hex(8), _digest(text), text[:_HINT], expires_at), text
-
-
 def _credentials(form: Mapping[str, str], authorization: str | None) -> SentSecret | Assertion:
     """The credentials of a request: a secret, in its form or as Basic, or an assertion.
 
@@ -199,7 +197,7 @@ def _name(client: Client | None) -> str:
 
 def _secret_of(client: Client | None, text: str) -> Secret | None:
     """The secret of a client that a text is, which may have expired; None if it has no such one."""
-    digest, known = _digest(text), () if client is None else client.secrets
+    digest, known = secret_digest(text), () if client is None else client.secrets
     return next((each for each in known if hmac.compare_digest(digest, each.digest)), None)
 
 
@@ -210,7 +208,3 @@ def _why_refused(client: Client | None, refusal: OAuthRefusal) -> str:
     if client.state is not ClientState.ACTIVE:
         return "The client is disabled"
     return refusal.reason
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,6 +1,7 @@
 """What an operator enters, by options of a command and by fields of forms: clients, and checks."""
 
 import re
+import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,10 +10,9 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from comptoir.auth.client_check import new_secret
-from comptoir.auth.limits import DAY
-from comptoir.auth.records import Client, ClientState, Secret
-from comptoir.auth.tokens import MOST_COMPANIES, MOST_ROLES
+from comptoir.auth.limits import DAY, parse_rate
+from comptoir.auth.records import Client, ClientState, Secret, secret_digest
+from comptoir.auth.tokens import MOST_COMPANIES, MOST_ROLES, Scope, scope_names
 from comptoir.edm.types import is_guid
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted
@@ -34,6 +34,8 @@ class Field(Generic[T_co]):
     metavar: str | None = None
     separator: str = ""
     is_required: bool = False
+    part: str = ""
+    """The part of the client that it sets, if it is not named like the field."""
 
     @property
     def hint(self) -> str:
@@ -47,7 +49,7 @@ class Field(Generic[T_co]):
     @property
     def key(self) -> str:
         """The name of the option as an argument of the command."""
-        return self.name.replace("-", "_")
+        return self.part or self.name.replace("-", "_")
 
     def of(self, given: Mapping[str, object]) -> T_co:
         """The parsed value among the options of a command; raises `OperatorError`."""
@@ -64,6 +66,30 @@ LARGEST_QUOTA = 10**15
 """The most records of a quota."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """A parser of whole numbers; it raises `OperatorError` for others."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(high))) or not (
+            low <= int(text) <= high
+        ):
+            raise problems.INVALID_NUMBER(text=quoted(text), low=low, high=high)
+        return int(text)
+
+    return parse
+
+
+def parse_scopes(text: str) -> list[Scope]:
+    """Scopes from their names; raises `OperatorError` for an unknown one, or if there is none."""
+    names, known = set(scope_names(text)), " ".join(Scope)
+    for name in sorted(names):
+        if name not in set(Scope):
+            raise problems.UNKNOWN_SCOPE(name=quoted(name), scopes=known)
+    if not names:
+        raise problems.NO_SCOPE(scopes=known)
+    return [each for each in Scope if each in names]
 
 
 def checked_name(text: str, of: str) -> str:
@@ -101,15 +127,40 @@ def token_companies(texts: Iterable[str]) -> frozenset[str]:
     return companies
 
 
-def new_client(name: str, secrets: Iterable[Secret], **terms: object) -> Client:
+# fmt: off
+SCOPES = Field("scope", "The scopes that the client may have, separated by spaces.",
+    lambda text: frozenset(parse_scopes(text)), part="scopes")
+ROLES = Field("role", "A role of the client. Without one, it may do what its scopes allow.",
+    checked_roles, metavar="ROLE", separator="\n", part="roles")
+COMPANIES = Field("company", "A company that the client can access; by default, all companies.",
+    token_companies, metavar="GUID", separator="\n", part="companies")
+RATE = Field("rate", "The most requests in a time, such as 6000/300s; without it, any number.",
+    parse_rate, metavar="RATE")
+QUOTA = Field("quota", "The most records that the client may read in a day of UTC; without it, "
+    "any number.", number(1, LARGEST_QUOTA), metavar="NUMBER")
+CLIENT_FIELDS = (SCOPES, ROLES, COMPANIES, RATE, QUOTA)
+# fmt: on
+
+
+def new_client(name: str, given: Iterable[Secret], **terms: object) -> Client:
     """An active client with an id of its own; `terms` are parts of it by name."""
     id, state = str(uuid4()), ClientState.ACTIVE
-    return replace(Client(id, name, frozenset(), None, None, state, tuple(secrets)), **terms)
+    return replace(Client(id, name, frozenset(), None, None, state, tuple(given)), **terms)
+
+
+def client_terms(given: Mapping[str, object]) -> dict[str, object]:
+    """The parts of a client that options set; raises `OperatorError` for one that is not valid."""
+    return {
+        each.key: each.parse(given[each.key])
+        for each in CLIENT_FIELDS
+        if given[each.key] not in (None, ())
+    }
 
 
 def secret_for(days: int) -> tuple[Secret, str]:
-    """A secret that is valid for some days from now, and its text."""
-    return new_secret(int(time.time()) + days * DAY)
+    """A secret of 256 random bits that is valid for some days from now, and its text."""
+    text, ends = secrets.token_urlsafe(32), int(time.time()) + days * DAY
+    return Secret(secrets.token_hex(8), secret_digest(text), text[:4], ends), text
 
 
 def changes_listed(changes: Mapping[str, object]) -> str:

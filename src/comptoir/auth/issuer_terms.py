@@ -6,9 +6,8 @@ from pathlib import Path
 
 from comptoir.auth.fields import Field, checked_name
 from comptoir.auth.issuers import OPENID, RESERVED_NAMES, fetch_keys, login_endpoints
-from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import client_issuers
-from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
+from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy, LoginPolicy
 from comptoir.auth.tokens import Scope
 from comptoir.auth.verification import check_algorithms
 from comptoir.config import Settings

@@ -18,8 +18,7 @@ from joserfc.util import urlsafe_b64decode
 from msgspec import UNSET, Struct, UnsetType
 
 from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
-from comptoir.auth.logins import Login
-from comptoir.auth.records import Issuer, IssuerPolicy, LoginPolicy
+from comptoir.auth.records import Issuer, IssuerPolicy, Login, LoginPolicy
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import NumericDate, RegisteredClaims, Scope, scope_names
 from comptoir.auth.verification import (

@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Protocol, Self
 
 import msgspec
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.limits import Rate
-from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.roles import Roles
 from comptoir.auth.tokens import Scope
 
@@ -40,6 +40,11 @@ class Secret(msgspec.Struct, frozen=True):
     def listed(self) -> str:
         """The text that identifies the secret to the operator, and its end."""
         return f"{self.hint}…{datetime.fromtimestamp(self.expires_at, UTC):%Y-%m-%d}"
+
+
+def secret_digest(text: str) -> str:
+    """The digest that is stored of a secret."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ClientKey(msgspec.Struct, frozen=True):
@@ -112,6 +117,46 @@ class Client(msgspec.Struct, frozen=True):
         secrets = [each.listed for each in self.secrets]
         keys = [each.listed for each in self.keys]
         return [*sorted(self.scopes), *roles, *companies, *limits, *secrets, *keys]
+
+
+class ConsoleRole(StrEnum):
+    """The roles of people; each role includes those before it."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """The scopes with which a person reads and writes records."""
+        return frozenset(_SCOPES[: self.rank + 1])
+
+    @property
+    def rank(self) -> int:
+        """The position among the roles, from 0."""
+        return list(ConsoleRole).index(self)
+
+
+_SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN)
+
+
+class Login(msgspec.Struct, frozen=True):
+    """A person who may log in, with a role and its companies; None for all."""
+
+    subject: str
+    role: ConsoleRole
+    companies: frozenset[str] | None
+
+    @property
+    def by(self) -> str:
+        """The subject in the change log and in the audit log."""
+        return f"console:{self.subject}"
+
+    @property
+    def listed(self) -> str:
+        """Role and companies in one line."""
+        companies = "all" if self.companies is None else ",".join(sorted(self.companies))
+        return f"{self.role} companies={companies}"
 
 
 class LoginPolicy(msgspec.Struct, frozen=True):

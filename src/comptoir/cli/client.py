@@ -2,69 +2,34 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
+import msgspec
 
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.client_keys import read_client_key
 from comptoir.auth.fields import (
-    LARGEST_QUOTA,
+    CLIENT_FIELDS,
     LONGEST_DAYS,
+    SCOPES,
     USUAL_DAYS,
     changes_listed,
     checked_name,
-    checked_roles,
+    client_terms,
     new_client,
     secret_for,
-    token_companies,
 )
-from comptoir.auth.limits import DAY, parse_rate
+from comptoir.auth.limits import DAY
 from comptoir.auth.records import Client
-from comptoir.auth.tokens import Scope
-from comptoir.cli.options import PATH, checked
+from comptoir.cli.options import PATH, options_of
 from comptoir.cli.runner import operator, store_command, warn_of_unknown
-from comptoir.cli.token import parse_scopes
 from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
-
-def _scopes(text: str) -> frozenset[Scope]:
-    return frozenset(parse_scopes(text))
-
-
 NAME = click.argument("name", metavar="NAME", help="The client's name.")
-SCOPE_HELP = "The scopes that the client may have, separated by spaces."
-ROLES = click.option(
-    "--role",
-    "roles",
-    metavar="ROLE",
-    multiple=True,
-    callback=checked(checked_roles),
-    help="A role of the client. May be repeated; without one, the client may do what its scopes "
-    "allow.",
-)
-COMPANIES = click.option(
-    "--company",
-    "companies",
-    metavar="GUID",
-    multiple=True,
-    callback=checked(token_companies),
-    help="A company that the client can access. May be repeated; by default, all companies.",
-)
-RATE = click.option(
-    "--rate",
-    metavar="RATE",
-    callback=checked(parse_rate),
-    help="The most requests in a time, such as 6000/300s; without it, any number.",
-)
-QUOTA = click.option(
-    "--quota",
-    type=click.IntRange(1, LARGEST_QUOTA),
-    help="The most records that the client may read in a day of UTC; without it, any number.",
-)
 
 
 @click.group()
@@ -74,11 +39,7 @@ def client() -> None:
 
 @client.command()
 @NAME
-@click.option("--scope", "scopes", required=True, callback=checked(_scopes), help=SCOPE_HELP)
-@ROLES
-@COMPANIES
-@RATE
-@QUOTA
+@options_of(replace(SCOPES, is_required=True), *CLIENT_FIELDS[1:])
 @click.option(
     "--days",
     type=click.IntRange(1, LONGEST_DAYS),
@@ -87,7 +48,7 @@ def client() -> None:
 @click.option("--no-secret", is_flag=True, help="Add no secret, for a client that has keys.")
 @store_command
 async def add(
-    store: Store, *, name: str, days: int | None, no_secret: bool, **terms: object
+    store: Store, *, name: str, days: int | None, no_secret: bool, **given: object
 ) -> None:
     """Add a client. Print its id, and on the last line its secret, which is not stored.
 
@@ -97,7 +58,7 @@ async def add(
     if no_secret and days is not None:
         raise problems.DAYS_WITHOUT_SECRET()
     added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
-    client = new_client(name, [secret for secret, _ in added], **terms)
+    client = new_client(name, [secret for secret, _ in added], **client_terms(given))
     await store.control.add_client(client, operator())
     click.echo("\n".join([client.id, *[text for _, text in added]]))
     await warn_of_unknown(store, client.companies or ())
@@ -117,11 +78,7 @@ async def list_clients(store: Store) -> None:
 
 @client.command()
 @NAME
-@click.option("--scope", "scopes", callback=checked(_scopes), help=SCOPE_HELP)
-@ROLES
-@COMPANIES
-@RATE
-@QUOTA
+@options_of(*CLIENT_FIELDS)
 @click.option(
     "--without",
     type=click.Choice(["roles", "companies", "rate", "quota"]),
@@ -130,12 +87,12 @@ async def list_clients(store: Store) -> None:
     help="A part to remove: roles, companies, rate or quota. May be repeated.",
 )
 @store_command
-async def change(store: Store, name: str, without: Sequence[str], **parts: object) -> None:
+async def change(store: Store, name: str, without: Sequence[str], **given: object) -> None:
     """Change what a client may do, in the parts that are named.
 
     Within two seconds, every service obeys the change. What is added is in tokens given from then.
     """
-    changes = {part: value for part, value in parts.items() if value is not None}
+    changes = client_terms(given)
     for each in without:
         if each in changes:
             raise problems.SET_AND_REMOVED(part=each)
@@ -143,7 +100,7 @@ async def change(store: Store, name: str, without: Sequence[str], **parts: objec
     if not changes:
         raise problems.NO_CHANGES()
     act = Act(operator(), ActName.CLIENT_CHANGE, name, changes_listed(changes))
-    await store.control.change_client(partial(replace, **changes), act)
+    await store.control.change_client(partial(msgspec.structs.replace, **changes), act)
     click.echo(f"{name}: changed")
 
 

@@ -81,6 +81,7 @@ def options_of(*entries: Field[object]) -> Callable[[F], F]:
             given: dict[str, object] = {"default": each.default} if each.default else {}
             click.option(
                 f"--{each.name}",
+                each.key,
                 cls=click.Option,
                 metavar=each.metavar,
                 help=each.help + several,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from comptoir.auth import Scope, scope_names, token_issuer
-from comptoir.auth.fields import token_companies
+from comptoir.auth import Scope, token_issuer
+from comptoir.auth.fields import parse_scopes, token_companies
 from comptoir.auth.keys import SIGNING_KEY_FILE
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
@@ -19,22 +19,10 @@ from comptoir.errors.messages import (
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_SCOPES = " ".join(Scope)
 _UNUSED = (
     "Its new key signed this token, which a service with other keys refuses. Run the command in "
     "the folder of the service, or name its keys with --keys."
 )
-
-
-def parse_scopes(text: str) -> list[Scope]:
-    """Scopes from their names; raises `OperatorError` for an unknown one, or if there is none."""
-    names = set(scope_names(text))
-    for name in sorted(names):
-        if name not in set(Scope):
-            raise problems.UNKNOWN_SCOPE(name=quoted(name), scopes=_SCOPES)
-    if not names:
-        raise problems.NO_SCOPE(scopes=_SCOPES)
-    return [each for each in Scope if each in names]
 
 
 def parse_ttl(text: str) -> timedelta:

@@ -22,20 +22,9 @@ import msgspec
 from typing_extensions import override
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.messages import (
-    filled,
-    message,
-    quoted,
-)
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    ErrorType,
-    Fact,
-    RefusalRow,
-)
+from comptoir.errors.messages import filled, message, quoted
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import ErrorType, Fact, RefusalRow
 from comptoir.jsonvalue import Json, json_type
 
 Stored = str | int

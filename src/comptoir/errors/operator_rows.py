@@ -195,7 +195,7 @@ INVALID_TIME = OperatorRow("invalid --at {text}",
 UNKNOWN_ALGORITHM = OperatorRow("the token algorithm {name} is not supported",
     "Use one or more of {known}.")
 NO_SCOPE = OperatorRow("a token needs a scope", "Use some of: {scopes}.")
-UNKNOWN_SCOPE = OperatorRow("invalid --scope {name}", "Use one or more of: {scopes}.")
+UNKNOWN_SCOPE = OperatorRow("invalid scope {name}", "Use one or more of: {scopes}.")
 INVALID_TTL = OperatorRow("invalid --ttl {text}",
     "Use a number and s, m, h or d, such as 90s, 15m, 1h.")
 SHORT_LIFETIME = OperatorRow("the lifetime of a token must be at least one second",
@@ -213,6 +213,7 @@ CLIENT_EXISTS = OperatorRow("the client {name} already exists", "Choose another 
 INVALID_NAME = OperatorRow("invalid name {name} of {of}",
     "Use up to 64 letters, digits, - . and _, with a letter or a digit first.")
 INVALID_RATE = OperatorRow("invalid rate {text}", "Write requests and seconds, such as 6000/300s.")
+INVALID_NUMBER = OperatorRow("{text} is not a valid number", "Enter one from {low} to {high}.")
 NO_CHANGES = OperatorRow("no option says what to change", "Use one of the options of --help.")
 SET_AND_REMOVED = OperatorRow("the part {part} is both set and removed", "Do one of them.")
 DAYS_WITHOUT_SECRET = OperatorRow("the options --days and --no-secret exclude each other",

@@ -180,8 +180,6 @@ CONCURRENCY = _again("The client has {limit} requests under way", group="TOO_MAN
 QUOTA = _again("The client has read the {records} records of its day", limit=ExceededLimit.QUOTA)
 PIPELINED = TOO_MANY_REQUESTS.row("{limit} requests already wait on this connection",
     "Read their responses before you send more, or use more connections.", headers=_retry(1))
-LOGINS_FAILED = TOO_MANY_REQUESTS.row("Too many logins from this address failed",
-    "Wait for the seconds in Retry-After, and log in again.", headers=_retry("{seconds}"))
 QUEUED_TOO_LONG = UNAVAILABLE.row("The client's other requests did not end within {seconds:g} seconds",
     "Send fewer requests at once.", headers=_retry(1))
 LONG_URL = URI_TOO_LONG.row("{what} exceeds the limit of {limit} bytes", "Shorten the filter, or split it over several requests.")
@@ -392,10 +390,6 @@ SKIP_TOKEN = INVALID_URL.row("The $skiptoken is damaged or belongs to another qu
 UNKNOWN_COMPANY = COMPANY_NOT_FOUND.row("The company {company} does not exist", "List the allowed companies with GET {root}/companies.")
 METHOD = METHOD_NOT_ALLOWED.row("{method:.20} is not allowed on {resource}", "Allowed: {allowed}.", headers={"Allow": "{allowed}"})
 METHOD_ON_SET, MERGE = replace(METHOD, group="METHOD_ON_SET"), replace(METHOD, group="MERGE")
-UNKNOWN_SUBSCRIPTION = RECORD_NOT_FOUND.row("The subscription {key!q} does not exist",
-    "List your subscriptions with GET subscriptions.", group="NO_RECORD")
-SUBSCRIPTION_KEY = BAD_REQUEST.row("The key of a subscription must be its id",
-    "Use subscriptions('…').", Check.RESOURCE, group="MALFORMED_KEY")
 JSON_METADATA = NOT_ACCEPTABLE.row("$metadata in JSON requires OData 4.01, and OData-MaxVersion allows 4.0",
     "Send $format=xml, or OData-MaxVersion: 4.01.")
 
@@ -407,8 +401,6 @@ CREATE_UNTAGGED = PRECONDITION_REQUIRED.row("Creating a record in {set} requires
     "Send If-Match with the ETag of the record that has this key, or with * if there is none.", group="NO_TAG")
 UNTAGGED = PRECONDITION_REQUIRED.row("{action} a {what} requires If-Match",
     "Read the {what}, and send its @odata.etag. Send * to accept any version.", group="NO_TAG")
-SUBSCRIPTION_CHANGED = ENTITY_CHANGED.row("The subscription has changed, or was deleted",
-    "Read it, and send its current @odata.etag.", group="STALE_TAG")
 CONTRADICTING_TAGS = ENTITY_CHANGED.row("If-Match and If-None-Match: * contradict each other", "Send one of them.")
 REPEAT_TOO_LATE = REPEAT_UNTRACKED.row("Repeatability-First-Sent must be within the last {seconds:g} seconds, and now it is {now}",
     "Find out whether the request was done. If not, send it as a new one.", headers=_REJECTED)
@@ -424,17 +416,6 @@ GROUP_OF_COMPANIES = BAD_REQUEST.row("The requests of an atomic group are for di
 
 # bodies
 UNKNOWN_PROPERTY = BAD_REQUEST.row("{owner} has no property {name!q}", "Use a name from $metadata.", group="UNKNOWN_PROPERTY")
-MISSING_TEXT = PARAM_NOT_PROVIDED.row("{name} is required", "Send a value.")
-NOT_A_TEXT = BAD_REQUEST.row("{name} is {json}, not a text", "Send a text.")
-NUL_IN_TEXT = BAD_REQUEST.row("{name} contains NUL", "Remove it.")
-LONG_STATE = BAD_REQUEST.row("clientState exceeds the limit of {limit} characters", "Send a shorter one.")
-TOO_MANY_SUBSCRIPTIONS = BAD_REQUEST.row("The {party} has {most} subscriptions already", "Delete one, or wait until one has ended.")
-RESOURCE_CHANGED = BAD_REQUEST.row("The resource of a subscription cannot be changed", "Add a subscription for the other resource.")
-UNTRACKED_RESOURCE = BAD_REQUEST.row("{resource!q} is not a collection whose changes are tracked",
-    "Use the URL of an entity set of a company that the token reaches: companies(<guid>)/contactsExt.")
-URL_FRAGMENT = BAD_REQUEST.row("The notification URL has the fragment {fragment!q}", "Remove it, since no server gets it.")
-HANDSHAKE_FAILED = BAD_REQUEST.row("The notification URL did not return the validation token: {reason}",
-    "Let it respond within {seconds:g} seconds with status 200, and the value of its query parameter validationToken as the body.")
 
 # headers
 NOT_TAGS = _header("Invalid value {value!q} for {header}",
@@ -563,12 +544,10 @@ TOO_MANY_RELATED = BAD_REQUEST.row("The body exceeds the limit of {limit} relate
 NOT_RELATED_OBJECTS = BAD_REQUEST.row("{name} must be an array of objects, not {json}", "Send an object for each related record.")
 
 # values that their type does not accept
-EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it.")
 NULL_VALUE = BAD_REQUEST.row("{name} must not be null", "Send {empty} to clear it.")
 WRONG_JSON = BAD_REQUEST.row("{name} must be {expected}, not {json}", "Send a value such as {example}.")
 NOT_OF_TYPE = BAD_REQUEST.row("{name} must be {expected}, not {value!q}", "Send a value such as {example}.")
 LONG_TEXT = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters", "Shorten it by {excess}.", group="TOO_LONG")
-LONG_CELL = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters", "Shorten it, or raise the setting body_bytes.")
 NUL_IN_VALUE = BAD_REQUEST.row("{name} contains a NUL character", "Remove it.")
 SURROGATE = BAD_REQUEST.row("{name} contains an unpaired surrogate at character {position}", "Send whole Unicode characters.")
 NOT_BASE64_TEXT = BAD_REQUEST.row("{name} must be Base64-encoded text (RFC 4648, with padding)",

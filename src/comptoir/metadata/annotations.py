@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from comptoir.edm.model import EntitySet, NavigationProperty, Property
 from comptoir.edm.types import PrimitiveType
 
-_NAMESPACE = "Org.OData.{}.V1"
 _URL = "https://oasis-tcs.github.io/odata-vocabularies/vocabularies"
 
 
@@ -42,28 +41,16 @@ class Capabilities:
     edit_terms: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """A vocabulary of OASIS by its short name, such as `Core`."""
-
-    name: str
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the terms."""
-        return _NAMESPACE.format(self.name)
-
-    @property
-    def url(self) -> str:
-        """The address of the vocabulary, without `.xml` or `.json`."""
-        return f"{_URL}/{self.namespace}"
-
-
-VOCABULARIES = tuple(
-    Vocabulary(name)
+VOCABULARIES: Mapping[str, str] = {
+    name: f"Org.OData.{name}.V1"
     for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
-)
-_BY_NAME: Mapping[str, Vocabulary] = {each.name: each for each in VOCABULARIES}
+}
+"""The namespaces of the vocabularies of OASIS, by their short names."""
+
+
+def vocabulary_url(namespace: str) -> str:
+    """The address of a vocabulary, without `.xml` or `.json`."""
+    return f"{_URL}/{namespace}"
 
 
 def full_name(name: str) -> str:
@@ -74,8 +61,8 @@ def full_name(name: str) -> str:
     section 4.2).
     """
     short, _, simple = name.partition(".")
-    vocabulary = _BY_NAME.get(short)
-    return name if vocabulary is None else f"{vocabulary.namespace}.{simple}"
+    namespace = VOCABULARIES.get(short)
+    return name if namespace is None else f"{namespace}.{simple}"
 
 
 @dataclass(frozen=True, slots=True)

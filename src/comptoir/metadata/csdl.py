@@ -30,6 +30,7 @@ from comptoir.metadata.annotations import (
     root_set_annotations,
     set_annotations,
     unreadable_set_annotations,
+    vocabulary_url,
 )
 
 XML = "application/xml"
@@ -40,7 +41,7 @@ MEDIA_TYPES = (XML, JSON)
 _CACHED_DOCUMENTS = 8
 _EDM = "http://docs.oasis-open.org/odata/ns/edm"
 _EDMX = "http://docs.oasis-open.org/odata/ns/edmx"
-_JSON_URLS = {each.name: f"{each.url}.json" for each in VOCABULARIES}
+_JSON_URLS = {name: f"{vocabulary_url(each)}.json" for name, each in VOCABULARIES.items()}
 
 _Object = dict[str, object]
 
@@ -234,8 +235,8 @@ def _json_document(namespace: str, elements: tuple[_Element, ...]) -> _Object:
         "$Version": "4.01",
         "$EntityContainer": f"{namespace}.{elements[-1].name}",
         "$Reference": {
-            _JSON_URLS[each.name]: {"$Include": [{"$Namespace": each.namespace}]}
-            for each in VOCABULARIES
+            _JSON_URLS[name]: {"$Include": [{"$Namespace": each}]}
+            for name, each in VOCABULARIES.items()
         },
         namespace: {each.name: _json_element(each) for each in elements},
     }
@@ -270,9 +271,9 @@ def _json_value(value: Value) -> object:
 
 def _xml_document(namespace: str, elements: tuple[_Element, ...], version: str) -> bytes:
     root = Xml.Element("edmx:Edmx", {"Version": version, "xmlns:edmx": _EDMX})
-    for each in VOCABULARIES:
-        reference = Xml.SubElement(root, "edmx:Reference", {"Uri": f"{each.url}.xml"})
-        Xml.SubElement(reference, "edmx:Include", {"Namespace": each.namespace})
+    for each in VOCABULARIES.values():
+        reference = Xml.SubElement(root, "edmx:Reference", {"Uri": f"{vocabulary_url(each)}.xml"})
+        Xml.SubElement(reference, "edmx:Include", {"Namespace": each})
     services = Xml.SubElement(root, "edmx:DataServices")
     schema = Xml.SubElement(services, "Schema", {"Namespace": namespace, "xmlns": _EDM})
     for element in elements:

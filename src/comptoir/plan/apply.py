@@ -8,10 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
@@ -28,7 +25,7 @@ from comptoir.plan.expressions.options import (
     unlimited_texts,
     uses_property,
 )
-from comptoir.plan.expressions.types import AggregateFunction
+from comptoir.plan.expressions.types import NAMED, FunctionName
 from comptoir.plan.read import (
     Aggregation,
     Column,
@@ -65,19 +62,12 @@ MOST_TRANSFORMATIONS = 40
 _OF_NUMBERS = ("sum", "average")
 _OF_ALL = ("min", "max", "countdistinct")
 
-_FUNCTIONS: Mapping[str, Mapping[types.ExpressionType, AggregateFunction]] = {
-    "sum": {types.WHOLE: "sum_whole", types.DECIMAL: "sum_decimal", types.WIDE_DECIMAL: "sum_wide"},
-    "average": {
-        types.WHOLE: "average_whole",
-        types.DECIMAL: "average_decimal",
-        types.WIDE_DECIMAL: "average_wide",
-    },
-    "min": {types.WIDE_DECIMAL: "min_wide"},
-    "max": {types.WIDE_DECIMAL: "max_wide"},
+_FORMS: Mapping[types.ExpressionType, str] = {
+    types.WHOLE: "whole",
+    types.DECIMAL: "decimal",
+    types.WIDE_DECIMAL: "wide",
 }
-"""The function of a method by the type of its operand, where the type decides."""
-
-_OF_ANY_TYPE: Mapping[str, AggregateFunction] = {"min": "min", "max": "max"}
+"""The ends of the names of functions whose operand is a number."""
 
 
 def methods_of(edm_type: PrimitiveType) -> tuple[str, ...]:
@@ -287,7 +277,7 @@ class PipelineBinder:
         self, item: Aggregate, expression: Node | None, *, is_grouped: bool
     ) -> tuple[Aggregation, TypedValue]:
         """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
-        function: AggregateFunction = "count"
+        function: FunctionName = "count"
         result: PrimitiveType = COUNT
         operand, nullable = None, False
         if expression is not None:
@@ -301,7 +291,7 @@ class PipelineBinder:
 
     def _method(
         self, method: str, expression: Node, typed: TypedValue
-    ) -> tuple[AggregateFunction, PrimitiveType]:
+    ) -> tuple[FunctionName, PrimitiveType]:
         """The function of an aggregation method for an operand, and the type of its result."""
         if method == "countdistinct":
             return "countdistinct", COUNT
@@ -318,10 +308,12 @@ class PipelineBinder:
                     type=typed.type.expected,
                 )
             is_whole = method == "sum" and typed.type is types.WHOLE
-            return _FUNCTIONS[method][typed.type], INT64 if is_whole else DECIMAL
+            function = NAMED[f"{method}_{_FORMS[typed.type]}"]
+            return function, INT64 if is_whole else DECIMAL
         if typed.type is types.TEXT and uses_property(self._unlimited, expression):
             raise self._unsupported(expression, f"{method} of {name_of(expression)}")
-        return _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method]), typed.edm_type
+        is_wide = typed.type is types.WIDE_DECIMAL
+        return NAMED[f"{method}_wide" if is_wide else method], typed.edm_type
 
     def _refuse_many(self, node: Node) -> None:
         """Raise `Refusal` (501) for a path along navigation to many records."""

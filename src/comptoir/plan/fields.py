@@ -5,24 +5,13 @@ from typing import Self
 
 import msgspec
 
-from comptoir.edm.model import (
-    Company,
-    EntitySet,
-    EntityType,
-    Model,
-    NavigationProperty,
-)
+from comptoir.edm.model import Company, EntitySet, EntityType, NavigationProperty
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
-from comptoir.plan.target import Readable, check_readable, may_read
-from comptoir.profiles.record import FilterRules
-from comptoir.request.expression.parser import ExpressionLimits
+from comptoir.plan.target import check_readable, may_read
 from comptoir.request.fields import (
     EXPAND,
     SELECT,
@@ -151,32 +140,27 @@ class RelatedExpansion(Expansion, frozen=True):
 class ExpandBinder:
     """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists.
 
-    `readable` are the sets whose records may be expanded: `*` leaves out the others. `dialect` is
-    that of expressions within the items, and `by_record` the form of links (`bind_page`).
+    `binding` is that of the records: `*` leaves out the sets that are not readable. `by_record` is
+    the form of links (`bind_page`).
     """
 
     def __init__(
         self,
-        model: Model,
+        binding: BindingContext,
         company: Company | None,
-        limits: ExpressionLimits,
-        expand_limits: ExpandLimits,
+        limits: ExpandLimits,
         page_size: int,
-        readable: Readable,
-        dialect: FilterRules,
         *,
         by_record: bool,
     ) -> None:
-        self._model = model
-        self._readable = readable
-        self._dialect = dialect
-        self._by_record = by_record
+        self._binding = msgspec.structs.replace(binding, computed=(), nested=True)
+        self._model = binding.model
+        self._readable = binding.readable
         self._company = company
         self._limits = limits
         self._items = 0
-        self._most_items = expand_limits.items
-        self._depth = expand_limits.depth
         self._page_size = page_size
+        self._by_record = by_record
 
     def related(
         self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
@@ -249,26 +233,20 @@ class ExpandBinder:
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int, page_size: int
     ) -> Expansion:
         inner = self._inner(name, entity_set, item, depth)
-        if depth > self._depth:
-            raise refuse(rows.DEEP_EXPANSION, EXPAND, item.position, limit=self._depth)
+        if depth > self._limits.depth:
+            raise refuse(rows.DEEP_EXPANSION, EXPAND, item.position, limit=self._limits.depth)
         self._items += 1
-        if self._items > self._most_items:
+        if self._items > self._limits.items:
             # the parser counts a `*` as one item
-            raise refuse(rows.LONG_EXPANSION, EXPAND, item.position, limit=self._most_items)
+            raise refuse(rows.LONG_EXPANSION, EXPAND, item.position, limit=self._limits.items)
         options, positions = item.options, item.positions.options
         for option in _UNSUPPORTED:
             if option in options.given:
                 construct = f"{option} within $expand"
                 raise refuse(rows.NOT_SUPPORTED, EXPAND, positions[option], construct=construct)
         try:
-            binding = BindingContext(
-                self._model,
-                entity_set,
-                self._limits,
-                aliases=options.aliases,
-                nested=True,
-                readable=self._readable,
-                dialect=self._dialect,
+            binding = msgspec.structs.replace(
+                self._binding, entity_set=entity_set, aliases=options.aliases
             )
             page = bind_page(
                 binding, options, Bounds(self._company), page_size, by_record=self._by_record
@@ -276,7 +254,7 @@ class ExpandBinder:
             names = None
             if options.select is not None:
                 names = bind_select(
-                    entity_set.type, options.select, any_case=self._dialect.any_case_names
+                    entity_set.type, options.select, any_case=binding.dialect.any_case_names
                 )
         except Refusal as refusal:
             nested = refusal.target or ""
@@ -294,9 +272,9 @@ class ExpandBinder:
         path = item.path if item.path == _STAR else (name,)
         if levels is None or not (path == _STAR or name in entity_set.type.related):
             return items
-        left = self._depth - depth + 1 if levels == "max" else levels
-        if left > self._depth:
-            raise refuse(rows.DEEP_LEVELS, EXPAND, item.position, limit=self._depth)
+        left = self._limits.depth - depth + 1 if levels == "max" else levels
+        if left > self._limits.depth:
+            raise refuse(rows.DEEP_LEVELS, EXPAND, item.position, limit=self._limits.depth)
         if left == 1:
             return items
         return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))

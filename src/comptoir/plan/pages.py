@@ -22,10 +22,7 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.apply import PipelineBinder
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
 from comptoir.plan.expressions.operands import BindingContext

@@ -13,7 +13,7 @@ from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import PrimitiveType, Stored
 from comptoir.plan.expressions.nodes import Condition, Slot, Value
-from comptoir.plan.expressions.types import AggregateFunction
+from comptoir.plan.expressions.types import FunctionName
 
 CACHED_LISTS = 500
 """The number of pipelines of lists that are kept, with their hashes, for further requests."""
@@ -115,7 +115,7 @@ class Aggregation(msgspec.Struct, frozen=True, gc=False):
     """An aggregate function over a group of rows; without an operand it counts the rows."""
 
     name: str
-    function: AggregateFunction
+    function: FunctionName
     operand: Value | None
 
 

@@ -19,14 +19,8 @@ from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    INVALID_URL,
-    Check,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import INVALID_URL, Check
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
 from comptoir.request.headers import Headers, entity_tags
 from comptoir.request.path import KeyPart, Segment

@@ -12,11 +12,7 @@ from comptoir.auth import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
 from comptoir.edm.types import Guid, Stored, ValueFault
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    ErrorDetail,
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import ErrorDetail, Refusal, refuse
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.target import RecordAddress, RecordPath, check_right
 from comptoir.request.headers import EntityTags
@@ -203,14 +199,16 @@ class BodyBinder:
 
     def _bind(self, *, creating: bool) -> None:
         by_name, ieee754 = self._type.by_name, self._ieee754
-        any_key = self._computed == "ignored"
+        key, any_key = self._type.key, self._computed == "ignored"
         for name, value in self._body.items():
             declared = by_name.get(name)
             if declared is None:
                 if len(self._faults) >= MOST_FAULTS:
                     break
                 self._faults.append(self._unknown(name))
-            elif not self._type.accepts(declared, creating=creating, any_key=any_key):
+            elif (declared.modified_at or name == key) and not self._type.accepts(
+                declared, creating=creating, any_key=any_key
+            ):
                 self._keep(declared, value, creating=creating)
             else:
                 try:

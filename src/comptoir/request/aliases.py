@@ -5,10 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import (
     Collection,

@@ -9,10 +9,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""

@@ -11,28 +11,6 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import refuse
 from comptoir.request.headers import lowered
 
-RESERVED = frozenset(
-    {
-        "$apply",
-        "$compute",
-        "$count",
-        "$deltatoken",
-        "$expand",
-        "$filter",
-        "$format",
-        "$id",
-        "$index",
-        "$levels",
-        "$orderby",
-        "$schemaversion",
-        "$search",
-        "$select",
-        "$skip",
-        "$skiptoken",
-        "$top",
-    }
-)
-
 SHELL_HINT = (
     "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`."
 )
@@ -76,6 +54,12 @@ class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
 
 
 NO_OPTIONS = QueryOptions()
+
+RESERVED = frozenset({*QueryOptions.__struct_encode_fields__, "$index", "$levels"}) - {
+    "$aliases",
+    "$given",
+}
+"""The names of system options."""
 
 CACHED_NAMES = 256
 """Option names whose meaning is cached."""

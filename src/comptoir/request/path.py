@@ -12,10 +12,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.request.aliases import Aliases, parse_aliases, resolve, shown_alias
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import Literal, Parameter

@@ -14,10 +14,7 @@ from typing import cast
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import NOT_IMPLEMENTED
 from comptoir.jsonvalue import Json, json_type
 from comptoir.request.headers import (

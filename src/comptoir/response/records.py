@@ -8,13 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
-from comptoir.edm.record_json import (
-    decoded_tag,
-    encoded_tag,
-    entity_tag,
-    opaque_tag,
-    struct_of,
-)
+from comptoir.edm.record_json import decoded_tag, encoded_tag, entity_tag, opaque_tag, struct_of
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row, json_of
 from comptoir.request.fields import ExpandResult

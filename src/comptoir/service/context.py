@@ -17,13 +17,7 @@ from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import Readable, RecordAddress, RecordPath, Target, record_not_found
 from comptoir.request.expression.parser import ExpressionLimits
-from comptoir.request.headers import (
-    INTENT,
-    TOKEN,
-    Access,
-    Format,
-    Headers,
-)
+from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.request.path import READ_METHODS
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter

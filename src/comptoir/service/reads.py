@@ -14,10 +14,7 @@ from comptoir.edm.model import Property
 from comptoir.edm.record_json import opaque_tag, version_of
 from comptoir.edm.types import NO_GUID, Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import (
     Delta,
@@ -260,7 +257,9 @@ class Collections:
                 option="$deltatoken",
                 resource="the result of $apply",
             )
-        computed = self._views.computed(context)
+        # most lists have none of these
+        is_whole = not (options.select or options.expand or options.compute or options.apply)
+        computed = () if is_whole else self._views.computed(context)
         binding = self._runtime.binding_context(context, computed)
         page = bind_page(
             binding, options, bounds, page_size, by_record=self._runtime.links_by_record
@@ -269,7 +268,10 @@ class Collections:
             lookup = page.lookup()
             slices = context.reads.page(lookup, request.while_connected)
             page = page.after(lookup, [row async for found in slices for row in found])
-        rows, expander = self._views.page(context, page.plan.pipeline)
+        rows: RowWriter = context.records
+        expander = None
+        if not is_whole:
+            rows, expander = self._views.page(context, page.plan.pipeline)
         return partial(self._read, context, page, rows, expander, preferred, page_size)
 
     async def _read(
@@ -293,7 +295,9 @@ class Collections:
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
-        blocks = blocks_of(context.page(page.plan), expander)
+        blocks = context.page(page.plan)
+        if expander is not None:
+            blocks = blocks_of(blocks, expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         if preferred is not NO_PREFERENCES:

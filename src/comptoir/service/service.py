@@ -9,10 +9,7 @@ from comptoir.auth import Scope, require
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.target import (
     Resource,
     Target,

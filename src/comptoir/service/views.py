@@ -129,16 +129,12 @@ class Views:
         options = context.options
         if options.expand is None:
             return (), ()
-        runtime, page_size = self._runtime, self._runtime.settings.page_size
-        binding = runtime.binding_context(context)
+        runtime = self._runtime
         binder = ExpandBinder(
-            binding.model,
+            runtime.binding_context(context),
             context.company,
-            runtime.limits,
             self._limits,
-            page_size,
-            context.readable,
-            binding.dialect,
+            runtime.settings.page_size,
             by_record=runtime.links_by_record,
         )
         items = parse_expand(options.expand, self._limits, options.aliases)

@@ -12,10 +12,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Resource, may_read
 from comptoir.plan.write import (

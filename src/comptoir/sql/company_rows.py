@@ -1,6 +1,6 @@
 """Statements that read, write and drop the rows of a company unchanged, to copy or delete it.
 
-Each docstring ends with the values to bind, in order.
+Docstrings of prepared statements end with the values to bind, in order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -9,10 +9,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import (
-    DATABASE_BUSY,
-    UNAVAILABLE,
-)
+from comptoir.errors.table import DATABASE_BUSY, UNAVAILABLE
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of

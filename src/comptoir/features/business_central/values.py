@@ -5,14 +5,7 @@ enumeration. Properties without a field there are `ours`. Relations to tables th
 does not have, such as languages and currencies, are not listed: any code is accepted.
 """
 
-from comptoir.profiles.record import (
-    Enumeration,
-    EnumMember,
-    FieldRule,
-    Relation,
-    TableRule,
-    Values,
-)
+from comptoir.profiles.record import Enumeration, EnumMember, FieldRule, Relation, TableRule, Values
 
 _BASE = "microsoft/BCApps src/Layers/W1/BaseApp"
 

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from comptoir.auth.logins import ConsoleRole, Session
 from comptoir.auth.origins import CONSOLE
+from comptoir.auth.records import ConsoleRole
 from comptoir.errors.refusal import (
     OperatorError,
     Refusal,
@@ -33,6 +33,7 @@ from comptoir.features.console.login import (
     found_session,
     set_cookie,
 )
+from comptoir.features.console.logins import Session
 from comptoir.features.console.screens import (
     audit,
     clients,

@@ -11,7 +11,6 @@ import msgspec
 
 from comptoir.auth import KeyFolder
 from comptoir.auth.failures import Failures
-from comptoir.auth.logins import SessionPolicy
 from comptoir.auth.roles import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -19,7 +18,7 @@ from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
-from comptoir.features.console.logins import Logins
+from comptoir.features.console.logins import Logins, SessionPolicy
 from comptoir.http.feature import Feature
 from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from comptoir.auth.issuers import BASIC, OPENID, LoginEndpoints, OutsideIssuers
-from comptoir.auth.logins import CODE_SECONDS, Login, new_secret
-from comptoir.auth.records import Issuer, LoginPolicy, Registry
+from comptoir.auth.records import Issuer, Login, LoginPolicy, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.errors.messages import quoted
+from comptoir.features.console.logins import CODE_SECONDS, new_secret
 from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
 
 LONGEST_CODE = 2_048
@@ -99,7 +99,7 @@ class _Tokens(Struct, frozen=True):
     id_token: str
 
 
-class _Fault(Struct, frozen=True):
+class _Failure(Struct, frozen=True):
     error: str = ""
 
 
@@ -219,7 +219,7 @@ def _id_token(answer: PostAnswer, endpoint: str) -> str:
 
 def _error_in(body: bytes) -> str:
     try:
-        error = msgspec.json.decode(body, type=_Fault).error
+        error = msgspec.json.decode(body, type=_Failure).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     return f" ({error})" if _ERROR.fullmatch(error) else ""

@@ -5,13 +5,13 @@ import time
 import click
 
 from comptoir.auth.fields import token_companies
-from comptoir.auth.logins import ConsoleRole, Login, checked_subject, new_secret
 from comptoir.auth.origins import CONSOLE
+from comptoir.auth.records import ConsoleRole, Login
 from comptoir.cli.options import checked, settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
 from comptoir.errors.messages import message
-from comptoir.features.console.logins import Logins
+from comptoir.features.console.logins import Logins, checked_subject, new_secret
 from comptoir.features.console.running import console_address, serves_console
 
 _UNSERVED = "the service does not serve the console with these settings. Set console to on."

@@ -11,6 +11,7 @@ from comptoir.errors.table import (
     METHOD_NOT_ALLOWED,
     REQUEST_DENIED,
     RESOURCE_NOT_FOUND,
+    TOO_MANY_REQUESTS,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     Check,
@@ -35,10 +36,8 @@ ISSUER_FAILED = ErrorType(
 _ASK = "Begin the login again. If that fails too, ask the operator"
 
 # fmt: off
-NO_SCOPE_CHOSEN = OperatorRow("a client needs a scope", "Choose at least one.")
 NOTHING_CHOSEN = OperatorRow("no {what} is chosen",
     "Choose at least one, or remove the restriction.")
-INVALID_NUMBER = OperatorRow("this is not a valid number", "Enter one from {low} to {high}.")
 MISSING = OperatorRow("this is missing", "Enter it.")
 ROLE_EXISTS = OperatorRow("a role already has this name", "Choose another one.")
 CHANGED_MEANWHILE = OperatorRow("somebody else has changed this client meanwhile",
@@ -88,3 +87,5 @@ UNANSWERED = UNAVAILABLE.row("The service did not answer in time", "Load the rec
 NO_SET = RESOURCE_NOT_FOUND.row("The model has no entity set {name!q}", "Choose one from the list of records.")
 READ_ONLY_SET = BAD_REQUEST.row("{set} is read-only", "Load its records with `comptoir load`.")
 FORM_FIELD = BAD_REQUEST.row("The form lacks {name}, or it was changed on the way", "Open the record again.")
+LOGINS_FAILED = TOO_MANY_REQUESTS.row("Too many logins from this address failed",
+    "Wait for the seconds in Retry-After, and log in again.", headers={"Retry-After": "{seconds}"})

@@ -75,19 +75,6 @@ def needed(text: str) -> str:
     return text
 
 
-def number(low: int, high: int) -> Callable[[str], int]:
-    """A parser of whole numbers; it raises `OperatorError` for others."""
-
-    def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and len(text) <= len(str(high))) or not (
-            low <= int(text) <= high
-        ):
-            raise problems.INVALID_NUMBER(low=low, high=high)
-        return int(text)
-
-    return parse
-
-
 ALL, SOME = "all", "some"
 """The options of the field that decides whether there is a restriction."""
 

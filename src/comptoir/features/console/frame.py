@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from starlette.responses import RedirectResponse, Response
 
-from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import CONSOLE
+from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.templates import Context, html_page
 from comptoir.features.console.visit import Visit
 

@@ -10,9 +10,8 @@ from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.failures import Guesses
 from comptoir.auth.issuers import NoRoleError
-from comptoir.auth.logins import CODE_SECONDS, Login, Session, checked_subject, former_digest
 from comptoir.auth.origins import redirect_uri
-from comptoir.auth.records import Issuer, LoginPolicy
+from comptoir.auth.records import Issuer, Login, LoginPolicy
 from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
@@ -28,6 +27,7 @@ from comptoir.features.console.login import (
     pending_cookie_name,
     set_cookie,
 )
+from comptoir.features.console.logins import CODE_SECONDS, Session, checked_subject, former_digest
 from comptoir.features.console.templates import html_page
 from comptoir.features.console.visit import FormData, form_data
 from comptoir.http.exchange import Exchange

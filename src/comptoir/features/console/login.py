@@ -11,19 +11,18 @@ from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.failures import Guesses
-from comptoir.auth.logins import (
+from comptoir.auth.origins import CONSOLE
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.features.console import errors
+from comptoir.features.console.backend import QUICK_SECONDS, Backend
+from comptoir.features.console.guards import ORIGIN
+from comptoir.features.console.logins import (
     NOTED_SECONDS,
     NewSession,
     Session,
     former_digest,
     new_secret,
 )
-from comptoir.auth.origins import CONSOLE
-from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.features.console import errors
-from comptoir.features.console.backend import QUICK_SECONDS, Backend
-from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.templates import html_page
 from comptoir.features.console.visit import read_form
 from comptoir.http.exchange import Exchange
@@ -102,7 +101,7 @@ def check_guesses(guesses: Guesses, name: str, exchange: Exchange) -> None:
     """Raise `Refusal` (429) after too many failed logins from the address of a request."""
     wait = guesses.wait(name, exchange.client)
     if wait:
-        raise refuse(rows.LOGINS_FAILED, seconds=wait)
+        raise refuse(errors.LOGINS_FAILED, seconds=wait)
 
 
 def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:

@@ -1,23 +1,95 @@
-"""The logins to the console in the control tables.
+"""The logins to the console: the codes of links and sessions, in the control tables.
+
+Codes and the secrets of sessions have 128 random bits, and only their digests are stored.
 
 No method raises the version of these tables: a process reads a session with each request.
 """
 
+import hashlib
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Select, Table, delete, insert, or_, select, update
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.auth.logins import CODE_SECONDS, ConsoleRole, Login, NewSession, Session, digest_of
-from comptoir.auth.records import Issuer, IssuerPolicy
+from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy, Login
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.edm.types import Stored
+from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 from comptoir.features.console.tables import CODES, SESSIONS
 from comptoir.plan.read import Row
 from comptoir.sql.control import ISSUERS
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.control import ControlStore, names_of, stored_names
+
+CODE_SECONDS = 600
+"""Seconds for which a code is valid."""
+
+NOTED_SECONDS = 60
+"""Seconds of use of a session after which it is noted again."""
+
+_LONGEST_SUBJECT = 64
+_RANDOM_BYTES = 16
+
+
+class Session(Struct, frozen=True):
+    """A login from its begin to its end, by the digest of its secret; times in epoch seconds."""
+
+    digest: str
+    login: Login
+    created_at: int
+    seen_at: int
+    expires_at: int
+
+
+class SessionPolicy(Struct, frozen=True):
+    """The duration of sessions, in seconds."""
+
+    idle_seconds: int
+    session_seconds: int
+
+    def are_over(self, session: Session, now: int) -> bool:
+        """Whether a session has ended by time."""
+        return session.expires_at <= now or session.seen_at <= now - self.idle_seconds
+
+
+class NewSession(Struct, frozen=True):
+    """A session that begins at a time, with a secret, if a login succeeds.
+
+    `former` is the digest of the session that the browser has until then, blank without one. It
+    ends, so that a secret from before a login is worth nothing after it.
+    """
+
+    secret: str
+    former: str
+    terms: SessionPolicy
+    now: int
+    actor: Actor
+
+
+def new_secret() -> str:
+    """A code, or the secret of a session."""
+    return secrets.token_urlsafe(_RANDOM_BYTES)
+
+
+def digest_of(secret: str) -> str:
+    """The digest that is stored of a code, or of the secret of a session."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def former_digest(cookie: str) -> str:
+    """The digest of the session of a cookie, blank without a cookie."""
+    return digest_of(cookie) if cookie else ""
+
+
+def checked_subject(subject: str) -> str:
+    """A subject; raises `OperatorError` unless it is short, printable and not blank."""
+    if not subject.strip() or not subject.isprintable() or len(subject) > _LONGEST_SUBJECT:
+        raise problems.INVALID_SUBJECT(text=quoted(subject), most=_LONGEST_SUBJECT)
+    return subject
 
 
 class Logins:

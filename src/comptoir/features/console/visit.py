@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import Request
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.auth.logins import ConsoleRole, Login, Session
+from comptoir.auth.records import ConsoleRole, Login
 from comptoir.auth.roles import Principal
 from comptoir.errors.refusal import (
     Refusal,
@@ -16,6 +16,7 @@ from comptoir.errors.refusal import (
 from comptoir.errors.table import BODY_TOO_LARGE
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice
+from comptoir.features.console.logins import Session
 from comptoir.features.console.templates import LARGEST_FORM
 from comptoir.http.exchange import Exchange, read_body
 from comptoir.request.headers import Headers, combined

@@ -11,9 +11,8 @@ import msgspec
 from starlette.responses import Response
 
 from comptoir.auth.audit import ActName
-from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import CONSOLE, needs_credentials
-from comptoir.auth.records import Client
+from comptoir.auth.records import Client, ConsoleRole
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import Check
 from comptoir.features.console.company_records import Author, CompanyRecords, page_url

@@ -7,10 +7,11 @@ from functools import partial
 
 import msgspec
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.fields import number
+from comptoir.auth.records import ConsoleRole
 from comptoir.edm.times import instant
 from comptoir.errors.refusal import Refusal, refuse
-from comptoir.features.console.form import Form, number
+from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.rehearsal import errors

@@ -27,13 +27,10 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet
-from comptoir.errors.messages import (
-    quoted,
-    suggestion,
-)
+from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
-from comptoir.features.transfer.dump import Dumper, DumpFormat, dump_file
+from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.features.transfer.files import SUFFIXES, FileSource
 from comptoir.features.transfer.load import FAULTS_KEPT, Loader, LoadReport
 from comptoir.store.snapshot import ShowProgress, open_snapshot
@@ -218,13 +215,15 @@ async def dump(
     files = records = 0
     async with open_snapshot(store) as snapshot:
         for entity_set in MODEL.stored:
+            target = dump_file(folder, entity_set, form)
             with shown_progress() as progress:
-                dumper = Dumper(snapshot, company, form, progress, with_secrets=with_secrets)
-                count = await dumper.dump(entity_set, folder)
+                count = await dump_records(
+                    snapshot, company, entity_set, target, progress, with_secrets=with_secrets
+                )
             if count:
                 files += 1
                 records += count
-                click.echo(f"{dump_file(folder, entity_set, form)}: {count} records")
+                click.echo(f"{target}: {count} records")
     click.echo(f"{records} records in {files} files")
 
 

@@ -22,13 +22,7 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
 from comptoir.plan.read import Row
 from comptoir.store.company_names import check_other
-from comptoir.store.company_steps import (
-    CopyStep,
-    TablePart,
-    drop_rows,
-    dropping,
-    run_step,
-)
+from comptoir.store.company_steps import CopyStep, TablePart, drop_rows, dropping, run_step
 from comptoir.store.snapshot import (
     CHANGES,
     LOOKUP,

@@ -30,71 +30,57 @@ def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> P
     return folder / f"{entity_set.name}.{file_format}"
 
 
-class Dumper:
-    """Writes the records of a company in a snapshot to files.
+async def dump_records(
+    snapshot: Snapshot,
+    company: Company,
+    entity_set: EntitySet,
+    target: Path,
+    show_progress: ShowProgress,
+    *,
+    with_secrets: bool,
+) -> int:
+    """Write the records of a company's set in a snapshot to a file, whole or not at all.
 
-    Secret properties are left out unless `with_secrets`; then only the owner of the files can read
-    them.
+    Returns the number of records; a set without records gets no file. Secret properties are left
+    out unless `with_secrets`; then only the owner of the file can read it. Raises `OperatorError`
+    if the file exists or cannot be written.
     """
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        company: Company,
-        file_format: DumpFormat,
-        show_progress: ShowProgress,
-        *,
-        with_secrets: bool,
-    ) -> None:
-        self._snapshot = snapshot
-        self._company = company
-        self._format = file_format
-        self._show_progress = show_progress
-        self._with_secrets = with_secrets
-
-    async def dump(self, entity_set: EntitySet, folder: Path) -> int:
-        """Write the file of an entity set, whole or not at all; returns the number of records.
-
-        A set without records gets no file. Raises `OperatorError` if the file exists or cannot be
-        written.
-        """
-        target = dump_file(folder, entity_set, self._format)
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        total = await self._snapshot.count(entity_set.name, self._company.id)
-        if not total:
-            return 0
-        mode = 0o600 if self._with_secrets else 0o666
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    total = await snapshot.count(entity_set.name, company.id)
+    if not total:
+        return 0
+    mode = 0o600 if with_secrets else 0o666
+    written = [
+        (at, each)
+        for at, each in enumerate(entity_set.type.properties, start=1)
+        if with_secrets or not each.secret
+    ]
+    writer = _csv_writer if target.suffix == f".{DumpFormat.CSV}" else _ndjson_writer
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                    write = self._writer(file, entity_set)
-                    count = 0
-                    async for rows in self._snapshot.rows(entity_set.name, self._company.id):
-                        for row in rows:
-                            write(row)
-                        count += len(rows)
-                        self._show_progress(f"writing {entity_set.name}", count, total)
-                    file.flush()
-                    os.fsync(file.fileno())
-                if target.exists():
-                    raise problems.FILE_EXISTS(path=target)
-                draft.rename(target)
-            finally:
-                draft.unlink(missing_ok=True)
-        except OSError as error:
-            raise problems.CANNOT_WRITE(path=target, reason=error.strerror) from error
-        return count
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+                write = writer(file, written)
+                count = 0
+                async for rows in snapshot.rows(entity_set.name, company.id):
+                    for row in rows:
+                        write(row)
+                    count += len(rows)
+                    show_progress(f"writing {entity_set.name}", count, total)
+                file.flush()
+                os.fsync(file.fileno())
+            _put_in_place(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise problems.CANNOT_WRITE(path=target, reason=error.strerror) from error
+    return count
 
-    def _writer(self, file: TextIO, entity_set: EntitySet) -> WriteRow:
-        written = [
-            (at, each)
-            for at, each in enumerate(entity_set.type.properties, start=1)
-            if self._with_secrets or not each.secret
-        ]
-        if self._format is DumpFormat.CSV:
-            return _csv_writer(file, written)
-        return _ndjson_writer(file, written)
+
+def _put_in_place(draft: Path, target: Path) -> None:
+    if target.exists():
+        raise problems.FILE_EXISTS(path=target)
+    draft.rename(target)
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:

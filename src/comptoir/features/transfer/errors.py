@@ -1,6 +1,7 @@
 """The messages of loads, dumps, copies and deletions to operators."""
 
 from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.table import BAD_REQUEST
 
 # fmt: off
 NO_FILE = OperatorRow("{path} does not exist", "Correct the path.")
@@ -71,9 +72,18 @@ NO_ARRAY = OperatorRow("the file is empty", "Write an array of records.")
 TEXT_AFTER_ARRAY = OperatorRow("text follows the end of the array", "Remove it.")
 UNEXPECTED = OperatorRow("{wanted} is expected, but {found} was found", "Correct the file.")
 IN_HEADER = OperatorRow("{column}{error.problem}", "{error.remedy}")
+UNKNOWN_COLUMN = OperatorRow("is not a property of {entity_set}",
+    "Remove the column, or rename it to one of: {known}.")
+COLUMN_TWICE = OperatorRow("occurs twice", "Remove one of the columns.")
+NO_KEY_COLUMN = OperatorRow("no column identifies the records", "Add one of: {names}.")
 LACKING_COLUMN = OperatorRow("is not in the file, but a new record needs it", "Add the column.")
 GIVEN_HERE = OperatorRow("is given, unlike in line {first}", "Give it in every line, or in none.")
 NOT_GIVEN_HERE = OperatorRow("is not given, unlike in line {first}",
     "Give it in every line, or in none.")
 VALUE_TAKEN = OperatorRow("has the value of the record {key}", "Choose another value.")
 REPEATED = OperatorRow("repeats line {first}", "Remove one of the lines.")
+
+# Values
+EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it.")
+LONG_CELL = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters",
+    "Shorten it, or raise the setting body_bytes.")

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from io import TextIOWrapper
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Protocol, TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 import msgspec
 
@@ -365,25 +365,18 @@ SUFFIXES = tuple(_READERS)
 """The file name suffixes of the formats that can be read."""
 
 
-class Source(Protocol):
-    """Rows that can be read from the beginning several times, with the same result each time."""
-
-    def digest(self) -> str:
-        """64 hexadecimal digits that identify the source for an interrupted load."""
-
-    def chunks(self) -> Iterator[Chunk]:
-        """The rows in chunks; raises `FileFault` if they cannot be read."""
-
-
 class FileSource:
-    """The rows of a file; also raises `FileFault` if the file changes between two readings."""
+    """The rows of a file, which can be read several times with the same result.
+
+    The methods raise `FileFault` if the file cannot be read, or changes between two readings.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, ...] | None = None
 
     def digest(self) -> str:
-        """The SHA-256 of the file's bytes."""
+        """The SHA-256 of the file's bytes, which identifies it for an interrupted load."""
         with self._readable(), self._path.open("rb") as file:
             self._check_unchanged()
             return hashlib.file_digest(file, "sha256").hexdigest()

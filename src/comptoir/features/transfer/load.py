@@ -17,14 +17,13 @@ import msgspec
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.edm.types import Stored
-from comptoir.errors.messages import message
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import (
     BYTES_PER_CHUNK,
     ROWS_PER_CHUNK,
     Chunk,
     FileFault,
-    Source,
+    FileSource,
 )
 from comptoir.features.transfer.load_rows import (
     Columns,
@@ -242,7 +241,9 @@ class Loader:
         self._show_progress = show_progress
         self._longest_text = longest_text
 
-    async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
+    async def load(
+        self, source: FileSource, entity_set: EntitySet, *, keep_good: bool
+    ) -> LoadReport:
         """Check a source completely, then write its rows.
 
         After a fault nothing is written, or with `keep_good` only the valid rows. A source that
@@ -265,7 +266,7 @@ class Loader:
                     run.report.written = True
         return run.report
 
-    def _parts(self, source: Source, entity_set: EntitySet) -> Iterator[_Part]:
+    def _parts(self, source: FileSource, entity_set: EntitySet) -> Iterator[_Part]:
         known: dict[tuple[str, ...], Columns] = {}
         for chunk in source.chunks():
             faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
@@ -407,9 +408,8 @@ def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
     """The faults of a header: of the whole file, unless each record names its columns."""
     if chunk.head is not None:
         column = f"{fault.column}: " if fault.column else ""
-        raise FileFault(chunk.head, problems.IN_HEADER(column=column, error=fault)) from None
-    reason = message(fault.problem, fault.remedy)
-    return [LoadFault(line, fault.column, reason) for line in chunk.lines]
+        raise FileFault(chunk.head, problems.IN_HEADER(column=column, error=fault.error)) from None
+    return [LoadFault(line, fault.column, str(fault.error)) for line in chunk.lines]
 
 
 def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:

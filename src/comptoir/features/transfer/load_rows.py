@@ -24,7 +24,8 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Guid, Stored, Text, ValueFault
-from comptoir.errors import refusal_rows
+from comptoir.errors.refusal import OperatorError
+from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import Chunk
 from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
@@ -53,11 +54,10 @@ class LoadFault(msgspec.Struct, frozen=True):
 class HeaderFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
     """A file whose columns cannot be loaded; `column` is the wrong one, or empty."""
 
-    def __init__(self, column: str, problem: str, remedy: str) -> None:
-        super().__init__(problem)
+    def __init__(self, column: str, error: OperatorError) -> None:
+        super().__init__(column, error)
         self.column = column
-        self.problem = problem
-        self.remedy = remedy
+        self.error = error
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -180,10 +180,11 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
     entity_type = entity_set.type
     for name in header:
         if name not in entity_type.by_name:
-            remedy = f"Remove the column, or rename it to one of: {', '.join(entity_type.by_name)}."
-            raise HeaderFault(name[:100], f"is not a property of {entity_set.name}", remedy)
+            known = ", ".join(entity_type.by_name)
+            error = problems.UNKNOWN_COLUMN(entity_set=entity_set.name, known=known)
+            raise HeaderFault(name[:100], error)
         if header.count(name) > 1:
-            raise HeaderFault(name, "occurs twice", "Remove one of the columns.")
+            raise HeaderFault(name, problems.COLUMN_TWICE())
     given = frozenset(header)
     key = UniqueRule((entity_type.key,))
     others = [each for each in entity_type.unique if each.properties != key.properties]
@@ -194,7 +195,7 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
     ):
         names = "; ".join(each.name for each in (key, *others))
-        raise HeaderFault("", "no column identifies the records", f"Add one of: {names}.")
+        raise HeaderFault("", problems.NO_KEY_COLUMN(names=names))
     return Columns(
         entity_set,
         tuple([entity_type.by_name[name] for name in header]),
@@ -250,11 +251,11 @@ def _column(
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise ValueFault(refusal_rows.EMPTY_VALUE)
+        raise ValueFault(problems.EMPTY_VALUE)
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
-            raise ValueFault(refusal_rows.LONG_CELL, limit=longest_text)
+            raise ValueFault(problems.LONG_CELL, limit=longest_text)
     return stored
 
 

@@ -6,7 +6,6 @@ OData URL Conventions 4.01, from section 5.1.1.5; a cast of an unsuitable value 
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -14,10 +13,7 @@ from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
 from comptoir.edm.types import BOOLEAN, GUID, TEXT, CodeText, PrimitiveType
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import NOW, Constant, Function, IsNull, Not, Null, Value
 from comptoir.plan.expressions.operands import (
@@ -29,7 +25,7 @@ from comptoir.plan.expressions.operands import (
     name_of,
 )
 from comptoir.plan.expressions.operators import as_decimal
-from comptoir.plan.expressions.types import SIGNATURES, FunctionName, Signature
+from comptoir.plan.expressions.types import NAMED, SIGNATURES, FunctionName, Signature
 from comptoir.request.expression.tree import Call, Literal, Node, Path
 from comptoir.request.pattern import PatternError, common_pattern
 
@@ -40,7 +36,7 @@ MAXIMUM = "9999-12-31T23:59:59.999Z"
 """The latest instant."""
 
 _INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
-_ROUNDING: Mapping[str, FunctionName] = {"round": "round", "floor": "floor", "ceiling": "ceiling"}
+_ROUNDING = frozenset({"round", "floor", "ceiling"})
 _SEARCHES: frozenset[FunctionName] = frozenset({"contains", "startswith", "endswith"})
 _WITH_TYPES = frozenset({"cast", "isof", "case"})
 _UNSUPPORTED = frozenset(
@@ -55,23 +51,8 @@ CANONICAL = frozenset({name.lower() for name in SUPPORTED} | _UNSUPPORTED)
 
 _BY_NAME = {name.lower(): signatures for name, signatures in SIGNATURES.items()}
 
-_PRIMITIVE_TYPES: Mapping[str, PrimitiveType] = MappingProxyType(
-    {
-        each.edm_name: each
-        for each in (
-            TEXT,
-            INT32,
-            INT64,
-            DECIMAL,
-            BOOLEAN,
-            GUID,
-            DATE,
-            INSTANT,
-            TIME_OF_DAY,
-            DURATION,
-        )
-    }
-)
+_TYPES = (TEXT, INT32, INT64, DECIMAL, BOOLEAN, GUID, DATE, INSTANT, TIME_OF_DAY, DURATION)
+_PRIMITIVE_TYPES: Mapping[str, PrimitiveType] = {each.edm_name: each for each in _TYPES}
 _UNSUPPORTED_TYPES = re.compile(
     r"Edm\.(Binary|Byte|Double|Int16|SByte|Single|Stream|Untyped|(Primitive|Complex|Entity)Type"
     r"|Geo(graphy|metry)((Multi)?(Point|LineString|Polygon)|Collection)?)"
@@ -202,7 +183,7 @@ def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> T
         raise _wrong_type(option, node, arguments[0].node, value, [types.DECIMAL])
     if value.type is types.WHOLE:
         return as_decimal(value)
-    return TypedValue(Function(_ROUNDING[node.name], (value.value,)), types.DECIMAL, value.nullable)
+    return TypedValue(Function(NAMED[node.name], (value.value,)), types.DECIMAL, value.nullable)
 
 
 def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:

@@ -7,26 +7,12 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 import msgspec
 
 from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.numbers import (
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    PRECISION,
-    SCALE,
-    WHOLE_DIGITS,
-    Int32,
-)
+from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS, Int32
 from comptoir.edm.types import EnumText, PrimitiveType, Stored, ValueFault
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    INVALID_URL,
-    Fact,
-    RefusalRow,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import INVALID_URL, Fact, RefusalRow
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text

@@ -33,40 +33,13 @@ from comptoir.plan.expressions.operands import (
     duration_operand,
     name_of,
 )
-from comptoir.plan.expressions.types import FunctionName
+from comptoir.plan.expressions.types import NAMED, FunctionName
 from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node, Path, Unary
 
 ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
 
 _LARGEST_SCALED = MOST_DECIMAL // UNIT
 
-
-_NATIVE: Mapping[str, FunctionName] = {
-    "add": "add_native",
-    "sub": "sub_native",
-    "mul": "mul_native",
-    "div": "div_native",
-    "mod": "mod_native",
-}
-_WHOLE: Mapping[str, FunctionName] = {
-    "add": "add_whole",
-    "sub": "sub_whole",
-    "mul": "mul_whole",
-    "div": "div_whole",
-    "mod": "mod_whole",
-}
-_DECIMAL: Mapping[str, FunctionName] = {
-    "add": "add_decimal",
-    "sub": "sub_decimal",
-    "mul": "mul_decimal",
-    "mod": "mod_decimal",
-}
-_WIDE: Mapping[str, FunctionName] = {
-    "add": "add_wide",
-    "sub": "sub_wide",
-    "mul": "mul_wide",
-    "mod": "mod_wide",
-}
 
 _SIZES: Mapping[str, Callable[[int, int], int]] = {
     "add": int.__add__,
@@ -155,7 +128,7 @@ def compute(operator: str, left: TypedValue, right: TypedValue) -> TypedValue:
         )
     if operator == "mul" or types.WIDE_DECIMAL in (left.type, right.type):
         values = (as_decimal(left).value, as_decimal(right).value)
-        return TypedValue(Function(_WIDE[operator], values), types.WIDE_DECIMAL, nullable)
+        return TypedValue(Function(NAMED[f"{operator}_wide"], values), types.WIDE_DECIMAL, nullable)
     return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
 
 
@@ -200,7 +173,7 @@ def _whole(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool
     fits = most <= MOST_WHOLE
     if operator in ("div", "mod"):
         fits = bool(right.literal)
-    name = _NATIVE[operator] if fits else _WHOLE[operator]
+    name = NAMED[f"{operator}_{'native' if fits else 'whole'}"]
     values = (left.value, right.value)
     return TypedValue(Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
 
@@ -210,7 +183,7 @@ def _decimal(operator: str, left: TypedValue, right: TypedValue, *, nullable: bo
     fits = most <= MOST_DECIMAL
     if operator == "mod":
         fits = bool(right.literal)
-    name = _NATIVE[operator] if fits else _DECIMAL[operator]
+    name = NAMED[f"{operator}_{'native' if fits else 'decimal'}"]
     values = (left.value, right.value)
     return TypedValue(Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL))
 

@@ -15,10 +15,7 @@ from typing import TypeGuard
 from comptoir.edm.model import Model, PairFilter
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.nodes import (
@@ -81,13 +78,7 @@ from comptoir.request.expression.tree import (
     children,
     walk,
 )
-from comptoir.request.search import (
-    SearchJunction,
-    SearchNode,
-    SearchNot,
-    SearchTerm,
-    parse_search,
-)
+from comptoir.request.search import SearchJunction, SearchNode, SearchNot, SearchTerm, parse_search
 
 MOST_CHARACTERS = 64_000
 """The most characters of a computed text, and of all texts of a sort order together.

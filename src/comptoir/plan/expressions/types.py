@@ -12,7 +12,7 @@ The plan calls functions by their names. Each dialect has a table from the names
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -236,6 +236,10 @@ FunctionName: TypeAlias = Literal[
     AggregateFunction,
     StatementFunction,
 ]
+
+
+NAMED: Mapping[str, FunctionName] = {name: name for name in get_args(FunctionName)}
+"""The functions by name, for names that are composed of an operator and a type."""
 
 
 class Signature(msgspec.Struct, frozen=True):

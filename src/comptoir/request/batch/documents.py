@@ -15,10 +15,7 @@ from msgspec.json import Decoder
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,

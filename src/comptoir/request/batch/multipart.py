@@ -10,10 +10,7 @@ from collections.abc import Iterator
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,

@@ -7,14 +7,8 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    Fact,
-    RefusalRow,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import Fact, RefusalRow
 from comptoir.request.headers import Headers
 from comptoir.request.path import WRITE_METHODS
 

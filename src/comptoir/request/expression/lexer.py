@@ -9,6 +9,7 @@ reserved. The name of the group that matched is the token type.
 """
 
 import re
+from typing import get_args
 
 from comptoir.request.expression.tree import Literal, LiteralType
 
@@ -75,14 +76,7 @@ AFTER_NAME = frozenset("(./'")
 """Characters after a name that is not just a property or the word for a value."""
 
 LITERAL_TYPES: dict[str | None, LiteralType] = {
-    "guid": "guid",
-    "string": "string",
-    "datetimeoffset": "datetimeoffset",
-    "date": "date",
-    "timeofday": "timeofday",
-    "double": "double",
-    "decimal": "decimal",
-    "integer": "integer",
+    each: each for each in get_args(LiteralType) if each in OPERAND.groupindex
 }
 """The groups of `OPERAND` that are literals."""
 

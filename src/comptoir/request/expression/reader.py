@@ -4,18 +4,9 @@ import re
 from collections.abc import Iterable
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.messages import (
-    SHOWN,
-    quoted,
-)
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    Fact,
-    RefusalRow,
-)
+from comptoir.errors.messages import SHOWN, quoted
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import Fact, RefusalRow
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
 
 _EXAMPLE = "Write for example `name eq 'A'`."

@@ -1,7 +1,7 @@
 """The nodes of an expression, before they are bound to a model.
 
-Nodes are immutable and hashable. `position` is the offset in the text of an operation's operator,
-or of the first character of another node; equality ignores it.
+Nodes are immutable. `position` is the offset in the text of an operation's operator,
+or of the first character of another node.
 """
 
 from collections.abc import Iterator
@@ -33,35 +33,8 @@ UnaryOperator: TypeAlias = OneOf["not", "-"]
 LambdaOperator: TypeAlias = OneOf["any", "all"]
 
 
-class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """Base of all nodes: equality and hash by content, without positions and recursion.
-
-    The last field of every node is its position.
-    """
-
-    def _content(self) -> tuple[object, ...]:
-        """The tree in prefix order, each tuple preceded by its length, so that no two collide."""
-        content: list[object] = []
-        pending: list[object] = [self]
-        while pending:
-            part = pending.pop()
-            if isinstance(part, Syntax):
-                content.append(type(part))
-                pending.extend(msgspec.structs.astuple(part)[:-1])
-            elif isinstance(part, tuple):
-                content.append(len(part))
-                pending.extend(part)
-            else:
-                content.append(part)
-        return tuple(content)
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or not isinstance(other, Syntax):
-            return NotImplemented
-        return self._content() == other._content()
-
-    def __hash__(self) -> int:
-        return hash(self._content())
+class Syntax(msgspec.Struct, frozen=True, gc=False):
+    """Base of all nodes, whose last field is their position."""
 
 
 class Literal(Syntax, frozen=True):

@@ -9,25 +9,27 @@ from msgspec.structs import replace
 from comptoir.auth.audit import ActName
 from comptoir.auth.client_keys import parse_client_key
 from comptoir.auth.fields import (
-    LARGEST_QUOTA,
+    COMPANIES,
     LONGEST_DAYS,
+    QUOTA,
+    RATE,
+    ROLES,
+    SCOPES,
     USUAL_DAYS,
     changes_listed,
     checked_name,
-    checked_roles,
     new_client,
+    number,
     secret_for,
-    token_companies,
 )
-from comptoir.auth.limits import DAY, parse_rate
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.limits import DAY
 from comptoir.auth.origins import own_origins, token_url
-from comptoir.auth.records import Client, ClientKey, Secret
+from comptoir.auth.records import Client, ClientKey, ConsoleRole, Secret
 from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import OperatorError, refuse
 from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
-from comptoir.features.console.form import ALL, SOME, Form, chosen, company_options, number
+from comptoir.features.console.form import ALL, SOME, Form, chosen, company_options
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.templates import Context
 from comptoir.features.console.visit import FormData, Visit
@@ -47,7 +49,6 @@ DONE = {
 """The notices after a change, by the value in the address of the page."""
 
 _days = number(1, LONGEST_DAYS)
-_quota = number(1, LARGEST_QUOTA)
 
 
 class _StaleError(OperatorError):
@@ -246,6 +247,8 @@ async def _choices(visit: Visit, roles: Set[str]) -> Context:
     known = {each.name for each in await visit.backend.control.roles()}
     return {
         "scopes": [(each, each) for each in Scope],
+        "rate": RATE,
+        "quota": QUOTA,
         "roles": [(each, each) for each in sorted(known | roles)],
     }
 
@@ -281,19 +284,12 @@ def _back(visit: Visit, name: str, done: str) -> Redirect:
 def _terms(form: Form) -> dict[str, object]:
     """The parts of a client that its form has, once nothing is wrong with it."""
     return {
-        "scopes": form.read("scopes", lambda _: _scopes(form)),
-        "roles": chosen(form, "role", checked_roles),
-        "companies": chosen(form, "company", token_companies),
-        "rate": form.read("rate", lambda text: parse_rate(text) if text else None),
-        "quota": form.read("quota", lambda text: _quota(text) if text else None),
+        "scopes": form.read("scopes", lambda _: SCOPES.parse(" ".join(form.data.texts("scopes")))),
+        "roles": chosen(form, "role", ROLES.parse),
+        "companies": chosen(form, "company", COMPANIES.parse),
+        "rate": form.read("rate", lambda text: RATE.parse(text) if text else None),
+        "quota": form.read("quota", lambda text: QUOTA.parse(text) if text else None),
     }
-
-
-def _scopes(form: Form) -> frozenset[str]:
-    scopes = frozenset(form.data.texts("scopes"))
-    if not scopes or not scopes <= set(Scope):
-        raise problems.NO_SCOPE_CHOSEN()
-    return scopes
 
 
 SCREEN = Screen(

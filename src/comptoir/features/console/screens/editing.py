@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import cast
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import Property
 from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal, refuse

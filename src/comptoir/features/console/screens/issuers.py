@@ -10,9 +10,8 @@ from comptoir.auth.issuer_terms import (
     checked_issuer_url,
     policy_of,
 )
-from comptoir.auth.logins import ConsoleRole
 from comptoir.auth.origins import redirect_uris
-from comptoir.auth.records import Issuer, IssuerPolicy
+from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy
 from comptoir.features.console.form import SOME, Form, chosen, company_options, needed
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from starlette.responses import Response
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.company_records import (

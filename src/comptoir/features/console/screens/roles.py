@@ -1,6 +1,6 @@
 """Roles: which rights each gives to the records of every entity set."""
 
-from comptoir.auth.logins import ConsoleRole
+from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import OTHERS, Right, Role, checked_role
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors

@@ -2,12 +2,13 @@
 
 from starlette.responses import RedirectResponse
 
-from comptoir.auth.logins import ConsoleRole, checked_subject
+from comptoir.auth.records import ConsoleRole
 from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.login import LOGIN, cookie_name
+from comptoir.features.console.logins import checked_subject
 from comptoir.features.console.visit import Visit
 
 MOST_SESSIONS = 200

@@ -28,7 +28,7 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import array
 
 from comptoir.edm.numbers import INT32, MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
-from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE
+from comptoir.plan.expressions.types import LARGEST, NAMED, WIDE_SCALE
 from comptoir.sql.dialects import (
     COMMON_FUNCTIONS,
     LONGEST_TEXT,
@@ -98,31 +98,21 @@ def _rounded(direction: str) -> Computed:
     return lambda number: _call("rounded", BigInteger, _exact(number), constant_text(direction))
 
 
+_OPERATORS = ("add", "sub", "mul", "mod")
+
 _NUMBERS: FunctionTable = {
     "scale_checked": _whole("scale_checked"),
     "bounded": _whole("bounded"),
-    "add_whole": _operation("whole", "add"),
-    "sub_whole": _operation("whole", "sub"),
-    "mul_whole": _operation("whole", "mul"),
-    "div_whole": _operation("whole", "div"),
-    "mod_whole": _operation("whole", "mod"),
-    "add_decimal": _operation("decimal", "add"),
-    "sub_decimal": _operation("decimal", "sub"),
-    "mul_decimal": _operation("decimal", "mul"),
-    "mod_decimal": _operation("decimal", "mod"),
-    "add_wide": _wide_operation("add"),
-    "sub_wide": _wide_operation("sub"),
-    "mul_wide": _wide_operation("mul"),
-    "mod_wide": _wide_operation("mod"),
+    **{NAMED[f"{each}_whole"]: _operation("whole", each) for each in (*_OPERATORS, "div")},
+    **{NAMED[f"{each}_decimal"]: _operation("decimal", each) for each in _OPERATORS},
+    **{NAMED[f"{each}_wide"]: _wide_operation(each) for each in _OPERATORS},
     "div_decimal": lambda left, right: _call(
         "div_decimal", BigInteger, _exact(left), _exact(right)
     ),
     "negate_wide": _text("negate_wide"),
     "widen": _text("widen"),
     "narrow": lambda number: _narrow(_exact(number)),
-    "round": _rounded("round"),
-    "floor": _rounded("floor"),
-    "ceiling": _rounded("ceiling"),
+    **{NAMED[each]: _rounded(each) for each in ("round", "floor", "ceiling")},
 }
 
 
