@@ -2,15 +2,8 @@
 
 import pytest
 
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    BAD_REQUEST,
-    INVALID_URL,
-    Check,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import BAD_REQUEST, INVALID_URL, Check
 
 NO_PROPERTY = INVALID_URL.row("{owner} has no property {name!q}", "Use a name from $metadata.")
 INVALID = BAD_REQUEST.row("Invalid value {value!q} for {name:.10}", "Send {{}} or {low:g}.")

@@ -34,18 +34,10 @@ import comptoir
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import SETTINGS
-from comptoir.errors import (
-    oauth_rows,
-    operator_rows,
-    refusal_rows,
-)
+from comptoir.errors import oauth_rows, operator_rows, refusal_rows
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
-from comptoir.errors.table import (
-    ERROR_TABLE,
-    OAUTH_ERROR_TABLE,
-    RefusalRow,
-)
+from comptoir.errors.table import ERROR_TABLE, OAUTH_ERROR_TABLE, RefusalRow
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.rehearsal.faults import FAULTS

@@ -2,14 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -18,13 +11,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp
 
-from comptoir.auth import (
-    ClientTokens,
-    KeyFolder,
-    Limits,
-    TokenIssuer,
-    TokenVerifier,
-)
+from comptoir.auth import ClientTokens, KeyFolder, Limits, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator
 from comptoir.auth.client_check import ClientCheck
 from comptoir.auth.failures import Failures

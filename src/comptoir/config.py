@@ -18,10 +18,7 @@ from msgspec import Meta
 from typing_extensions import override
 
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.messages import (
-    quoted,
-    suggestion,
-)
+from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError
 from comptoir.files import read_whole
 from comptoir.profiles.record import STANDARD, Profile

@@ -7,10 +7,7 @@ import pytest
 
 from comptoir.auth.audit import Act
 from comptoir.auth.failures import FREE_ENTRIES, MOST_CHARACTERS, MOST_WAITING, Failures
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.refusal_rows import UNANSWERED
 from support.clocks import SetClock
 

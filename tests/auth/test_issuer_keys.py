@@ -12,11 +12,7 @@ from auth.token_forger import new_key
 from comptoir.auth import VerificationKey
 from comptoir.auth.issuers import IssuerKeys, fetch_keys
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import (
-    INVALID_CREDENTIALS,
-    ISSUER_UNREACHABLE,
-    ErrorType,
-)
+from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType
 from comptoir.outgoing import OutgoingError
 from support.clocks import SetClock
 from support.waiting import PATIENCE_SECONDS

@@ -12,10 +12,7 @@ from auth.token_forger import AUDIENCE, ISSUER, NOW
 from comptoir.auth import KeyFolder, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.keys import SIGNING_KEY_FILE, TRUSTED_SECONDS
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.clocks import SetClock
 from support.tokens import BOTH, HOUR

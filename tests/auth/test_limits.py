@@ -5,10 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from comptoir.auth.limits import Account, Limits, Rate, parse_rate
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import TOO_MANY_REQUESTS
 from support.clocks import SetClock
 

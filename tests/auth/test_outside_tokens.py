@@ -16,11 +16,7 @@ from comptoir.auth.records import Issuer, IssuerPolicy, RegistrySnapshot
 from comptoir.auth.roles import Roles
 from comptoir.auth.verification import CLOCK_SKEW
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import (
-    INVALID_CREDENTIALS,
-    ISSUER_UNREACHABLE,
-    ErrorType,
-)
+from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType
 from support.clients import NO_LIMITS
 from support.clocks import SetClock
 

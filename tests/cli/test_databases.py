@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.store.sqlite.connection import database_path
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE

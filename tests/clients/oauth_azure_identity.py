@@ -4,14 +4,7 @@ from azure.core.credentials import TokenCredential
 from azure.core.exceptions import ClientAuthenticationError
 from azure.identity import CertificateCredential, ClientSecretCredential
 
-from clients.oauth_report import (
-    CLIENT_ID,
-    ORIGIN,
-    SCOPES,
-    RefusedError,
-    print_report,
-    read_with,
-)
+from clients.oauth_report import CLIENT_ID, ORIGIN, SCOPES, RefusedError, print_report, read_with
 
 
 def main() -> None:

@@ -7,14 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA1
 from msal import ConfidentialClientApplication
 
-from clients.oauth_report import (
-    CLIENT_ID,
-    ORIGIN,
-    SCOPES,
-    RefusedError,
-    print_report,
-    read_with,
-)
+from clients.oauth_report import CLIENT_ID, ORIGIN, SCOPES, RefusedError, print_report, read_with
 
 of_a_tenant = partial(
     ConfidentialClientApplication,

@@ -22,15 +22,7 @@ from support.certificates import trusted_folder
 from support.command import Command
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
-from support.issuers import (
-    DISCOVERY,
-    KEYS,
-    LOOPBACK,
-    TOKEN,
-    IssuerCommand,
-    OtherIssuer,
-    responding,
-)
+from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer, responding
 from support.service import Service
 from support.waiting import until
 

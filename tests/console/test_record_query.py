@@ -1,10 +1,7 @@
 """Queries of the console: their columns, their order, and the place of a fault."""
 
 from comptoir.catalog import MODEL
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import INVALID_URL
 from comptoir.features.console.record_query import (
     RecordQuery,

@@ -9,10 +9,7 @@ import msgspec
 import pytest
 
 from comptoir.edm.model import Model
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.refusal_rows import STALE_TAG
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog

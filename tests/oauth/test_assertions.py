@@ -16,13 +16,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from msgspec import UNSET
 
 from comptoir.auth.local_authority import Pair
-from support.assertions import (
-    JSON,
-    PrivateKey,
-    Signer,
-    add_signer,
-    base64url,
-)
+from support.assertions import JSON, PrivateKey, Signer, add_signer, base64url
 from support.certificates import write_pair
 from support.clients import GRANT, add_client, ask
 from support.databases import ON_SQLITE, FreshDatabase, run_sql

@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.app import application
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.rehearsal.documents import (
     LONGEST_DOCUMENT,

@@ -4,13 +4,7 @@ import pytest
 
 from comptoir.features.rehearsal.entries import TrapLine
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.traps import (
-    MOST_CLIENTS,
-    MOST_OPEN,
-    Trap,
-    TrapTally,
-    TrapTarget,
-)
+from comptoir.features.rehearsal.traps import MOST_CLIENTS, MOST_OPEN, Trap, TrapTally, TrapTarget
 
 A = TrapTarget("client:a", "PATCH", "/api/companies(1)/contactsExt(2)")
 

@@ -22,11 +22,7 @@ from comptoir.auth.verification import (
     invalid_token,
 )
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    OAuthRefusal,
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import OAuthRefusal, Refusal, refuse
 from comptoir.errors.table import SLOW_DOWN
 
 CACHED_CLIENTS = 10_000

@@ -15,14 +15,8 @@ from comptoir.edm.times import Clock
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    Fact,
-    RefusalRow,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import Fact, RefusalRow
 
 DAY = 86_400
 """The seconds of a day."""

@@ -11,10 +11,7 @@ from comptoir.auth.limits import Account
 from comptoir.auth.tokens import Scope
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.messages import (
-    quoted,
-    suggestion,
-)
+from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import refuse
 
 OTHERS = "*"

@@ -29,19 +29,9 @@ from comptoir.auth.tokens import (
 from comptoir.edm.times import Clock
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.messages import (
-    description,
-    quoted,
-    time_text,
-)
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    Fact,
-    RefusalRow,
-)
+from comptoir.errors.messages import description, quoted, time_text
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import Fact, RefusalRow
 
 
 def extracted(token: str, registry: jws.JWSRegistry) -> jws.CompactSignature:

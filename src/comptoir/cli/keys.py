@@ -12,14 +12,8 @@ from comptoir.cli.options import settings_options
 from comptoir.cli.runner import need_database, operator, use_store, warn
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.messages import (
-    quoted,
-    time_text,
-)
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.messages import quoted, time_text
+from comptoir.errors.refusal import OperatorError, Refusal
 
 USUAL_DELAY = timedelta(minutes=15)
 """The time in which a new key reaches all hosts before it signs."""

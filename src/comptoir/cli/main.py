@@ -13,10 +13,7 @@ from comptoir import __version__
 from comptoir.cli import interrupt
 from comptoir.cli.interrupt import Interrupted
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features import FEATURES
 
 _OWN: Mapping[str, tuple[str, str]] = {

@@ -21,10 +21,7 @@ from comptoir.cli.options import settings_options
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.store.migration import make_ready
 from comptoir.store.snapshot import ShowProgress

@@ -19,11 +19,7 @@ from comptoir.cli.runner import use_store, warn
 from comptoir.config import SETTINGS, Settings
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-    UnreachableError,
-)
+from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError
 from comptoir.features import FEATURES
 from comptoir.http.log import set_up_logging
 from comptoir.http.routes import profile_addresses

@@ -12,10 +12,7 @@ from comptoir.auth.keys import SIGNING_KEY_FILE
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.messages import (
-    message,
-    quoted,
-)
+from comptoir.errors.messages import message, quoted
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

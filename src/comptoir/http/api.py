@@ -13,15 +13,8 @@ from comptoir.auth import Account, Principal
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator, RequestOrigin, is_basic
 from comptoir.auth.failures import sent_by
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    INTERNAL_ERROR,
-    INVALID_CREDENTIALS,
-    UNAVAILABLE,
-)
+from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.table import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE
 from comptoir.http.batch import Batches, batch_root
 from comptoir.http.compression import VARY, encoded, response_coding
 from comptoir.http.exchange import (

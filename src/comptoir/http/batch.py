@@ -32,20 +32,9 @@ from comptoir.request.headers import (
 )
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
-from comptoir.request.payload import (
-    LONGEST_ID,
-    REQUEST_ID,
-    RESULT,
-    repeatability,
-    require_json,
-)
+from comptoir.request.payload import LONGEST_ID, REQUEST_ID, RESULT, repeatability, require_json
 from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
-from comptoir.response.batch import (
-    coalesced,
-    json_body,
-    multipart_body,
-    new_boundary,
-)
+from comptoir.response.batch import coalesced, json_body, multipart_body, new_boundary
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
 from comptoir.service import Request, Service

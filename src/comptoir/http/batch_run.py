@@ -12,10 +12,7 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through
 from comptoir.http.routes import RequestTarget, Routes

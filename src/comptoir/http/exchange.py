@@ -15,15 +15,8 @@ from comptoir.auth import Account
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    OAuthRefusal,
-    Refusal,
-    refuse,
-)
-from comptoir.errors.table import (
-    Check,
-    ExceededLimit,
-)
+from comptoir.errors.refusal import OAuthRefusal, Refusal, refuse
+from comptoir.errors.table import Check, ExceededLimit
 from comptoir.http.compression import IDENTITY
 from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers

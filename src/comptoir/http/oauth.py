@@ -20,18 +20,9 @@ from comptoir.auth.tokens import SIGNING_ALGORITHM, Scope
 from comptoir.config import Settings
 from comptoir.edm.types import is_guid
 from comptoir.errors import oauth_rows as problems
-from comptoir.errors.messages import (
-    description,
-    quoted,
-)
-from comptoir.errors.refusal import (
-    OAuthRefusal,
-    Refusal,
-)
-from comptoir.errors.table import (
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
-)
+from comptoir.errors.messages import description, quoted
+from comptoir.errors.refusal import OAuthRefusal, Refusal
+from comptoir.errors.table import TOO_MANY_REQUESTS, UNAVAILABLE
 from comptoir.http.exchange import Exchange, is_private, read_body
 from comptoir.request.headers import combined
 from comptoir.response.errors import as_guid

@@ -24,10 +24,7 @@ from comptoir.auth.authentication import Authenticator
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import METHOD_NOT_ALLOWED
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature, Link

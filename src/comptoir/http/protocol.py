@@ -15,22 +15,14 @@ import httptools
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config
-from uvicorn._types import (
-    ASGI3Application,
-    ASGIReceiveCallable,
-    ASGISendCallable,
-    Scope,
-)
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.http.cycle import Cycle, GatheringTransport
 from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id
 from comptoir.http.metrics import CONNECTIONS

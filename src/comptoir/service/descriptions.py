@@ -18,12 +18,7 @@ from comptoir.plan.target import COMPANIES, may_read
 from comptoir.request.apply import TRANSFORMATIONS
 from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.response import Response
-from comptoir.service.context import (
-    FORMAT_OPTIONS,
-    Context,
-    Runtime,
-    allow_options,
-)
+from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_options
 
 _NONE = "none"
 

@@ -13,11 +13,7 @@ from starlette.types import ASGIApp
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.auth.records import ConsoleRole
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
 from comptoir.features.console.code_flow import CodeFlow
@@ -44,13 +40,7 @@ from comptoir.features.console.screens import (
     sessions,
 )
 from comptoir.features.console.templates import refusal_page
-from comptoir.features.console.visit import (
-    FormData,
-    Visit,
-    form_data,
-    principal_of,
-    read_form,
-)
+from comptoir.features.console.visit import FormData, Visit, form_data, principal_of, read_form
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature, Kernel
 

@@ -4,10 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
 from comptoir.auth.fields import Field
-from comptoir.errors.refusal import (
-    OperatorError,
-    Refusal,
-)
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors as problems
 from comptoir.features.console.backend import listed_companies
 from comptoir.features.console.visit import FormData, Visit

@@ -9,10 +9,7 @@ from starlette.requests import Request
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.records import ConsoleRole, Login
 from comptoir.auth.roles import Principal
-from comptoir.errors.refusal import (
-    Refusal,
-    refuse,
-)
+from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import BODY_TOO_LARGE
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice

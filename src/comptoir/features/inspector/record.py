@@ -13,10 +13,7 @@ from typing_extensions import override
 
 from comptoir.auth import Principal
 from comptoir.auth.failures import unverified
-from comptoir.errors.refusal import (
-    OAuthRefusal,
-    Refusal,
-)
+from comptoir.errors.refusal import OAuthRefusal, Refusal
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, Notes
 from comptoir.http.redaction import MASK, Redactor, Shown
 from comptoir.request.batch.tree import Batch, Part

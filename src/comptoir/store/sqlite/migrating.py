@@ -13,10 +13,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.store.schema import SchemaState, check_state, revisions
-from comptoir.store.sqlite.connection import (
-    connect,
-    is_writable,
-)
+from comptoir.store.sqlite.connection import connect, is_writable
 
 LOCK_SECONDS = 30.0
 """Seconds that a process waits for others that migrate or use the same file."""
