@@ -16,27 +16,6 @@ from comptoir.cli.runner import known_company, store_command
 from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
-
-@click.command()
-@options.SINCE
-@options.FOLLOW
-@store_command
-async def audit(store: Store, since: int, follow: bool) -> None:
-    """Print the audit log as NDJSON, in the order of the numbers of its entries.
-
-    An entry says who changed a client or a role, revoked a token, or failed to authenticate, when
-    and from where. It contains no secret.
-    """
-    last = await store.control.last_audited()
-    if since > last:
-        raise problems.AUDIT_LOG_ENDS(last=last, since=since)
-
-    async def read(since: int) -> list[AuditEntry]:
-        return await store.control.audit(since, AT_A_TIME)
-
-    await print_entries(read, since, follow=follow)
-
-
 POLL_SECONDS = 0.5
 """Seconds between two reads of `--follow`."""
 
@@ -122,5 +101,25 @@ async def changes(store: Store, company_id: str, since: int, follow: bool) -> No
             raise problems.COMPANY_RENEWED(company=company_id)
         found = await store.changes(company, since, AT_A_TIME)
         return [_Line(*msgspec.structs.astuple(each)) for each in found]
+
+    await print_entries(read, since, follow=follow)
+
+
+@click.command()
+@options.SINCE
+@options.FOLLOW
+@store_command
+async def audit(store: Store, since: int, follow: bool) -> None:
+    """Print the audit log as NDJSON, in the order of the numbers of its entries.
+
+    An entry says who changed a client or a role, revoked a token, or failed to authenticate, when
+    and from where. It contains no secret.
+    """
+    last = await store.control.last_audited()
+    if since > last:
+        raise problems.AUDIT_LOG_ENDS(last=last, since=since)
+
+    async def read(since: int) -> list[AuditEntry]:
+        return await store.control.audit(since, AT_A_TIME)
 
     await print_entries(read, since, follow=follow)

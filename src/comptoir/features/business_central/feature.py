@@ -23,26 +23,6 @@ from comptoir.response.response import ODATA_VERSION, Response
 from comptoir.service.context import FORMAT_OPTIONS, Request, allow_options
 from comptoir.store.store import Store
 
-
-class BusinessCentral(Feature):
-    """What no record of a profile can say."""
-
-    def __init__(self, settings: Settings, model: Model) -> None:
-        self._settings = settings
-        self._model = model
-
-    @override
-    def addresses(self, store: Store) -> Routes:
-        return BusinessCentralRoutes(self._settings, self._model, store)
-
-    @override
-    @asynccontextmanager
-    async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
-        if self._settings.behaviour.routes.definitions:
-            kernel.service.mount(Definitions(self._model, self._settings))
-        yield
-
-
 NAME = "entityDefinitions"
 _PATHS = frozenset({f"/{NAME}", f"/{NAME}/"})
 _OPTIONS = FORMAT_OPTIONS | {"$filter"}
@@ -115,3 +95,22 @@ def _definition(entity_set: EntitySet) -> dict[str, object]:
 
 def _captions(caption: str) -> list[dict[str, object]]:
     return [{"languageCode": _ENGLISH, "caption": caption}]
+
+
+class BusinessCentral(Feature):
+    """What no record of a profile can say."""
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        self._settings = settings
+        self._model = model
+
+    @override
+    def addresses(self, store: Store) -> Routes:
+        return BusinessCentralRoutes(self._settings, self._model, store)
+
+    @override
+    @asynccontextmanager
+    async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
+        if self._settings.behaviour.routes.definitions:
+            kernel.service.mount(Definitions(self._model, self._settings))
+        yield

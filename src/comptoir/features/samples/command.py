@@ -26,6 +26,9 @@ from comptoir.store.migration import make_ready
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import Store
 
+RESET_BY = "comptoir reset"
+"""The author of the changes of a reset in the change log."""
+
 SAMPLE_NAME = "Comptoir Sample"
 """The default name of a sample company."""
 
@@ -70,10 +73,6 @@ async def fill(
             raise problems.UNUSABLE_SAMPLE(
                 path=path, line=found.line, column=found.column, reason=found.reason
             )
-
-
-RESET_BY = "comptoir reset"
-"""The author of the changes of a reset in the change log."""
 
 
 @click.command()

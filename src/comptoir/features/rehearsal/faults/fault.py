@@ -31,6 +31,18 @@ from comptoir.plan.target import Target
 from comptoir.response.response import Response, whole_body
 from comptoir.service import Request, Service
 
+_DATE_SECONDS = 30
+"""The seconds from now to a date in `Retry-After`."""
+_HTML = b"text/html; charset=us-ascii"
+_GATEWAY_PAGES: Mapping[int, tuple[str, str]] = MappingProxyType(
+    {
+        502: ("Bad Gateway", "HTTP Error 502. The gateway received an invalid response."),
+        503: ("Service Unavailable", "HTTP Error 503. The service is unavailable."),
+        504: ("Gateway Timeout", "HTTP Error 504. The gateway received no response in time."),
+    }
+)
+RetryAfter = int | str | None
+
 AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
 
 HEADER = "Comptoir-Fault"
@@ -281,22 +293,6 @@ class Fault:
 def has_changes(entity_set: EntitySet) -> bool:
     """Whether the service can change the record that a key names."""
     return not (entity_set.read_only or entity_set.key_narrows)
-
-
-_DATE_SECONDS = 30
-"""The seconds from now to a date in `Retry-After`."""
-
-_HTML = b"text/html; charset=us-ascii"
-
-_GATEWAY_PAGES: Mapping[int, tuple[str, str]] = MappingProxyType(
-    {
-        502: ("Bad Gateway", "HTTP Error 502. The gateway received an invalid response."),
-        503: ("Service Unavailable", "HTTP Error 503. The service is unavailable."),
-        504: ("Gateway Timeout", "HTTP Error 504. The gateway received no response in time."),
-    }
-)
-
-RetryAfter = int | str | None
 
 
 def retry_parameter() -> RetryAfter:
