@@ -231,7 +231,7 @@ class KeyFolder:
         """
         self._folder = folder
         self._clock = clock
-        self._fault = ""
+        self._error = ""
         try:
             create_private(folder)
             versions = self._versions()
@@ -289,7 +289,7 @@ class KeyFolder:
         except OperatorError as error:
             self._report(error)
             return
-        self._fault = ""
+        self._error = ""
         if versions == {name: each.version for name, each in self._files.items()}:
             return
         self._files = {name: self._again(name, version) for name, version in versions.items()}
@@ -335,10 +335,10 @@ class KeyFolder:
             _log.warning("a file of the key directory is left out: %s", error)
             return _File(version, None)
 
-    def _report(self, fault: OperatorError) -> None:
-        if str(fault) != self._fault:
-            self._fault = str(fault)
-            _log.warning("the former keys remain in use: %s", fault)
+    def _report(self, error: OperatorError) -> None:
+        if str(error) != self._error:
+            self._error = str(error)
+            _log.warning("the former keys remain in use: %s", error)
 
     def _ring_now(self) -> KeyRing:
         return ring_at(self._clock(), self.signing_keys, self.public_keys)

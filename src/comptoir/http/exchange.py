@@ -1,4 +1,4 @@
-"""One HTTP exchange: its identity, its request's URL and body, and headers of its response."""
+"""One HTTP exchange: its identity, its request's URL, body and turn, headers of its response."""
 
 import asyncio
 import itertools

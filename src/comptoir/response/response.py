@@ -1,4 +1,4 @@
-"""HTTP responses: a status, headers, and a body, whole or in pieces."""
+"""HTTP responses: a status, headers, and a body, whole or in pieces; and service roots."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

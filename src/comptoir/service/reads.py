@@ -1,4 +1,4 @@
-"""Reading one record, a part of it, or a collection: a page of rows at a time, streamed."""
+"""Reading a record, a part of it, a collection or its changes: a page at a time, streamed."""
 
 import asyncio
 from codecs import BOM_UTF8

@@ -1,4 +1,4 @@
-"""The store of what belongs to no company: the clients of the token endpoint, and issuers.
+"""The store of what belongs to no company: clients, roles, issuers, the audit log.
 
 Every change raises the version of the control tables first. The lock of that row gives changes
 their order, and each process notices the new version within a second (`ControlWatch`). The same

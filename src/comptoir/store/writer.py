@@ -46,7 +46,7 @@ class Job:
     if any, so that a writer may prefetch for many jobs at once.
     """
 
-    __slots__ = ("alone", "company_id", "fault", "future", "is_done", "plans", "result", "work")
+    __slots__ = ("alone", "company_id", "error", "future", "is_done", "plans", "result", "work")
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Job:
         self.alone = alone
         self.plans = plans
         self.result: object = None
-        self.fault: BaseException | None = None
+        self.error: BaseException | None = None
         self.is_done = False
 
 
@@ -123,8 +123,8 @@ class Writer(ABC):
             if not job.is_done:
                 job.future = self._loop.create_future()
                 await job.future
-        if job.fault is not None:
-            raise job.fault
+        if job.error is not None:
+            raise job.error
         return cast("T", job.result)
 
     def _finish(self, jobs: list[Job]) -> None:

@@ -1,7 +1,4 @@
-"""The profile `business-central`: what Business Central does, where that is known.
-
-`tests/profiles/rows.toml` has the source of each difference from `standard`.
-"""
+"""The profile `business-central`: its settings, and its entry in the list of features."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -17,8 +17,8 @@ class Form:
 
     def __init__(self, data: FormData) -> None:
         self.data = data
-        self.faults: dict[str, str] = {}
-        """The message of each field with a fault."""
+        self.errors: dict[str, str] = {}
+        """The message of each field that is not valid."""
 
     def text(self, name: str) -> str:
         """The value of a field, without spaces around it."""
@@ -29,7 +29,7 @@ class Form:
         return value in self.data.texts(name)
 
     def read(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """The parsed value of a field; None with a fault if it is not valid."""
+        """The parsed value of a field; None if it is not valid, which is shown."""
         try:
             return parse(self.text(name))
         except (OperatorError, Refusal) as error:
@@ -52,17 +52,17 @@ class Form:
         return entries
 
     async def accepts(self, name: str, change: Awaitable[None]) -> bool:
-        """Whether a change was made; false with a fault of a field."""
+        """Whether a change was made; false if it is refused, which is shown."""
         try:
             await change
         except OperatorError as error:
             self.refuse(name, error)
-        return name not in self.faults
+        return name not in self.errors
 
-    def refuse(self, name: str, fault: OperatorError | Refusal | str) -> None:
-        """Show a fault beside a field."""
-        message = fault.message if isinstance(fault, Refusal) else str(fault)
-        self.faults[name] = message[:1].upper() + message[1:]
+    def refuse(self, name: str, error: OperatorError | Refusal | str) -> None:
+        """Show an error beside a field."""
+        message = error.message if isinstance(error, Refusal) else str(error)
+        self.errors[name] = message[:1].upper() + message[1:]
 
 
 def needed(text: str) -> str:
@@ -79,9 +79,9 @@ _RESTRICTED = {"role": ("restricted", "roles"), "company": ("access", "companies
 
 
 def chosen(form: Form, what: str, check: Callable[[Sequence[str]], T]) -> T | None:
-    """The values of the ticked boxes, checked; None for all, and for a fault, which is shown.
+    """The values of the ticked boxes, checked; None for all, and for an error, which is shown.
 
-    `what` is a role or a company. It is a fault if no box is ticked, which is not the same as all.
+    `what` is a role or a company. It is an error if no box is ticked, which is not the same as all.
     """
     decision, boxes = _RESTRICTED[what]
     if form.has(decision, ALL):

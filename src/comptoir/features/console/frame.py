@@ -1,4 +1,4 @@
-"""The common parts of screens: their declaration, their pages, and the templates."""
+"""The common parts of screens: their declaration, their answers, and the frame around these."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -83,7 +83,7 @@ async def add(visit: Visit) -> Answer:
         raise refuse(errors.NO_KNOWN_FAULT)
     rehearsal = _rehearsal(visit)
     rule = _rule(form, fault, rehearsal.clock())
-    if form.faults:
+    if form.errors:
         return _page(visit, form, fault)
     try:
         await rehearsal.add(msgspec.json.encode(rule), visit.actor)
@@ -149,7 +149,7 @@ def _page(visit: Visit, form: Form, fault: type[Fault]) -> TemplatePage:
         "longest": LONGEST_MINUTES,
     }
     title = f"New rule: {form.text('fault')}"
-    return TemplatePage("fault_new.html", title, context, 400 if form.faults else 200)
+    return TemplatePage("fault_new.html", title, context, 400 if form.errors else 200)
 
 
 SCREEN = Screen(

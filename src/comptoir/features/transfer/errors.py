@@ -1,4 +1,4 @@
-"""The messages of loads, dumps, copies and deletions to operators."""
+"""The messages of loads, dumps and copies to operators."""
 
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.table import BAD_REQUEST

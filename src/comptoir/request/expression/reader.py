@@ -1,4 +1,4 @@
-"""The base of all readers of query options: the text, the position, and the refusals of faults."""
+"""The base of the readers of query options: the text, the position, and refusals of errors."""
 
 import re
 from collections.abc import Iterable

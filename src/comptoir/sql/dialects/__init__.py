@@ -1,7 +1,7 @@
 """Dialects: the differences between the SQL of SQLite and that of PostgreSQL.
 
-The packages `sqlite` and `postgresql` contain the dialect itself, with its text index, and the same
-modules: `functions` and `routines`.
+The packages `sqlite` and `postgresql` contain the dialect itself, with its text index and its bulk
+statements, and the same modules: `functions` and `routines`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

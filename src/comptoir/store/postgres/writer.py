@@ -54,9 +54,9 @@ class _InDoubt(Exception):  # noqa: N818 - the transaction may have been committ
 class _NotBegun(Exception):  # noqa: N818 - another connection is tried
     """The connection was lost before the transaction began."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, cause: Fault) -> None:
         super().__init__()
-        self.fault = fault
+        self.cause = cause
 
 
 class PostgresWriter(Writer):
@@ -106,24 +106,24 @@ class PostgresWriter(Writer):
                 jobs += queue
                 queue.clear()
                 for job in jobs:
-                    job.fault = refuse(refusal_rows.STOPPING_IN_DOUBT)
+                    job.error = refuse(refusal_rows.STOPPING_IN_DOUBT)
             self._finish(jobs)
         del self._queues[company_id]
 
     async def _commit(self, jobs: list[Job]) -> None:
         """Run units in a transaction, or each in its own if one of them breaks it."""
         try:
-            fault = await self._transactions.run(jobs)
+            error = await self._transactions.run(jobs)
         except Exception as raised:  # noqa: BLE001 - otherwise its units wait forever
-            fault = raised
-        if fault is None:
+            error = raised
+        if error is None:
             return
-        if len(jobs) > 1 and not isinstance(fault, Refusal):
+        if len(jobs) > 1 and not isinstance(error, Refusal):
             for job in jobs:
                 await self._commit([job])
             return
         for job in jobs:
-            job.fault = fault
+            job.error = error
 
 
 class Transactions:
@@ -148,9 +148,9 @@ class Transactions:
         )
 
     async def run(self, jobs: list[Job]) -> Exception | None:
-        """Run units; returns the fault of a unit if it rolled the transaction back.
+        """Run units; returns the error of a unit if it rolled the transaction back.
 
-        Raises `Refusal` for a fault of the database; running the units singly would not help.
+        Raises `Refusal` for an error of the database; running the units singly would not help.
         """
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -166,7 +166,7 @@ class Transactions:
                     conflict: Fault = error
                 except _NotBegun as lost:
                     self._pool.drop(connection)
-                    conflict = lost.fault
+                    conflict = lost.cause
                 except _InDoubt as doubt:
                     self._pool.drop(connection)
                     in_doubt = doubt
@@ -179,7 +179,7 @@ class Transactions:
                         connection.terminate()
                     await roll_back(connection)
                     if is_request_fault(error) and len(jobs) > 1:
-                        # the fault of one unit must not fail the others
+                        # the error of one unit must not fail the others
                         return error
                     refusal = refusal_of(error)
                     self._condition.failed(refusal)
@@ -203,7 +203,7 @@ class Transactions:
         if len(plans) > 1:
             await session.drive(prefetch(plans, UnitOfWork(self._statements, ledger)))
         for job in jobs:
-            job.fault = None
+            job.error = None
             unit = UnitOfWork(self._statements, ledger)
             try:
                 job.result = await session.drive(job.work(unit))
@@ -214,7 +214,7 @@ class Transactions:
                 if job.alone or not isinstance(error, Refusal):
                     await roll_back(connection)
                     return error
-                job.fault = error
+                job.error = error
                 unit.roll_back()
         for statement in ledger.closing(self._statements.service):
             await session.run(statement)

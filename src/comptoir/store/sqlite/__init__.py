@@ -1,1 +1,1 @@
-"""The store on SQLite: one file, one writer thread, reads in the event loop and on a small pool."""
+"""The store on SQLite: one file, one writer thread, reads in the event loop and on scan threads."""

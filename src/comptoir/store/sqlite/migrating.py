@@ -1,4 +1,4 @@
-"""Migrates a file to the current schema."""
+"""Migrates a file to the current schema, checks it, and stores fixed statistics for its planner."""
 
 import os
 import sqlite3

@@ -1,7 +1,7 @@
-"""Reads: in the event loop within a budget, longer ones on a few scanning threads.
+"""Reads: in the event loop within a budget, longer ones on a few scan threads.
 
 A point read costs less than handing it to a thread, so a statement runs where it is called. The
-database calls back every few hundred steps of its machine. A statement that exceeds its steps is
+database calls back every 1,000 steps of its machine. A statement that exceeds its steps is
 stopped and starts again on a thread. Its shape is remembered, and runs there at once from then on.
 """
 
@@ -38,7 +38,7 @@ MOST_TEXT = 2_000
 """Characters of the long texts among a statement's values, above which it runs on a thread."""
 
 CHARACTERS = 4_000_000
-"""Characters of a page that a scanning thread fetches at once, into memory."""
+"""Characters of a page that a scan thread fetches at once, into memory."""
 
 SLOW = 5
 """Callbacks in one slice after which the rest of the page leaves the event loop."""
@@ -81,14 +81,14 @@ class Scans:
             while not work.done():
                 connection.stop()
                 await asyncio.wait([work], timeout=INTERRUPT_SECONDS)
-            fault = work.exception()
-        if fault is None:
+            error = work.exception()
+        if error is None:
             return work.result()
-        if isinstance(fault, sqlite3.Error):
-            raise refusal_of(fault) from fault
-        if not isinstance(fault, StatementStopped):
-            raise fault
-        raise refuse(refusal_rows.QUERY_TOO_LONG, seconds=self._seconds) from fault
+        if isinstance(error, sqlite3.Error):
+            raise refusal_of(error) from error
+        if not isinstance(error, StatementStopped):
+            raise error
+        raise refuse(refusal_rows.QUERY_TOO_LONG, seconds=self._seconds) from error
 
     def _release(
         self, connection: Connection, permit: Permit, work: asyncio.Future[list[Row]]
@@ -177,7 +177,7 @@ class LoopReads:
 
 
 class SqliteReader:
-    """Reads in the event loop, and on scanning threads.
+    """Reads in the event loop, and on scan threads.
 
     The connection `walking` is for pages in the order of the keys. It does not map the file: all
     that a walk reads would remain in memory, and little of it is read again.
@@ -260,13 +260,13 @@ class SqliteReader:
                 keyset = plan.keyset_after(*last)
 
     def _within_budget(self, query: Query, reads: LoopReads) -> list[Row] | None:
-        """The rows of a statement, None if it must run on a scanning thread."""
+        """The rows of a statement, None if it must run on a scan thread."""
         if query.costly or _has_long_texts(query):
             return None
         return self._in_event_loop(query, reads)
 
     def _in_event_loop(self, query: Query, reads: LoopReads) -> list[Row] | None:
-        """The rows of a statement without long texts, None if it must run on a scanning thread."""
+        """The rows of a statement without long texts, None if it must run on a scan thread."""
         if hash(query.text) in self._slow:
             return None
         try:

@@ -1,4 +1,4 @@
-"""The SQLite store: a reader in the event loop, a writer thread, a few scanning threads."""
+"""The SQLite store: a reader in the event loop, a writer thread, scan threads, and snapshots."""
 
 import asyncio
 import sqlite3
@@ -131,7 +131,7 @@ class SqliteWriter(Writer):
             if isinstance(outcome, Refusal):
                 self._condition.failed(outcome)
             for job in jobs:
-                job.fault = outcome
+                job.error = outcome
 
     def _run(self, job: Job, ledgers: dict[str, Ledger], *, shares: bool) -> None:
         connection = self._connection
@@ -147,15 +147,15 @@ class SqliteWriter(Writer):
         try:
             job.result = connection.drive(job.work(unit))
         except sqlite3.IntegrityError as error:
-            job.fault = duplicate(_columns(error))
+            job.error = duplicate(_columns(error))
         except sqlite3.Error as error:
             # on a full disk, or without the lock, the other units would fail too
             if not is_statement_fault(error):
                 raise
-            job.fault = refusal_of(error)
+            job.error = refusal_of(error)
         except Exception as error:  # noqa: BLE001 - it goes to the caller of this unit
-            job.fault = error
-        if job.fault is not None:
+            job.error = error
+        if job.error is not None:
             if shares:
                 connection.execute("ROLLBACK TO unit")
             else:

@@ -96,7 +96,7 @@ async def add(visit: Visit) -> Answer:
     if form.has("secret", "yes"):
         days = form.read("days", _days)
         added = () if days is None else (secret_for(days),)
-    if name is not None and not form.faults:
+    if name is not None and not form.errors:
         client = new_client(name, [secret for secret, _ in added], **terms)
         if await form.accepts("name", visit.backend.control.add_client(client, visit.actor)):
             return _secret_page(visit, client, added[0][1] if added else "")
@@ -108,7 +108,7 @@ async def change(visit: Visit) -> Answer:
     client = await _client(visit, visit.form.text("name"))
     form = Form(visit.form)
     terms = _terms(form)
-    if not form.faults:
+    if not form.errors:
         changes = {part: value for part, value in terms.items() if getattr(client, part) != value}
         if not changes:
             return _back(visit, client.name, "")
@@ -161,7 +161,7 @@ async def add_key(visit: Visit) -> Answer:
         return parse_client_key(text.encode(), "this text", now, now + (days or 1) * DAY)
 
     key = form.read("pem", parsed)
-    if key is not None and not form.faults:
+    if key is not None and not form.errors:
         change = visit.backend.control.add_key(client.name, key, visit.actor)
         if await form.accepts("pem", change):
             return _back(visit, client.name, "key")
@@ -212,7 +212,7 @@ async def _client(visit: Visit, name: str) -> Client:
 async def _new_page(visit: Visit, form: Form) -> TemplatePage:
     companies = await company_options(visit)
     context = {"form": form, **await _choices(visit, set()), "companies": companies}
-    return TemplatePage("client_new.html", "New client", context, 400 if form.faults else 200)
+    return TemplatePage("client_new.html", "New client", context, 400 if form.errors else 200)
 
 
 async def _page_of(

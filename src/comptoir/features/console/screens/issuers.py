@@ -49,7 +49,7 @@ async def add(visit: Visit) -> Answer:
     name = form.read("name", checked_issuer_name)
     url = form.read("url", lambda text: checked_issuer_url(needed(text), settings))
     terms = _policy(form)
-    if name is not None and url is not None and terms is not None and not form.faults:
+    if name is not None and url is not None and terms is not None and not form.errors:
         issuer = Issuer(name, url, terms)
         checked = check_issuer(issuer, settings, unchecked=form.has("unchecked", "yes"))
         if await form.accepts("url", checked) and await form.accepts(
@@ -79,7 +79,7 @@ def _policy(form: Form) -> IssuerPolicy | None:
     else:
         given[COMPANIES_CLAIM.key] = ""
         companies = chosen(form, "company", lambda ids: tuple(guids(ids)))
-    if form.faults:
+    if form.errors:
         return None
     return form.read(CONSOLE_CLIENT.name, lambda _: policy_of(given, companies, None))
 
@@ -87,7 +87,7 @@ def _policy(form: Form) -> IssuerPolicy | None:
 async def _page(visit: Visit, form: Form) -> TemplatePage:
     fields = {each.name: each for each in ISSUER_FIELDS}
     context = {"form": form, "fields": fields, "companies": await company_options(visit)}
-    return TemplatePage("issuer_new.html", "New issuer", context, 400 if form.faults else 200)
+    return TemplatePage("issuer_new.html", "New issuer", context, 400 if form.errors else 200)
 
 
 SCREEN = Screen(

@@ -46,7 +46,7 @@ async def save(visit: Visit) -> Answer:
     known = {each.name for each in await visit.backend.control.roles()}
     if role is not None and is_new and role.name in known:
         form.refuse("name", problems.ROLE_EXISTS())
-    if role is None or form.faults:
+    if role is None or form.errors:
         return _page(visit, form, is_new=is_new)
     await visit.backend.control.put_roles([role], visit.actor)
     return Redirect(visit.url(SCREEN.address, done="saved"))
@@ -74,7 +74,7 @@ def _page(visit: Visit, form: Form, *, is_new: bool) -> TemplatePage:
         "rights": RIGHTS,
     }
     title = "New role" if is_new else f"Role {form.text('name')}"
-    return TemplatePage("role.html", title, context, 400 if form.faults else 200)
+    return TemplatePage("role.html", title, context, 400 if form.errors else 200)
 
 
 def _form_data(role: Role) -> FormData:
