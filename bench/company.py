@@ -13,7 +13,7 @@ from uuid import uuid4
 from generator import SampleSize, sample_company
 
 from comptoir.app import open_store
-from comptoir.auth import Scope, token_issuer
+from comptoir.auth.tokens import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company

@@ -21,7 +21,7 @@ from types import FrameType
 
 import comptoir
 from comptoir.app import application
-from comptoir.auth import Scope, token_issuer
+from comptoir.auth.tokens import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.runner import use_store
 from comptoir.config import Settings

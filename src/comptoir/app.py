@@ -11,14 +11,16 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp
 
-from comptoir.auth import ClientTokens, KeyFolder, Limits, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator
 from comptoir.auth.client_check import ClientCheck
 from comptoir.auth.failures import Failures
 from comptoir.auth.issuers import OutsideIssuers
-from comptoir.auth.limits import parse_rate
+from comptoir.auth.keys import KeyFolder
+from comptoir.auth.limits import Limits, parse_rate
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.token_endpoint import TokenEndpoint
+from comptoir.auth.tokens import TokenIssuer
+from comptoir.auth.verification import ClientTokens, TokenVerifier
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.client import record
 from support.companies import Company
 from support.refusals import refusal

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.batches import Entry, documents, parts, replies, send_documents
 from support.client import Page, Record, record, tag_of
 from support.companies import Company

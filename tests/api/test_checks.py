@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.edm.model import Model
 from support.client import Client
 from support.companies import Company

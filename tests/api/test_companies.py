@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.client import page, record, tag_of, values
 from support.companies import Company
 from support.contract import without_control

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from support.client import Client, encoded
 from support.companies import Company

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.batches import documents
 from support.client import record, values
 from support.companies import Company

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.auth import Scope
 from comptoir.auth.audit import ActName
+from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.companies import Company
 from support.databases import FreshDatabase

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from auth.token_forger import TokenForger
-from comptoir.auth import KeyRing, load_keys
+from comptoir.auth.keys import KeyRing, load_keys
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, new_key, unsigned
-from comptoir.auth import Principal, Scope, TokenVerifier, VerifiedToken, require
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES, PresentedToken, invalid_token
+from comptoir.auth.roles import Principal, require
+from comptoir.auth.tokens import Scope
+from comptoir.auth.verification import (
+    CLOCK_SKEW,
+    MAX_TOKEN_BYTES,
+    PresentedToken,
+    TokenVerifier,
+    VerifiedToken,
+    invalid_token,
+)
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OperatorError, Refusal, refuse
 from comptoir.errors.table import INVALID_CREDENTIALS, REQUEST_DENIED

@@ -9,8 +9,8 @@ from joserfc.jwk import ECKey
 
 from auth.issuer_source import ISSUER, Source
 from auth.token_forger import new_key
-from comptoir.auth import VerificationKey
 from comptoir.auth.issuers import IssuerKeys, fetch_keys
+from comptoir.auth.keys import VerificationKey
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType
 from comptoir.outgoing import OutgoingError

@@ -9,9 +9,10 @@ import pytest
 from joserfc.jwk import ECKey
 
 from auth.token_forger import AUDIENCE, ISSUER, NOW
-from comptoir.auth import KeyFolder, TokenIssuer, TokenVerifier
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.keys import SIGNING_KEY_FILE, TRUSTED_SECONDS
+from comptoir.auth.keys import SIGNING_KEY_FILE, TRUSTED_SECONDS, KeyFolder
+from comptoir.auth.tokens import TokenIssuer
+from comptoir.auth.verification import TokenVerifier
 from comptoir.errors.refusal import OperatorError, Refusal
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.clocks import SetClock

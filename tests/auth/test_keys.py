@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, ISSUER
-from comptoir.auth import Scope, TokenIssuer, TokenVerifier, load_keys
-from comptoir.auth.keys import SIGNING_KEY_FILE
+from comptoir.auth.keys import SIGNING_KEY_FILE, load_keys
+from comptoir.auth.tokens import Scope, TokenIssuer
+from comptoir.auth.verification import TokenVerifier
 from comptoir.errors.refusal import OperatorError
 from support.waiting import PATIENCE_SECONDS
 
@@ -72,7 +73,7 @@ def test_threads_that_start_at_the_same_time_share_one_key(tmp_path: Path) -> No
 
 def test_processes_that_start_at_the_same_time_share_one_key(directory: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from comptoir.auth import load_keys;"
+        "import sys; from pathlib import Path; from comptoir.auth.keys import load_keys;"
         "print('ready', flush=True); sys.stdin.readline();"
         "print(load_keys(Path(sys.argv[1])).signing.thumbprint())"
     )

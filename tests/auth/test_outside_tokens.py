@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from auth.issuer_source import Source
 from auth.token_forger import AUDIENCE, ISSUER, NOW, TokenForger, new_key
-from comptoir.auth import KeyRing, Principal, TokenVerifier
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.keys import KeyRing
 from comptoir.auth.records import Issuer, IssuerPolicy, RegistrySnapshot
-from comptoir.auth.roles import Roles
-from comptoir.auth.verification import CLOCK_SKEW
+from comptoir.auth.roles import Principal, Roles
+from comptoir.auth.verification import CLOCK_SKEW, TokenVerifier
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType
 from support.clients import NO_LIMITS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.auth import Right, Role, parse_roles, rights_of
+from comptoir.auth.roles import Right, Role, parse_roles, rights_of
 from comptoir.errors.refusal import OperatorError
 
 SETS = ("contactsExt", "customersExt", "itemsExt")

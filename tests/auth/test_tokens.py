@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import OperatorError
 
 HOUR = timedelta(hours=1)

@@ -8,7 +8,9 @@ import msgspec
 from joserfc import jws
 from joserfc.jwk import ECKey, Key
 
-from comptoir.auth import KeyRing, Scope, TokenIssuer, TokenVerifier
+from comptoir.auth.keys import KeyRing
+from comptoir.auth.tokens import Scope, TokenIssuer
+from comptoir.auth.verification import TokenVerifier
 from support.clocks import SetClock
 
 ISSUER = "https://issuer.example"

@@ -8,9 +8,9 @@ from playwright.async_api import Locator
 
 from browser.conftest import OpenTab, Site
 from browser.keyboard import press, submit, tab_to
-from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
 from comptoir.auth.roles import Role
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from support.chromium import Chromium, Tab, listed
 from support.client import Client

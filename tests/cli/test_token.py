@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.auth import Scope, TokenVerifier, VerifiedToken, load_keys
+from comptoir.auth.keys import load_keys
+from comptoir.auth.tokens import Scope
+from comptoir.auth.verification import TokenVerifier, VerifiedToken
 from comptoir.cli.token import parse_ttl
 from support.command import COMPANY, OTHER_COMPANY, Command, guids
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from comptoir.auth import Scope
 from comptoir.auth.records import ConsoleRole
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS

@@ -13,11 +13,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from comptoir.auth import Scope
 from comptoir.auth.audit import Actor
 from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.fields import secret_for
 from comptoir.auth.records import ConsoleRole
+from comptoir.auth.tokens import Scope
 from comptoir.errors.table import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart

@@ -1,4 +1,4 @@
-"""Every request of the corpus has the answer that stands beside it; one test for each rule."""
+"""Every request of the corpus gets the answer that is beside it; one test for each rule."""
 
 import re
 from collections import Counter

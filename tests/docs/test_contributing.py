@@ -88,7 +88,7 @@ import asyncio
 from datetime import timedelta
 import httpx
 from comptoir.app import application
-from comptoir.auth import Scope, token_issuer
+from comptoir.auth.tokens import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import load_settings
 from comptoir.store.migration import migrate

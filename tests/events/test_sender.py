@@ -14,8 +14,8 @@ import pytest
 from typing_extensions import override
 
 from comptoir.app import open_store
-from comptoir.auth import Scope
 from comptoir.auth.audit import Act, ActName, Actor
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.edm.times import INSTANT
 from comptoir.features.business_central import CURRENT

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from examples.stage import Stage
 from support.client import Client

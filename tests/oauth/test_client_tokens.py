@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from joserfc.jwk import ECKey
 
-from comptoir.auth import Scope, TokenIssuer, load_keys
+from comptoir.auth.keys import load_keys
+from comptoir.auth.tokens import Scope, TokenIssuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.client import record

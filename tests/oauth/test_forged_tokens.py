@@ -11,7 +11,7 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import ECKey, Key, OctKey
 
-from comptoir.auth import load_keys
+from comptoir.auth.keys import load_keys
 from support.assertions import add_signer
 from support.clients import add_client
 from support.companies import Company

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 from joserfc.jwk import ECKey
 
-from comptoir.auth import load_keys
 from comptoir.auth.audit import AuditEntry
+from comptoir.auth.keys import load_keys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.assertions import PrivateKey, Signer, add_signer, base64url

@@ -12,9 +12,11 @@ import asyncpg
 import pytest
 
 from comptoir.app import open_store
-from comptoir.auth import ClientTokens, Scope, TokenIssuer, TokenVerifier, load_keys
 from comptoir.auth.authentication import Authenticator
+from comptoir.auth.keys import load_keys
 from comptoir.auth.records import Client, ClientState
+from comptoir.auth.tokens import Scope, TokenIssuer
+from comptoir.auth.verification import ClientTokens, TokenVerifier
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.client import record
 from support.companies import Company
 from support.databases import migrated, run_sql

@@ -11,8 +11,8 @@ import httpx
 import msgspec
 import pytest
 
-from comptoir.auth import Scope
 from comptoir.auth.origins import CONSOLE
+from comptoir.auth.tokens import Scope
 from process.conftest import StartServer
 from support.clients import add_client
 from support.databases import ON_SQLITE, FreshDatabase

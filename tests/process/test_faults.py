@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.command import Command
 from support.companies import Company

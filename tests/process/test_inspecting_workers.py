@@ -5,7 +5,7 @@ from html import unescape
 from pathlib import Path
 from socket import MSG_PEEK
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.console import Browser, new_code
 from support.databases import FreshDatabase
 from support.samples import UNKNOWN

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from process.conftest import StartServer
 from support.command import Command, Result
 from support.databases import ON_SQLITE, FreshDatabase

@@ -8,7 +8,7 @@ from threading import Event
 import msgspec
 from joserfc import jws
 
-from comptoir.auth import load_keys
+from comptoir.auth.keys import load_keys
 from process.conftest import StartServer
 from support.clients import add_client
 from support.databases import ON_SQLITE

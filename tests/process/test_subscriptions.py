@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.auth import Scope
 from comptoir.auth.audit import ActName
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from process.test_condition import metric

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors import messages
 from comptoir.features.business_central import routes

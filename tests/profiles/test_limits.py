@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors.refusal import OperatorError
 from support.client import Client, values

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client

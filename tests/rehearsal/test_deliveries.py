@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from comptoir.features.notifications import feature
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.rule_state import fraction

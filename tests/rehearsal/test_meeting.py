@@ -7,7 +7,7 @@ import httpx
 import msgspec
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase

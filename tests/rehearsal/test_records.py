@@ -5,7 +5,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.companies import Company
 from support.rehearsal import Rehearsal
 from support.roles import tokens_of_roles

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from comptoir.auth import Scope
+from comptoir.auth.tokens import Scope
 from support.client import Client, Record
 from support.companies import Company
 from support.databases import FreshDatabase

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import httpx
 
-from comptoir.auth import Limits
 from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.limits import Limits
 from comptoir.auth.records import RegistrySnapshot
 from comptoir.auth.roles import Roles
 from comptoir.config import Settings

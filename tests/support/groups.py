@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from comptoir.app import open_store
-from comptoir.auth import Principal, Scope
+from comptoir.auth.roles import Principal
+from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.read import Row

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from uuid import uuid4
 
-from comptoir.auth import Role, Scope
 from comptoir.auth.audit import Actor
 from comptoir.auth.fields import secret_for
 from comptoir.auth.records import Client, ClientState
+from comptoir.auth.roles import Role
+from comptoir.auth.tokens import Scope
 from support.clients import GRANT, ask
 from support.service import Service
 

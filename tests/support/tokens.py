@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
-from comptoir.auth import Scope, TokenIssuer, load_keys
+from comptoir.auth.keys import load_keys
+from comptoir.auth.tokens import Scope, TokenIssuer
 from comptoir.config import Settings
 from comptoir.edm.times import Clock
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from comptoir.auth import parse_roles
+from comptoir.auth.roles import parse_roles
 from comptoir.catalog import MODEL
 from comptoir.cli.options import PATH
 from comptoir.cli.runner import operator, store_command

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from comptoir.auth import Scope, token_issuer
 from comptoir.auth.fields import parse_scopes, token_companies
 from comptoir.auth.keys import SIGNING_KEY_FILE
+from comptoir.auth.tokens import Scope, token_issuer
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems

@@ -9,9 +9,10 @@ from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir.auth import Account, Principal
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator, RequestOrigin, is_basic
 from comptoir.auth.failures import sent_by
+from comptoir.auth.limits import Account
+from comptoir.auth.roles import Principal
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from starlette.types import Message, Receive, Scope
 
-from comptoir.auth import Account
+from comptoir.auth.limits import Account
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows

@@ -8,10 +8,11 @@ from typing import NamedTuple, Protocol
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
-from comptoir.auth import KeyFolder, Limits
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.failures import Failures
 from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.keys import KeyFolder
+from comptoir.auth.limits import Limits
 from comptoir.auth.records import Registry
 from comptoir.config import Settings
 from comptoir.edm.model import Model

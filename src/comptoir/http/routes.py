@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from comptoir.auth import Principal
+from comptoir.auth.roles import Principal
 from comptoir.config import Settings
 from comptoir.request.headers import Headers
 from comptoir.response.response import Root

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from comptoir.auth import Right, Rights
+from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import refusal_rows

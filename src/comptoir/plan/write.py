@@ -8,7 +8,7 @@ from uuid import uuid4
 import msgspec
 from msgspec.structs import replace
 
-from comptoir.auth import Right, Rights
+from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
 from comptoir.edm.types import Guid, Stored, ValueFault
 from comptoir.errors import refusal_rows as rows

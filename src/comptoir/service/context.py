@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from comptoir.auth import Account, Principal
+from comptoir.auth.limits import Account
+from comptoir.auth.roles import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored, Stream

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from comptoir.auth import Scope
 from comptoir.auth.origins import own_origins, token_url
+from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows as rows

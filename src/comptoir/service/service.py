@@ -5,7 +5,8 @@ from functools import partial
 from itertools import pairwise
 from time import perf_counter
 
-from comptoir.auth import Scope, require
+from comptoir.auth.roles import require
+from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import refusal_rows as rows

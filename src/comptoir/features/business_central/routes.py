@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from msgspec.structs import replace
 from typing_extensions import override
 
-from comptoir.auth import Principal
 from comptoir.auth.origins import own_origins
+from comptoir.auth.roles import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from comptoir.auth import KeyFolder
 from comptoir.auth.failures import Failures
+from comptoir.auth.keys import KeyFolder
 from comptoir.auth.roles import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model

@@ -11,8 +11,8 @@ import msgspec
 from starlette.types import Scope
 from typing_extensions import override
 
-from comptoir.auth import Principal
 from comptoir.auth.failures import unverified
+from comptoir.auth.roles import Principal
 from comptoir.errors.refusal import OAuthRefusal, Refusal
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, Notes
 from comptoir.http.redaction import MASK, Redactor, Shown

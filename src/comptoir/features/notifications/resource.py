@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.auth import require
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.origins import own_origins
+from comptoir.auth.roles import require
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import instant_type

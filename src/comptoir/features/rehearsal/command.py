@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from comptoir.auth import Scope, token_issuer
+from comptoir.auth.tokens import Scope, token_issuer
 from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.errors.messages import quoted, suggestion

@@ -11,10 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from typing_extensions import override
 
-from comptoir.auth import Principal, Scope, require
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.origins import is_loopback
+from comptoir.auth.roles import Principal, require
+from comptoir.auth.tokens import Scope
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.errors.refusal import refuse
 from comptoir.features.rehearsal import RehearsalSettings, errors

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from comptoir import __version__
-from comptoir.auth import Scope, TokenIssuer, token_issuer
+from comptoir.auth.tokens import Scope, TokenIssuer, token_issuer
 from comptoir.config import ENVIRONMENT_PREFIX, SettingValue, load_settings
 from comptoir.features.rehearsal.client import (
     CONTROL_TOKEN_LIVES,

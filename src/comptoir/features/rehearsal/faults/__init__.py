@@ -12,7 +12,7 @@ _NAMES = (
     "throttle away slow timeout reset stale-read touch lock link-expired page-shift token-expired "
     "rights-lost hook batch-rollback body vanish"
 )
-"""In the order of the reference, and of what a client is told."""
+"""In the order of the reference, and of messages."""
 
 
 def _fault(name: str) -> type[Fault]:

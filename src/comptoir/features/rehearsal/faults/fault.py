@@ -17,7 +17,7 @@ from typing import ClassVar, Self, TypeVar, dataclass_transform
 
 import msgspec
 
-from comptoir.auth import Principal
+from comptoir.auth.roles import Principal
 from comptoir.edm.model import Company, EntitySet
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.errors.table import UNAVAILABLE

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import msgspec
 from typing_extensions import override
 
-from comptoir.auth import Principal, Scope
+from comptoir.auth.roles import Principal
+from comptoir.auth.tokens import Scope
 from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Text
 from comptoir.errors.refusal import Refusal, refuse
