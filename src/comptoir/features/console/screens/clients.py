@@ -222,7 +222,7 @@ async def _page_of(
     secrets: Form | None = None,
     keys: Form | None = None,
 ) -> TemplatePage:
-    """The page of a client; the given entries have faults."""
+    """The page of a client; the given entries have errors."""
     usual = Form(FormData((("secret-days", str(USUAL_DAYS)), ("key-days", str(USUAL_DAYS)))))
     companies = await company_options(visit, client.companies or ())
     names = dict(companies)
