@@ -13,7 +13,8 @@ from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector import errors as problems
 from comptoir.features.inspector.inspector import LOOK_SECONDS, Inspector
 from comptoir.features.inspector.segments import FOLDER, private_folder
-from comptoir.http.feature import Feature, Kernel, Observer
+from comptoir.http.exchange import Observer
+from comptoir.http.feature import Feature, Kernel
 from comptoir.http.redaction import Redactor
 from comptoir.store.jobs import Job, every
 
