@@ -152,7 +152,7 @@ def test_a_refused_write_undoes_the_group(name: str, own_stock: Company, service
         (Part("PATCH", AGENT, b"{", ANY), BAD_REQUEST, "JSON"),
     ],
 )
-def test_faults_that_need_no_record_are_refused_by_add(
+def test_errors_that_need_no_record_are_refused_by_add(
     part: Part, kind: ErrorType, named: str, own_stock: Company, service: Service
 ) -> None:
     before = own_stock.changes()

@@ -29,7 +29,7 @@ REFUSING: Mapping[str, set[str]] = {
     "refuse_part": set(),
     "invalid_token": set(),
     "_beyond": {"seconds", "plural"},
-    "ValueFault": {"name", "field", "table"},
+    "EdmError": {"name", "field", "table"},
 }
 """What is called with a row, and the facts that it adds, or that are added later."""
 

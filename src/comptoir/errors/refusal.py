@@ -11,7 +11,7 @@ from comptoir.errors.table import BAD_REQUEST, Check, ErrorType, Fact, Facts, OA
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
-    """One of several faults of a request."""
+    """One of several errors of a request."""
 
     code: str
     message: str
@@ -23,7 +23,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
-    the fault there. `headers` are added to the response. `group` and `facts` choose and fill the
+    the error there. `headers` are added to the response. `group` and `facts` choose and fill the
     response that a profile has instead. `denial` is the refusal of a client's secret that this one
     passes on, and `change` the number of the change that made the version of the record that did
     not meet a precondition.
@@ -84,7 +84,7 @@ def refuse(
     """The refusal of a row, with its facts.
 
     `target` is the name of a property, a query option or a header, as the client wrote it;
-    `position`, counted from 0, is the place of the fault in the text of that option. `error` is
+    `position`, counted from 0, is the place of the error in the text of that option. `error` is
     another one than that of the row. If the fact `name` is like one of the `known` names, the
     remedy is to send that. `headers` are added to those of the row, and `more` are further facts.
     """

@@ -515,9 +515,9 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     if host is None:
         # HTTP/1.0 does not require one (RFC 9112, 3.2)
         if version == "1.1":
-            raise refuse(rows.HOST, "Host", fault="no Host header")
+            raise refuse(rows.HOST, "Host", problem="no Host header")
     elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
-        raise refuse(rows.HOST, "Host", fault="several Host headers")
+        raise refuse(rows.HOST, "Host", problem="several Host headers")
     elif not _is_host(host):
         raise refuse(rows.INVALID_HOST, "Host", value=host.decode("latin-1"))
 

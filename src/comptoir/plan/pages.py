@@ -20,7 +20,7 @@ import msgspec
 
 from comptoir.edm.model import Company
 from comptoir.edm.times import instant
-from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
+from comptoir.edm.types import TEXT, EdmError, PrimitiveType, Stored, Text
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.apply import PipelineBinder
@@ -151,7 +151,7 @@ def decode_record_token(
     stored_type = TEXT if isinstance(key_type, Text) else key_type
     try:
         return RecordToken(stored_type.from_text(key), sorted_by)
-    except ValueFault:
+    except EdmError:
         raise invalid_skip() from None
 
 

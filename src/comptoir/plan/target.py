@@ -15,7 +15,7 @@ import msgspec
 
 from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
-from comptoir.edm.types import Stored, ValueFault, is_guid
+from comptoir.edm.types import EdmError, Stored, is_guid
 from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
@@ -287,7 +287,7 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
         raise refuse(row, name, set=entity_set.name, name=name)
     try:
         return declared.type.from_key(part.text)
-    except ValueFault as error:
+    except EdmError as error:
         subject = f"In a key of {entity_set.name}, {name}"
         refusal = error.refusal(subject, name, error=INVALID_URL).grouped("MALFORMED_KEY")
         refusal.check = Check.RESOURCE

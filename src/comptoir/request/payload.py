@@ -180,14 +180,14 @@ def _decoded(body: bytes) -> Json:
     except UnicodeDecodeError as error:
         raise refuse(rows.BODY_NOT_UTF_8, byte=error.start) from None
     except msgspec.DecodeError as error:
-        raise refuse(rows.MALFORMED_JSON, reason=json_fault(error)) from None
+        raise refuse(rows.MALFORMED_JSON, reason=json_error(error)) from None
     except RecursionError:
         raise refuse(rows.BODY_TOO_DEEP) from None
     except (InvalidOperation, ValueError):
         raise refuse(rows.LONG_NUMBER) from None
 
 
-def json_fault(error: msgspec.DecodeError) -> str:
+def json_error(error: msgspec.DecodeError) -> str:
     """The problem of a text that is not JSON."""
     reason = str(error).removeprefix("JSON is malformed: ")
     return f"Malformed JSON ({reason[:1].lower()}{reason[1:]})"

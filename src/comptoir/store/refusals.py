@@ -48,7 +48,7 @@ DATABASE_ERRORS = DatabaseErrors()
 
 
 def database_failed(row: RefusalRow) -> Refusal:
-    """503 for a fault of the database; counts it."""
+    """503 for an error of the database; counts it."""
     DATABASE_ERRORS.add(row.error)
     return refuse(row)
 

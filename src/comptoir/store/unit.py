@@ -14,7 +14,7 @@ import msgspec
 from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference, Referrer
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
-from comptoir.edm.types import Stored, ValueFault
+from comptoir.edm.types import EdmError, Stored
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.plan.read import RecordPlan, Row
@@ -327,7 +327,7 @@ def _is_own(entity_type: EntityType, former: Row | None, rule: Calculated) -> bo
     value = former[entity_type.column_of[rule.target]]
     followed = rule.function(former[entity_type.column_of[rule.source]])
     # a stored text may be longer than the type accepts
-    with suppress(ValueFault):
+    with suppress(EdmError):
         followed = edm_type.from_text(edm_type.to_text(followed))
     return value not in (edm_type.default, followed)
 
@@ -337,13 +337,13 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calcula
     target = entity_set.type.by_name[rule.target].type
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value
-    except ValueFault as error:
+    except EdmError as error:
         raise refuse(
             refusal_rows.FOLLOWING_VALUE,
             rule.source,
             name=rule.target,
             source=rule.source,
-            fault=error.problem,
+            problem=error.problem,
         ) from None
 
 

@@ -14,13 +14,13 @@ import msgspec
 from msgspec.json import Decoder
 
 from comptoir.edm.times import DURATION, INSTANT, SECOND
-from comptoir.edm.types import ValueFault, is_guid
+from comptoir.edm.types import EdmError, is_guid
 from comptoir.errors.refusal import Refusal, refuse
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.faults import parse_fault, parse_parts
 from comptoir.features.rehearsal.faults.fault import HEADER, Stage
 from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
-from comptoir.request.payload import MEMBERS, json_fault, repeated
+from comptoir.request.payload import MEMBERS, json_error, repeated
 
 LONGEST_DOCUMENT = 65_536
 """Bytes of a document."""
@@ -101,7 +101,7 @@ def parse_advance(body: bytes) -> float:
     text = document.text("advance")
     try:
         return int(DURATION.from_text(text)) / SECOND
-    except ValueFault:
+    except EdmError:
         raise _invalid("advance", text, "a duration such as PT8M or P1DT12H") from None
 
 
@@ -174,7 +174,7 @@ class _Object:
         text = self.text(name)
         try:
             return datetime.fromisoformat(str(INSTANT.from_text(text))).timestamp()
-        except ValueFault:
+        except EdmError:
             wanted = "an instant such as 2026-11-23T14:00:00Z"
             raise _invalid(self.place_of(name), text, wanted) from None
 
@@ -277,7 +277,7 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
     except UnicodeDecodeError:
         raise refuse(errors.NOT_UTF_8, target, place=where) from None
     except msgspec.DecodeError as error:
-        reason = json_fault(error)
+        reason = json_error(error)
         raise refuse(errors.MALFORMED, target, place=where, reason=reason) from None
     except RecursionError:
         raise refuse(errors.NESTED, target, place=where) from None

@@ -219,7 +219,7 @@ def bind_filter(binding: BindingContext, text: str) -> Where:
     binder = Binder(binding, FILTER, names)
     condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
     Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
-    # faults come first, also those of a filter that is ignored
+    # errors come first, also those of a filter that is ignored
     if not _is_evaluated(node, binding.dialect, FILTER):
         return EVERYTHING
     return Where(condition, tuple(binder.slots.values))

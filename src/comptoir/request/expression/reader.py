@@ -91,7 +91,7 @@ class OptionReader:
     """Reads the decoded text of a query option from left to right.
 
     `position` is the offset of what comes next. The methods of this class make the refusals of
-    faults in the text.
+    errors in the text.
     """
 
     __slots__ = ("option", "position", "text")
