@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import ErrorType, Refusal
 from comptoir.errors.table import (
     BAD_REQUEST,
     ENTITY_CHANGED,
@@ -10,7 +10,6 @@ from comptoir.errors.table import (
     METHOD_NOT_ALLOWED,
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
-    ErrorType,
 )
 from comptoir.store.writes import GroupRefusal
 from support.companies import Company

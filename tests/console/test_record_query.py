@@ -1,7 +1,7 @@
 """Queries of the console: their columns, their order, and the place of an error."""
 
 from comptoir.catalog import MODEL
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.features.console.record_query import (
     RecordQuery,
@@ -52,7 +52,7 @@ def test_a_new_order_begins_at_the_first_page() -> None:
 
 
 def misused(position: int, problem: str, remedy: str) -> Refusal:
-    return refuse(INVALID_URL.row(problem, remedy), "$filter", position)
+    return INVALID_URL.row(problem, remedy)("$filter", position)
 
 
 def test_the_text_around_a_error() -> None:

@@ -23,8 +23,7 @@ from typing_extensions import override
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import filled, message, quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import ErrorType, Fact, RefusalRow
+from comptoir.errors.refusal import ErrorType, Fact, Refusal, RefusalRow
 from comptoir.jsonvalue import Json, json_type
 
 Stored = str | int
@@ -63,7 +62,7 @@ class EdmError(Exception):
         self, name: str, target: str, position: int | None = None, error: ErrorType | None = None
     ) -> Refusal:
         """The refusal of the value, which has a name."""
-        return refuse(self.row, target, position, error=error, more={**self.facts, "name": name})
+        return self.row(target, position, error=error, more={**self.facts, "name": name})
 
 
 class PrimitiveType(ABC):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from comptoir.errors.refusal import Check, ErrorType, ExceededLimit, RefusalRow
 from comptoir.errors.table import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -40,10 +41,6 @@ from comptoir.errors.table import (
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     URI_TOO_LONG,
-    Check,
-    ErrorType,
-    ExceededLimit,
-    RefusalRow,
 )
 
 _ASK, _LATER = "Ask the operator to fix this.", "Send the request again later."

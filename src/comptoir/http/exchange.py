@@ -15,8 +15,7 @@ from comptoir.auth.limits import Account
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import OAuthRefusal, Refusal, refuse
-from comptoir.errors.table import Check, ExceededLimit
+from comptoir.errors.refusal import Check, ExceededLimit, OAuthRefusal, Refusal
 from comptoir.http.compression import IDENTITY
 from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers
@@ -236,7 +235,7 @@ class UrlLimits:
             ("The query of the URL", size, self._query),
         ):
             if length > limit:
-                raise refuse(rows.LONG_URL, what=what, limit=limit)
+                raise rows.LONG_URL(what=what, limit=limit)
 
 
 def check_body_coding(headers: Headers) -> None:
@@ -244,7 +243,7 @@ def check_body_coding(headers: Headers) -> None:
     coding = headers.get(b"content-encoding", b"identity")
     if coding.strip().lower() not in (b"identity", b""):
         value = coding.decode("latin-1")
-        raise refuse(rows.CONTENT_CODING, "Content-Encoding", value=value)
+        raise rows.CONTENT_CODING("Content-Encoding", value=value)
 
 
 _CLOSE = {"Connection": "close"}
@@ -256,7 +255,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     check_body_coding(headers)
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
-        raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+        raise rows.LARGE_BODY(limit=limit, headers=_CLOSE)
     body = bytearray()
     while True:
         message = await receive()
@@ -264,7 +263,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             raise ClientDisconnectedError
         body += message.get("body", b"")
         if len(body) > limit:
-            raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+            raise rows.LARGE_BODY(limit=limit, headers=_CLOSE)
         if not message.get("more_body", False):
             return bytes(body)
 
@@ -302,7 +301,7 @@ class RequestQueue:
             return client.receive
         if has_left:
             raise ClientDisconnectedError
-        raise refuse(rows.QUEUED_TOO_LONG, seconds=self._seconds)
+        raise rows.QUEUED_TOO_LONG(seconds=self._seconds)
 
     def leave(self, client: str) -> None:
         """Release a slot of a client."""

@@ -22,7 +22,7 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import TEXT, EdmError, PrimitiveType, Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.apply import PipelineBinder
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
 from comptoir.plan.expressions.operands import BindingContext
@@ -178,17 +178,17 @@ def decode_delta(text: str, query: Sequence[str], company: Company, *, oldest: i
 
 def invalid_delta() -> Refusal:
     """400: a delta token that the service did not issue for this query."""
-    return refuse(rows.DELTA_TOKEN, "$deltatoken")
+    return rows.DELTA_TOKEN("$deltatoken")
 
 
 def expired_delta() -> Refusal:
     """410: a delta token whose changes the company no longer has."""
-    return refuse(rows.DELTA_EXPIRED, "$deltatoken")
+    return rows.DELTA_EXPIRED("$deltatoken")
 
 
 def invalid_skip() -> Refusal:
     """400: a skip token that the service did not issue for this query, or that is outdated."""
-    return refuse(rows.SKIP_TOKEN, "$skiptoken")
+    return rows.SKIP_TOKEN("$skiptoken")
 
 
 def _encode(query: Sequence[str], *content: object) -> str:

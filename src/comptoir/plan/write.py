@@ -12,7 +12,7 @@ from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
 from comptoir.edm.types import EdmError, Guid, Stored
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import ErrorDetail, Refusal, refuse
+from comptoir.errors.refusal import ErrorDetail, Refusal
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.target import RecordAddress, RecordPath, check_right
 from comptoir.request.headers import EntityTags
@@ -177,7 +177,7 @@ class BodyBinder:
             values[entity_type.key] = key
             if key_type.is_blank_key(key):
                 name = entity_type.key
-                self._errors.append(refuse(rows.BLANK_KEY, name, name=name, key=str(key)))
+                self._errors.append(rows.BLANK_KEY(name, name=name, key=str(key)))
         elif entity_type.key in values and key_type.is_blank_key(values[entity_type.key]):
             # an empty key counts as omitted
             del values[entity_type.key]
@@ -230,7 +230,7 @@ class BodyBinder:
         """Bind, refuse or ignore a value that only the service sets."""
         if self._computed == "ignored":
             return
-        refusal = refuse(rows.READ_ONLY, declared.name, field=declared.name)
+        refusal = rows.READ_ONLY(declared.name, field=declared.name)
         if self._computed == "unchanged" and not creating:
             with suppress(EdmError):
                 stored = declared.type.from_json(value)
@@ -250,15 +250,14 @@ class BodyBinder:
         name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
         if value is None:
             advice = "Send a value for it." if declared.required else error.remedy
-            return refuse(rows.NULL, name, name=name, advice=advice, field=declared.caption)
+            return rows.NULL(name, name=name, advice=advice, field=declared.caption)
         refusal = error.refusal(name, name)
         if not refusal.group:
             return refusal.grouped("WRONG_TYPE", type=declared.type.edm_name.removeprefix("Edm."))
         return refusal.grouped(refusal.group, **facts)
 
     def _missing(self, declared: Property, problem: str) -> Refusal:
-        return refuse(
-            rows.MISSING,
+        return rows.MISSING(
             declared.name,
             name=declared.name,
             problem=problem,
@@ -268,9 +267,8 @@ class BodyBinder:
 
     def _unknown(self, name: str) -> Refusal:
         if name in self._type.related:
-            return refuse(rows.RELATED_IN_BODY, name, name=name)
-        return refuse(
-            rows.UNKNOWN_PROPERTY,
+            return rows.RELATED_IN_BODY(name, name=name)
+        return rows.UNKNOWN_PROPERTY(
             name[:100],
             known=self._type.by_name,
             owner=self._type.name,
@@ -308,7 +306,7 @@ def take_related(
     names = [each.name for each in entity_set.type.navigation if each.collection]
     # before the first is planned: a long body may have millions
     if sum(_count(sent.get(each)) for each in names) > MOST_RELATED:
-        raise refuse(rows.TOO_MANY_RELATED, limit=MOST_RELATED)
+        raise rows.TOO_MANY_RELATED(limit=MOST_RELATED)
     return tuple(_related(model, entity_set, sent, rights, plan))
 
 
@@ -327,7 +325,7 @@ def _related(
         if rights is not None:
             check_right(target, Right.INSERT, rights)
         if target.read_only:
-            raise refuse(rows.METHOD, method="POST", resource=target.name, allowed="HEAD, GET")
+            raise rows.METHOD(method="POST", resource=target.name, allowed="HEAD, GET")
         own, other = navigation.on
         given = {other, *navigation.only}
         for each in _objects(name, sent.pop(name)):
@@ -341,5 +339,5 @@ def _objects(name: str, sent: Json) -> Iterator[dict[str, Json]]:
     listed = sent if isinstance(sent, list) else [sent]
     for each in listed:
         if not isinstance(each, dict) or listed is not sent:
-            raise refuse(rows.NOT_RELATED_OBJECTS, name, name=name, json=json_type(each))
+            raise rows.NOT_RELATED_OBJECTS(name, name=name, json=json_type(each))
         yield without_annotations(each)

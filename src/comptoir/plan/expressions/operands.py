@@ -11,8 +11,8 @@ from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, PRECISION, SCALE, WHO
 from comptoir.edm.types import EdmError, EnumText, PrimitiveType, Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import INVALID_URL, Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
+from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
@@ -147,7 +147,7 @@ class BoundOption:
         self, row: RefusalRow, node: Node, /, *, known: Iterable[str] = (), **facts: Fact
     ) -> Refusal:
         """The refusal of a node, by what it means."""
-        return refuse(row, self.name, node.position, known=known, more=facts)
+        return row(self.name, node.position, known=known, more=facts)
 
     def unsupported(self, node: Node, construct: str) -> Refusal:
         """501: valid OData that the service does not support."""

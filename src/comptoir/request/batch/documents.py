@@ -15,7 +15,7 @@ from msgspec.json import Decoder
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,
@@ -71,7 +71,7 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
     document = _members(body, BODY, 'an object such as {"requests": []}')
     _check_names(document, frozenset({"requests"}), BODY)
     if "requests" not in document:
-        raise refuse(rows.NO_REQUESTS)
+        raise rows.NO_REQUESTS()
     listed = _decoded(_ARRAY, document["requests"], "requests", "an array of objects")
     if len(listed) > limits.requests:
         raise too_many_requests(limits.requests)

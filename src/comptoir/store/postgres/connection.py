@@ -22,7 +22,6 @@ import asyncpg
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.errors import DRIVER_ERRORS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
@@ -290,7 +289,7 @@ class Pool:
         except TimeoutError:
             # the timeout has released a permit that arrived in the same iteration of the loop
             if not self._turns.is_free:
-                raise refuse(refusal_rows.NO_CONNECTION, seconds=self._seconds) from None
+                raise refusal_rows.NO_CONNECTION(seconds=self._seconds) from None
             return await self._turns.acquire()
 
 

@@ -10,8 +10,7 @@ import asyncpg
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.operator_rows import OperatorRow
-from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError, refuse
-from comptoir.errors.table import RefusalRow
+from comptoir.errors.refusal import OperatorError, Refusal, RefusalRow, UnreachableError
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
 from comptoir.store.urls import redacted
@@ -146,13 +145,13 @@ def driver_message(error: DriverError) -> str:
 def _request_refusal(error: DriverError) -> Refusal | None:
     state = _state(error)
     if state == NOT_COMPUTED:
-        return refuse(rows.NOT_COMPUTABLE, cause=str(error.args[0]).removesuffix("."))
+        return rows.NOT_COMPUTABLE(cause=str(error.args[0]).removesuffix("."))
     if state in _CAUSES:
-        return refuse(rows.NOT_COMPUTABLE, cause=_CAUSES[state])
+        return rows.NOT_COMPUTABLE(cause=_CAUSES[state])
     if state in _TOO_COMPLEX:
-        return refuse(rows.TOO_COMPLEX)
+        return rows.TOO_COMPLEX()
     if state in _INVALID_TEXT:
-        return refuse(rows.INVALID_TEXT)
+        return rows.INVALID_TEXT()
     return None
 
 

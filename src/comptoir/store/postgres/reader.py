@@ -15,7 +15,7 @@ from typing import TypeVar
 import asyncpg
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query
@@ -270,5 +270,5 @@ class PoolReader:
 
     def _refusal(self, error: DriverError) -> Exception:
         if isinstance(error, TimeoutError | asyncpg.QueryCanceledError):
-            return refuse(refusal_rows.QUERY_TOO_LONG, seconds=self.seconds)
+            return refusal_rows.QUERY_TOO_LONG(seconds=self.seconds)
         return refusal_of(error)

@@ -14,7 +14,7 @@ import asyncpg
 from typing_extensions import override
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection, Pool
@@ -106,7 +106,7 @@ class PostgresWriter(Writer):
                 jobs += queue
                 queue.clear()
                 for job in jobs:
-                    job.error = refuse(refusal_rows.STOPPING_IN_DOUBT)
+                    job.error = refusal_rows.STOPPING_IN_DOUBT()
             self._finish(jobs)
         del self._queues[company_id]
 
@@ -244,8 +244,8 @@ class Transactions:
                     return
                 is_rolled_back = True
         if is_rolled_back:
-            raise refuse(refusal_rows.ROLLED_BACK) from doubt
-        raise refuse(refusal_rows.LOST_IN_DOUBT) from doubt
+            raise refusal_rows.ROLLED_BACK() from doubt
+        raise refusal_rows.LOST_IN_DOUBT() from doubt
 
     async def _is_logged(self, company_id: str, last: Change) -> bool:
         async with self._pool.acquired() as connection:

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.dialects.sqlite.routines import Computing, ComputingError, WideTotal
@@ -212,7 +212,7 @@ class Connection(sqlite3.Connection):
                 raise StatementStopped from None
             cause = self.errors.take()
             if cause is not None:
-                raise refuse(refusal_rows.NOT_COMPUTABLE, cause=cause.removesuffix(".")) from None
+                raise refusal_rows.NOT_COMPUTABLE(cause=cause.removesuffix(".")) from None
             if self.limit.is_over():
                 raise StatementStopped from None
             raise
@@ -321,7 +321,7 @@ def refusal_of(error: sqlite3.Error) -> Refusal:
     log_database_error(str(error))
     code = _code(error)
     if code == sqlite3.SQLITE_TOOBIG:
-        return refuse(refusal_rows.TOO_COMPLEX)
+        return refusal_rows.TOO_COMPLEX()
     if is_busy(error):
         return database_failed(refusal_rows.LOCK_HELD)
     if code in _NO_ROOM:

@@ -11,7 +11,7 @@ from typing import cast
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import Property
 from comptoir.edm.types import Guid
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND
 from comptoir.features.console import errors
 from comptoir.features.console.company_records import (
@@ -82,7 +82,7 @@ class _Editor:
         self._key = visit.query.text("key")
         self._records = CompanyRecords(visit)
         if writes and self._set.read_only:
-            raise refuse(errors.READ_ONLY_SET, set=self._set.name)
+            raise errors.READ_ONLY_SET(set=self._set.name)
 
     async def shown(self) -> Answer:
         """A form for editors, and otherwise the values."""
@@ -297,7 +297,7 @@ class _Editor:
         try:
             return decoded(self._visit.form.text(name))
         except ValueError:
-            raise refuse(errors.FORM_FIELD, name=name) from None
+            raise errors.FORM_FIELD(name=name) from None
 
     def _changeable(self, values: Values) -> Values:
         """The values of the properties that a form may change, without secrets."""
