@@ -123,7 +123,7 @@ def test_an_unknown_property_is_400(name: str, kept: Company) -> None:
     assert "Did you" not in error.message
 
 
-def test_several_faults_are_reported_together(kept: Company) -> None:
+def test_several_errors_are_reported_together(kept: Company) -> None:
     body: Body = {"city": 5, "nothing": "x", "privacyBlocked": None, "state": "fine"}
 
     error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", "city")
@@ -131,7 +131,7 @@ def test_several_faults_are_reported_together(kept: Company) -> None:
     assert [detail.target for detail in error.details] == ["city", "nothing", "privacyBlocked"]
 
 
-def test_only_the_first_of_very_many_faults_are_reported(kept: Company) -> None:
+def test_only_the_first_of_very_many_errors_are_reported(kept: Company) -> None:
     """The rest of the body is not checked."""
     body = {f"name {number}": "x" for number in range(40_000)}
 

@@ -101,7 +101,7 @@ ORDER: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("pair", ORDER)
-def test_the_first_of_two_faults_is_reported(pair: str, own_stock: Company) -> None:
+def test_the_first_of_two_errors_is_reported(pair: str, own_stock: Company) -> None:
     key, body, code = ORDER[pair]
 
     refusal(own_stock.patch(f"shippingAgentsExt({key})", body), code)

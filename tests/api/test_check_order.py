@@ -78,7 +78,7 @@ def agents(stocked: Company) -> Company:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_first_of_two_faults_is_reported(pair: str, agents: Company, service: Service) -> None:
+def test_the_first_of_two_errors_is_reported(pair: str, agents: Company, service: Service) -> None:
     tried, code = PAIRS[pair]
     base = service.client.root
     token = service.tokens.issue([tried.scope]) if tried.signed else ""
@@ -108,7 +108,7 @@ CREATES: Mapping[str, tuple[dict[str, str], bytes, str]] = {
 
 
 @pytest.mark.parametrize("pair", CREATES)
-def test_the_first_of_two_faults_of_a_guarded_create_is_reported(
+def test_the_first_of_two_errors_of_a_guarded_create_is_reported(
     pair: str, stocked: Company
 ) -> None:
     headers, body, code = CREATES[pair]

@@ -288,7 +288,7 @@ def test_options_of_a_single_record_and_deep_nesting_are_400(expand: str, shop: 
     refusal(shop.get("contactsExt", {"$expand": expand}), "BadRequest_InvalidRequestUrl", "$expand")
 
 
-def test_a_fault_in_a_nested_option_has_its_column(shop: Company) -> None:
+def test_an_error_in_a_nested_option_has_its_column(shop: Company) -> None:
     error = refusal(
         shop.get("itemsExt", {"$expand": "translations,prices($filter=unitPrise gt 1)"}),
         "BadRequest_InvalidRequestUrl",

@@ -19,7 +19,7 @@ def drawer(specimen_service: Service) -> Company:
     return company
 
 
-FAULTS = [
+ERRORS = [
     ("10 div rank eq 1", "divisor is zero"),
     ("10 mod rank eq 1", "divisor is zero"),
     ("1.5 div amount eq 1", "divisor is zero"),
@@ -41,7 +41,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "why"), FAULTS)
+@pytest.mark.parametrize(("text", "why"), ERRORS)
 def test_a_value_that_cannot_be_computed_is_400_with_the_reason(
     text: str, why: str, drawer: Company
 ) -> None:
@@ -50,7 +50,7 @@ def test_a_value_that_cannot_be_computed_is_400_with_the_reason(
         assert why in error.message
 
 
-def test_a_fault_does_not_affect_the_next_request(drawer: Company) -> None:
+def test_an_error_does_not_affect_the_next_request(drawer: Company) -> None:
     assert drawer.get("specimensExt", {"$filter": "10 div rank eq 1"}).status_code == 400
 
     assert len(drawer.listed("specimensExt", {"$filter": "rank add 1 gt -100"})) == 3

@@ -103,7 +103,7 @@ def test_all_pages_have_the_time_of_the_first(people: Company) -> None:
     assert sorted(found) == sorted(ALL.split(" "))
 
 
-FAULTY = {"$filter": "10 div (150 sub attributeId) ge -10", "$orderby": "attributeId"}
+FAILING = {"$filter": "10 div (150 sub attributeId) ge -10", "$orderby": "attributeId"}
 """An expression that cannot be computed for the 150th record."""
 
 
@@ -115,9 +115,9 @@ def attributes(company: Company) -> Company:
     return company
 
 
-def test_a_fault_after_the_first_records_is_reported(attributes: Company) -> None:
+def test_an_error_after_the_first_records_is_reported(attributes: Company) -> None:
     """The database decides how many records come before it; all of them are right."""
-    answer = attributes.get("itemAttributesExt", FAULTY)
+    answer = attributes.get("itemAttributesExt", FAILING)
     read: list[Record] = []
     while answer.status_code == 200:
         some = page(answer)
@@ -132,7 +132,7 @@ def test_a_fault_after_the_first_records_is_reported(attributes: Company) -> Non
 
 @ON_SQLITE
 @pytest.mark.parametrize("level", ["minimal", "none"])
-def test_a_fault_after_the_first_records_ends_the_page_and_its_link_reports_it(
+def test_an_error_after_the_first_records_ends_the_page_and_its_link_reports_it(
     level: str, attributes: Company
 ) -> None:
     """SQLite reads in slices, so the status has already been sent.
@@ -140,7 +140,7 @@ def test_a_fault_after_the_first_records_ends_the_page_and_its_link_reports_it(
     Slices of stored JSON, which are larger, do not end the page earlier.
     """
     accept = {"Accept": f"application/json;odata.metadata={level}"}
-    read = page(attributes.get("itemAttributesExt", FAULTY, accept))
+    read = page(attributes.get("itemAttributesExt", FAILING, accept))
 
     assert 150 - SLICE <= len(read.value) < 150
     assert read.next_link is not None

@@ -17,7 +17,7 @@ from support.corpus import (
     FOLDER,
     FOLDERS,
     Answer,
-    CorpusFault,
+    CorpusError,
     Refused,
     Rule,
     areas,
@@ -193,18 +193,18 @@ def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("# Title\nitemsExt\n", "faulty:2: a request stands below a rule"),
-        ("# Title\n## rule | 1\n  = A\n", "faulty:3: an answer stands below a request"),
-        ("# Title\n## rule\n", "faulty:2: a rule has a name"),
-        ("# Title\n## rule | 1\nitemsExt\n", "faulty:3: the request has no answer"),
-        ("# Title\n## rule | 1\nitemsExt\n  LAMP\n", "faulty:4: no answer begins with 'LAMP'"),
-        ("# Title\n## rule | 1\nitemsExt\n  ! no\n", "faulty:4: a refusal begins with its status"),
+        ("# Title\nitemsExt\n", "broken:2: a request stands below a rule"),
+        ("# Title\n## rule | 1\n  = A\n", "broken:3: an answer stands below a request"),
+        ("# Title\n## rule\n", "broken:2: a rule has a name"),
+        ("# Title\n## rule | 1\nitemsExt\n", "broken:3: the request has no answer"),
+        ("# Title\n## rule | 1\nitemsExt\n  LAMP\n", "broken:4: no answer begins with 'LAMP'"),
+        ("# Title\n## rule | 1\nitemsExt\n  ! no\n", "broken:4: a refusal begins with its status"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_reported_with_its_place(
     text: str, said: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "faulty.txt"
+    path = tmp_path / "broken.txt"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(CorpusFault, match=said):
+    with pytest.raises(CorpusError, match=said):
         read_area(path)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from comptoir.errors.refusal import Check, ErrorType, ExceededLimit, RefusalRow
 from comptoir.errors.table import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -40,10 +41,6 @@ from comptoir.errors.table import (
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     URI_TOO_LONG,
-    Check,
-    ErrorType,
-    ExceededLimit,
-    RefusalRow,
 )
 
 _ASK, _LATER = "Ask the operator to fix this.", "Send the request again later."
@@ -197,7 +194,7 @@ FAILED = INTERNAL_ERROR.row("The service failed", "Ask the operator for the caus
 NOT_HTTP = BAD_REQUEST.row("The request is not valid HTTP/1.1: {reason}", "Send HTTP/1.1 (RFC 9112).")
 HTTP_VERSION = HTTP_VERSION_NOT_SUPPORTED.row("{version} is not supported", "Send HTTP/1.1.")
 INCOMPLETE = BAD_REQUEST.row("The client stopped sending before the end of the request", "Send the whole request.")
-HOST = BAD_REQUEST.row("The request has {fault}", "Send one Host header, with the host and port of the URL (RFC 9112, 3.2).")
+HOST = BAD_REQUEST.row("The request has {problem}", "Send one Host header, with the host and port of the URL (RFC 9112, 3.2).")
 INVALID_HOST = replace(HOST, problem="Invalid Host header {value!q}")
 CHUNKED_1_0 = _header("HTTP/1.0 does not have Transfer-Encoding", "Send HTTP/1.1, or the body with its Content-Length.")
 TRANSFER_CODING = NOT_IMPLEMENTED.row("Transfer-Encoding {value!q} is not supported", "Send the body chunked, or with its Content-Length.")
@@ -535,7 +532,7 @@ RIGHT_MISSING = REQUEST_DENIED.row("The roles of the client do not allow {doing}
 
 # values
 NULL = BAD_REQUEST.row("{name} must not be null", "{advice}", group="NULL_VALUE")
-MISSING = PARAM_NOT_PROVIDED.row("{name} {fault}", "Send a value for it.", group="NO_VALUE")
+MISSING = PARAM_NOT_PROVIDED.row("{name} {problem}", "Send a value for it.", group="NO_VALUE")
 READ_ONLY = BAD_REQUEST.row("{field} is read-only", "Remove it from the body.", group="READ_ONLY")
 BLANK_KEY = BAD_REQUEST.row("{name} {key!q} does not identify a record", "Use another key.")
 RELATED_IN_BODY = NOT_IMPLEMENTED.row("Writing related records in a body, as in {name}, is not supported",
@@ -579,7 +576,7 @@ ENDS_EARLY = BAD_REQUEST.row("{name} must be after {limit}", "Send other days.",
 NOT_RELATED = BAD_REQUEST.row("{name} must be the {key} of a record of {set}, not {value!q}",
     "Create that record first, or send another value.", group="NO_RELATED")
 IN_USE = BAD_REQUEST.row("Records of {referrer} name {key!q} of {set}", "Change their {name} first.", group="IN_USE")
-FOLLOWING_VALUE = BAD_REQUEST.row("{name}, which follows from {source}, {fault}", "Send another {source}, or send {name} as well.")
+FOLLOWING_VALUE = BAD_REQUEST.row("{name}, which follows from {source}, {problem}", "Send another {source}, or send {name} as well.")
 COMPANY_LEAVING = KEY_EXISTS.row("The company {company} is being deleted, or its deletion was interrupted",
     "Choose another id, or finish the deletion with `comptoir company delete {company}`.")
 COMPANY_COPIED = KEY_EXISTS.row("The company {company} is being copied, or its copy was interrupted",

@@ -13,7 +13,7 @@ from comptoir.auth.authentication import Authenticator, BasicAuthenticator, Requ
 from comptoir.auth.failures import sent_by
 from comptoir.auth.roles import Principal
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE
 from comptoir.http.batch import Batches, batch_root
 from comptoir.http.compression import VARY, encoded, response_coding
@@ -241,9 +241,7 @@ class Api:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
-            response = self._errors.response(
-                refuse(refusal_rows.FAILED, id=exchange.id), exchange.id
-            )
+            response = self._errors.response(refusal_rows.FAILED(id=exchange.id), exchange.id)
         try:
             await _send(self._completed(response, scope, exchange), receive, send, exchange)
         except ClientDisconnectedError:
@@ -342,7 +340,7 @@ class Api:
             _log.warning(message, exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        response = self._errors.response(refuse(refusal_rows.SERVICE_STOPPED), exchange.id)
+        response = self._errors.response(refusal_rows.SERVICE_STOPPED(), exchange.id)
         response.headers.append((b"connection", b"close"))
         await _send(self._completed(response, scope, exchange), receive, send, exchange)
 

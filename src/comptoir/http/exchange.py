@@ -16,8 +16,7 @@ from comptoir.auth.limits import Account
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import OAuthRefusal, Refusal, refuse
-from comptoir.errors.table import Check, ExceededLimit
+from comptoir.errors.refusal import Check, ExceededLimit, OAuthRefusal, Refusal
 from comptoir.http.compression import IDENTITY, Coding
 from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers
@@ -235,8 +234,8 @@ class UrlLimits:
 
     def __init__(self, settings: Settings) -> None:
         self._url = settings.url_bytes
-        self.query_string = settings.query_bytes or settings.url_bytes
-        self._each = min(self._url, self.query_string)
+        self._query = settings.query_bytes or settings.url_bytes
+        self._each = min(self._url, self._query)
         """The length up to which a URL is within both limits."""
 
     def check(self, path_bytes: int, query: str) -> None:
@@ -247,10 +246,10 @@ class UrlLimits:
         size = len(query) - sum(len(each[0]) for each in _PAGING_TOKEN.finditer(query))
         for what, length, limit in (
             ("The URL", path_bytes + size, self._url),
-            ("The query of the URL", size, self.query_string),
+            ("The query of the URL", size, self._query),
         ):
             if length > limit:
-                raise refuse(rows.LONG_URL, what=what, limit=limit)
+                raise rows.LONG_URL(what=what, limit=limit)
 
 
 def check_body_coding(headers: Headers) -> None:
@@ -258,7 +257,7 @@ def check_body_coding(headers: Headers) -> None:
     coding = headers.get(b"content-encoding", b"identity")
     if coding.strip().lower() not in (b"identity", b""):
         value = coding.decode("latin-1")
-        raise refuse(rows.CONTENT_CODING, "Content-Encoding", value=value)
+        raise rows.CONTENT_CODING("Content-Encoding", value=value)
 
 
 _CLOSE = {"Connection": "close"}
@@ -270,7 +269,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     check_body_coding(headers)
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
-        raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+        raise rows.LARGE_BODY(limit=limit, headers=_CLOSE)
     body = bytearray()
     while True:
         message = await receive()
@@ -278,7 +277,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             raise ClientDisconnectedError
         body += message.get("body", b"")
         if len(body) > limit:
-            raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+            raise rows.LARGE_BODY(limit=limit, headers=_CLOSE)
         if not message.get("more_body", False):
             return bytes(body)
 
@@ -316,7 +315,7 @@ class RequestQueue:
             return client.receive
         if has_left:
             raise ClientDisconnectedError
-        raise refuse(rows.QUEUED_TOO_LONG, seconds=self._seconds)
+        raise rows.QUEUED_TOO_LONG(seconds=self._seconds)
 
     def leave(self, client: str) -> None:
         """Release a slot of a client."""

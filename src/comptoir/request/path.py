@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.request.aliases import Aliases, parse_aliases, resolve, shown_alias
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import Literal, Parameter
@@ -130,7 +130,7 @@ def _segment(text: str) -> Segment:
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
-        raise refuse(rows.MALFORMED_SEGMENT, segment=decoded, advice=_segment_remedy(decoded))
+        raise rows.MALFORMED_SEGMENT(segment=decoded, advice=_segment_remedy(decoded))
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
@@ -149,9 +149,9 @@ def _decoded(text: str) -> str:
         # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         text = unquote_to_bytes(text.encode("latin-1")).decode()
     except UnicodeError:
-        raise refuse(rows.SEGMENT_NOT_UTF_8, segment=text) from None
+        raise rows.SEGMENT_NOT_UTF_8(segment=text) from None
     if "\0" in text:
-        raise refuse(rows.NUL_IN_SEGMENT, segment=text)
+        raise rows.NUL_IN_SEGMENT(segment=text)
     return text
 
 
@@ -180,10 +180,10 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     is_last = False
     while not is_last:
         if len(parts) == MOST_PARTS:
-            raise refuse(rows.LONG_KEY, segment=segment, most=MOST_PARTS)
+            raise rows.LONG_KEY(segment=segment, most=MOST_PARTS)
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise refuse(rows.MALFORMED_KEY, segment=segment, advice=_key_remedy(segment))
+            raise rows.MALFORMED_KEY(segment=segment, advice=_key_remedy(segment))
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
@@ -193,7 +193,7 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
         is_last = not comma
     names = [part.name for part in parts]
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
-        raise refuse(rows.UNNAMED_PARTS, segment=segment)
+        raise rows.UNNAMED_PARTS(segment=segment)
     return tuple(parts)
 
 
@@ -245,5 +245,5 @@ def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
     if not isinstance(node, Literal) or node.type == "null":
         lacking = "a literal" if part.alias in aliases else "given"
         alias = shown_alias(part.alias)
-        raise refuse(rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
+        raise rows.ALIAS_IN_KEY(alias, alias=alias, lacking=lacking)
     return KeyPart(part.name, node.text, quoted=node.type == "string")

@@ -10,7 +10,7 @@ from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.target import (
     Resource,
     Target,
@@ -209,7 +209,7 @@ class Service:
         if companies is None or company_id in companies:
             company = await self._runtime.store.company(company_id, may_lag=may_lag)
         if company is None:
-            raise refuse(rows.UNKNOWN_COMPANY, company=company_id, root=request.root.url)
+            raise rows.UNKNOWN_COMPANY(company=company_id, root=request.root.url)
         return company
 
     def _verbs_of(
@@ -233,15 +233,11 @@ class Service:
         if verb is None:
             resource_name, allowed = _name(target), ", ".join(verbs)
             if target.resource is Resource.COLLECTION:
-                raise refuse(
-                    rows.METHOD_ON_SET,
-                    method=method,
-                    resource=resource_name,
-                    allowed=allowed,
-                    set=target.segment,
+                raise rows.METHOD_ON_SET(
+                    method=method, resource=resource_name, allowed=allowed, set=target.segment
                 )
             row = rows.MERGE if method == "MERGE" else rows.METHOD
-            raise refuse(row, method=method, resource=resource_name, allowed=allowed)
+            raise row(method=method, resource=resource_name, allowed=allowed)
         return verb
 
 

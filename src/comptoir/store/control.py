@@ -116,7 +116,7 @@ class ControlStore:
     async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.
 
-        Rows that this release cannot read are a fault of the database (503).
+        Rows that this release cannot read are an error of the database (503).
         """
         try:
             return await self._load()

@@ -16,8 +16,7 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Check
+from comptoir.errors.refusal import Check, Refusal
 from comptoir.features.rehearsal import RehearsalSettings, errors
 from comptoir.features.rehearsal.documents import MOST_RULES, parse_header, parse_rule, parse_rules
 from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing
@@ -168,11 +167,11 @@ class Rehearsal(Feature):
             rule = parse_rule(body, next(each for each in names if each not in taken), self._sets)
             self._check(rule, "fault")
             if not reaches(rule.match.company):
-                raise refuse(errors.OTHER_COMPANY, "match.company")
+                raise errors.OTHER_COMPANY("match.company")
             if len(rules) >= MOST_RULES:
-                raise refuse(errors.MANY_RULES, limit=MOST_RULES)
+                raise errors.MANY_RULES(limit=MOST_RULES)
             if rule.id in taken:
-                raise refuse(errors.RULE_EXISTS, "id", id=rule.id)
+                raise errors.RULE_EXISTS("id", id=rule.id)
             await self._record((*rules, rule), actor)
             self._state.change_rules((*rules, rule))
         return rule
@@ -185,7 +184,7 @@ class Rehearsal(Feature):
             rules = self.rules
             left = [each for each in rules if each.id != rule_id or not reaches(each.match.company)]
             if len(left) == len(rules):
-                raise refuse(errors.UNKNOWN_RULE, id=rule_id)
+                raise errors.UNKNOWN_RULE(id=rule_id)
             await self._record(left, actor)
             self._state.change_rules(left)
 

@@ -69,7 +69,7 @@ async def fill(
                 FileSource(path), entity_set, keep_good=False
             )
         if not report.written:
-            found = report.faults[0]
+            found = report.errors[0]
             raise problems.UNUSABLE_SAMPLE(
                 path=path, line=found.line, column=found.column, reason=found.reason
             )

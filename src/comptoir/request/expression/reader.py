@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import SHOWN, quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
 
 _EXAMPLE = "Write for example `name eq 'A'`."
@@ -91,7 +90,7 @@ class OptionReader:
     """Reads the decoded text of a query option from left to right.
 
     `position` is the offset of what comes next. The methods of this class make the refusals of
-    faults in the text.
+    errors in the text.
     """
 
     __slots__ = ("option", "position", "text")
@@ -112,7 +111,7 @@ class OptionReader:
 
     def empty(self, advice: str) -> Refusal:
         """400: a text without content."""
-        return refuse(rows.EMPTY_TEXT, self.option, option=self.option, advice=advice)
+        return rows.EMPTY_TEXT(self.option, option=self.option, advice=advice)
 
     def refuse(
         self, row: RefusalRow, at: int, /, *, known: Iterable[str] = (), **facts: Fact
@@ -120,11 +119,11 @@ class OptionReader:
         """The refusal of what is at `at`."""
         end = at + (len(self._found(at)) if row.group == "SYNTAX" else 0)
         more = {**facts, "position": end, "text": self.text}
-        return refuse(row, self.option, at, known=known, more=more)
+        return row(self.option, at, known=known, more=more)
 
     def unsupported(self, construct: str, at: int) -> Refusal:
         """501: valid OData at `at` that the service does not support."""
-        return refuse(rows.NOT_SUPPORTED, self.option, at, construct=construct)
+        return rows.NOT_SUPPORTED(self.option, at, construct=construct)
 
     def unexpected(self, position: int, expected: str, remedy: str) -> Refusal:
         """400: something other than what `expected` describes follows `position`."""
