@@ -22,8 +22,8 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import ClientKey
+from comptoir.config import read_whole
 from comptoir.errors import operator_rows as problems
-from comptoir.files import read_whole
 
 MOST_KEYS = 5
 """The most keys of a client; an assertion that names none of them may be verified with each."""

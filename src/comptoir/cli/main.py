@@ -39,7 +39,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "Add, change and remove clients, which get tokens from the token endpoint.",
     ),
     "role": (
-        "comptoir.cli.role:role",
+        "comptoir.cli.client:role",
         "Add, list and remove roles, which restrict what clients may do with each entity set.",
     ),
     "issuer": (
