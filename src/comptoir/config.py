@@ -49,9 +49,7 @@ def list_of(name: str) -> str:
 
 # Each kind of value ends with the remedy for an invalid one, to which a setting adds its help.
 Text = Annotated[
-    str,
-    Meta(pattern=rf"\A[^{_UNPRINTABLE}]*\Z"),
-    "Use text in UTF-8, without control characters.",
+    str, Meta(pattern=rf"\A[^{_UNPRINTABLE}]*\Z"), "Use text in UTF-8, without control characters."
 ]
 Switch = Literal["on", "off"]
 Count = Annotated[int, Meta(gt=0), "Use an integer greater than 0."]
@@ -86,9 +84,7 @@ _PublicUrl = Annotated[
     "Start it with http:// or https://, a host and its port, if any.",
 ]
 _Rate = Annotated[
-    str,
-    Meta(pattern=rf"\A(?:{RATE.pattern})?\Z"),
-    "Write requests and seconds, such as 6000/300s.",
+    str, Meta(pattern=rf"\A(?:{RATE.pattern})?\Z"), "Write requests and seconds, such as 6000/300s."
 ]
 
 
@@ -408,8 +404,7 @@ def environment_name(setting: str) -> str:
 
 
 def load_settings(
-    options: Mapping[str, SettingValue | None],
-    environment: Mapping[str, str] = os.environ,
+    options: Mapping[str, SettingValue | None], environment: Mapping[str, str] = os.environ
 ) -> Settings:
     """Combine the settings of the command line, the environment and the config file.
 

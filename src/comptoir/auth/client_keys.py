@@ -42,10 +42,7 @@ _IMPORTED = 1_000
 def read_client_key(path: Path, now: float, expires_at: int) -> ClientKey:
     """The key of a PEM file, as `parse_client_key` returns it; raises `OperatorError`."""
     return parse_client_key(
-        read_whole(path, problems.FILE_OF_KEY, LARGEST_FILE),
-        str(path),
-        now,
-        expires_at,
+        read_whole(path, problems.FILE_OF_KEY, LARGEST_FILE), str(path), now, expires_at
     )
 
 

@@ -97,11 +97,7 @@ class TokenIssuer:
     """Issues tokens, each signed with the private key that `signing` returns then."""
 
     def __init__(
-        self,
-        signing: Callable[[], ECKey],
-        issuer: str,
-        audience: str,
-        clock: Clock = time.time,
+        self, signing: Callable[[], ECKey], issuer: str, audience: str, clock: Clock = time.time
     ) -> None:
         self._signing = signing
         self._issuer = issuer

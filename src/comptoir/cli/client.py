@@ -160,9 +160,7 @@ async def add_secret(store: Store, name: str, days: int) -> None:
 @secret.command("remove")
 @NAME
 @click.argument(
-    "hint",
-    metavar="HINT",
-    help="The secret's first characters, as `comptoir client list` prints.",
+    "hint", metavar="HINT", help="The secret's first characters, as `comptoir client list` prints."
 )
 @store_command
 async def remove_secret(store: Store, name: str, hint: str) -> None:

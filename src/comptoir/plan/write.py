@@ -160,10 +160,7 @@ class BodyBinder:
         self._errors: list[Refusal] = []
 
     def create(
-        self,
-        key: Stored | None = None,
-        spare_key: str | None = None,
-        given: Set[str] = frozenset(),
+        self, key: Stored | None = None, spare_key: str | None = None, given: Set[str] = frozenset()
     ) -> Body:
         """Bind the body of a create.
 

@@ -324,13 +324,7 @@ CLIENT_KEYS = _table(
 `x5t` and `x5t_s256` are the thumbprints of a certificate, blank for a key without one.
 """
 
-ASSERTIONS = _table(
-    "assertions",
-    2,
-    client=text(36),
-    jti=text(255),
-    expires_at=_number,
-)
+ASSERTIONS = _table("assertions", 2, client=text(36), jti=text(255), expires_at=_number)
 """The ids of the assertions that clients have used, until their end in epoch seconds."""
 Index("ix_assertions_expires_at", ASSERTIONS.c.expires_at)
 
