@@ -22,11 +22,10 @@ from comptoir.features.notifications.subscriptions import Subscription, Subscrip
 from comptoir.features.notifications.tables import subscription_statements
 from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
 from comptoir.profiles.record import Values as Overlay
-from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
 from comptoir.sql.statements import Statements, statements_of
-from comptoir.sql.tables import COMPANY_ID
+from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import ARRAY_ROWS

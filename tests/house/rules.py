@@ -21,7 +21,7 @@ FUNCTION_LINES = 80
 ROWS = (
     (PACKAGE,),
     ("errors", "jsonvalue"),
-    ("files", "profiles"),
+    ("profiles",),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
     ("feature",),

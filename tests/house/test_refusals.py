@@ -27,6 +27,7 @@ ADDED = {"position", "text", "place", "values"}
 REFUSING: Mapping[str, set[str]] = {
     "": set(),
     "refuse": set(),
+    "misplaced": {"expected", "after", "found"},
     "refuse_part": set(),
     "invalid_token": set(),
     "_beyond": {"seconds", "plural"},

@@ -156,11 +156,7 @@ class PresentedToken:
         """The claims that the key has signed; raises `Refusal` (401) if it has not."""
         try:
             genuine = jws.validate_compact(self._signed, key, registry=_REGISTRY)
-        except (
-            InvalidKeyTypeError,
-            InvalidKeyCurveError,
-            UnsupportedKeyAlgorithmError,
-        ) as error:
+        except (InvalidKeyTypeError, InvalidKeyCurveError, UnsupportedKeyAlgorithmError) as error:
             raise invalid_token(rows.KEY_MISFIT) from error
         except JoseError as error:
             raise _malformed(error.description) from error

@@ -302,11 +302,7 @@ UNSUPPORTED_RESPONSE_TYPE = OAuthError(
     "The service has no authorization endpoint; its address only completes the documents.",
 )
 INVALID_SCOPE = OAuthError(
-    "invalid_scope",
-    70011,
-    400,
-    Check.SCOPE,
-    "The client asks for a scope that it does not have.",
+    "invalid_scope", 70011, 400, Check.SCOPE, "The client asks for a scope that it does not have."
 )
 TEMPORARILY_UNAVAILABLE = OAuthError(
     "temporarily_unavailable",

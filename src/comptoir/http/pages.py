@@ -184,10 +184,7 @@ def front_routes(settings: Settings, optional: Sequence[Link], *, has_docs: bool
             return Response(_page(links), headers=_FRONT_HEADERS, media_type="text/html")
         return Response(document, headers=_FRONT_HEADERS, media_type="application/json")
 
-    return [
-        Route("/", front),
-        file_route("/front.css", lambda: ASSETS / "front.css", "text/css"),
-    ]
+    return [Route("/", front), file_route("/front.css", lambda: ASSETS / "front.css", "text/css")]
 
 
 def file_route(path: str, find: Callable[[], Path], media_type: str) -> Route:

@@ -327,11 +327,7 @@ class PipelineBinder:
 
     def _binder(self) -> Binder:
         return Binder(
-            self._binding,
-            self.option,
-            self._names,
-            alone=self._is_aggregated,
-            slots=self._slots,
+            self._binding, self.option, self._names, alone=self._is_aggregated, slots=self._slots
         )
 
     def _length(self, value: Value, position: int) -> float:

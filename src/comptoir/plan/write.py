@@ -160,10 +160,7 @@ class BodyBinder:
         self._errors: list[Refusal] = []
 
     def create(
-        self,
-        key: Stored | None = None,
-        spare_key: str | None = None,
-        given: Set[str] = frozenset(),
+        self, key: Stored | None = None, spare_key: str | None = None, given: Set[str] = frozenset()
     ) -> Body:
         """Bind the body of a create.
 
@@ -249,8 +246,8 @@ class BodyBinder:
         """The refusal of a value that its type does not accept."""
         name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
         if value is None:
-            advice = "Send a value for it." if declared.required else error.remedy
-            return rows.NULL(name, name=name, advice=advice, field=declared.caption)
+            refusal = rows.NULL(name, name=name) if declared.required else error.refusal(name, name)
+            return refusal.grouped("NULL_VALUE", field=declared.caption)
         refusal = error.refusal(name, name)
         if not refusal.group:
             return refusal.grouped("WRONG_TYPE", type=declared.type.edm_name.removeprefix("Edm."))

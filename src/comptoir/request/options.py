@@ -10,11 +10,6 @@ import msgspec
 from comptoir.errors import refusal_rows
 from comptoir.request.headers import lowered
 
-SHELL_HINT = (
-    "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`."
-)
-"""The remedy for an option without a name: in double quotes a shell replaces `$filter`."""
-
 _VERSION = "$schemaversion"
 
 LARGEST = 2**53
@@ -227,7 +222,7 @@ def system_name(name: str) -> str | None:
     # also spaces beyond ASCII, since an unknown name is ignored silently
     word = lowered(name.strip())
     if not word:
-        raise refusal_rows.NAMELESS_OPTION(advice=SHELL_HINT)
+        raise refusal_rows.NAMELESS_OPTION()
     dollared = word if word.startswith("$") else f"${word}"
     if dollared in RESERVED:
         return dollared

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import Refusal, RefusalRow
 from comptoir.request.aliases import Aliases, parse_aliases, resolve, shown_alias
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import Literal, Parameter
@@ -31,7 +31,6 @@ _KEY_PART = re.compile(
 _PLAIN_KEY = re.compile(r"([A-Za-z_]\w*)\(([\w-]+)\)", re.ASCII)
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
-_CLOSE_QUOTE = "Close the quote, and double a quote inside a text: ('O''Neil')."
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
 
 CACHED_SEGMENTS = 4_096
@@ -130,7 +129,7 @@ def _segment(text: str) -> Segment:
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
-        raise rows.MALFORMED_SEGMENT(segment=decoded, advice=_segment_remedy(decoded))
+        raise _row_of_segment(decoded)(segment=decoded)
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
@@ -155,23 +154,12 @@ def _decoded(text: str) -> str:
     return text
 
 
-def _segment_remedy(text: str) -> str:
+def _row_of_segment(text: str) -> RefusalRow:
     if not text:
-        return "Remove one of two adjacent slashes."
+        return rows.EMPTY_SEGMENT
     if text in (".", ".."):
-        return "Write the path from the service root."
-    if text.count("'") % 2:
-        return _CLOSE_QUOTE
-    return "Write a name, or a name and a key in parentheses."
-
-
-def _key_remedy(text: str) -> str:
-    if text.count("'") % 2:
-        return _CLOSE_QUOTE
-    return (
-        "Write a key as a Guid, a number or a text in single quotes; name several values and "
-        "separate them by commas: (a='1',b='2')."
-    )
+        return rows.DOT_SEGMENT
+    return rows.OPEN_SEGMENT if text.count("'") % 2 else rows.MALFORMED_SEGMENT
 
 
 def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
@@ -183,7 +171,8 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
             raise rows.LONG_KEY(segment=segment, most=MOST_PARTS)
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise rows.MALFORMED_KEY(segment=segment, advice=_key_remedy(segment))
+            row = rows.OPEN_KEY if segment.count("'") % 2 else rows.MALFORMED_KEY
+            raise row(segment=segment)
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))

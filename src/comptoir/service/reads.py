@@ -324,11 +324,7 @@ class _PageBody(msgspec.Struct):
     blocks: Slices
 
     async def respond(
-        self,
-        headers: list[Header],
-        head: bytes,
-        first: Sequence[Row],
-        second: Sequence[Row] | None,
+        self, headers: list[Header], head: bytes, first: Sequence[Row], second: Sequence[Row] | None
     ) -> Response:
         """The response with the page: whole if `first` has all rows, streamed otherwise."""
         if second is None:

@@ -58,11 +58,7 @@ class Service:
     """
 
     def __init__(
-        self,
-        model: Model,
-        store: Store,
-        settings: Settings,
-        renamed: Model | None = None,
+        self, model: Model, store: Store, settings: Settings, renamed: Model | None = None
     ) -> None:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries

@@ -55,9 +55,7 @@ class Views:
         self._runtime = runtime
         settings = runtime.settings
         self._limits = ExpandLimits(
-            settings.expand_items,
-            settings.expand_depth,
-            settings.behaviour.queries.unsupported,
+            settings.expand_items, settings.expand_depth, settings.behaviour.queries.unsupported
         )
 
     def computed(self, context: Context) -> Computed:

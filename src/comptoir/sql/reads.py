@@ -411,11 +411,7 @@ def _bounds_values(bounds: Bounds) -> list[Stored]:
 
 
 def _joined_names(navigation: NavigationProperty, count: int) -> list[str]:
-    return [
-        COMPANY,
-        *(f"only_{name}" for name in navigation.only),
-        *_numbered("value", count),
-    ]
+    return [COMPANY, *(f"only_{name}" for name in navigation.only), *_numbered("value", count)]
 
 
 def _numbered(name: str, count: int) -> list[str]:

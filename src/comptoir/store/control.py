@@ -39,7 +39,8 @@ from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.control import (
+from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
+from comptoir.sql.tables import (
     ASSERTIONS,
     AUDIT,
     CLIENT_KEYS,
@@ -50,9 +51,8 @@ from comptoir.sql.control import (
     REVOKED,
     ROLES,
     USER,
+    feature_tables,
 )
-from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
-from comptoir.sql.tables import feature_tables
 from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.writer import NO_COMPANY, Writer
 

@@ -18,7 +18,7 @@ from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
-from comptoir.sql.service_statements import ServiceStatements
+from comptoir.sql.statements import ServiceStatements
 from comptoir.store.watermarks import Watermarks
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"

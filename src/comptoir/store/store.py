@@ -451,10 +451,7 @@ class Store(Reads, ABC):
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""
         try:
             return await self._writer.submit(
-                plan.company.id,
-                partial(write, plan),
-                alone=bool(plan.related),
-                plans=(plan,),
+                plan.company.id, partial(write, plan), alone=bool(plan.related), plans=(plan,)
             )
         except Refusal as refusal:
             raise of_write(refusal, plan.entity_set) from None

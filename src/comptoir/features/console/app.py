@@ -93,11 +93,7 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     ]
     application = Starlette(
         routes=routes,
-        exception_handlers={
-            HTTPException: _not_found,
-            Refusal: _failed,
-            TimeoutError: _failed,
-        },
+        exception_handlers={HTTPException: _not_found, Refusal: _failed, TimeoutError: _failed},
     )
     # a redirect would contain the Host header
     application.router.redirect_slashes = False

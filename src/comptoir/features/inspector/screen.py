@@ -30,8 +30,7 @@ from comptoir.features.inspector.exchanges import (
     requested_record,
     why_not_replayable,
 )
-from comptoir.features.inspector.feature import Inspecting
-from comptoir.features.inspector.inspector import Inspector, Level
+from comptoir.features.inspector.inspector import Inspecting, Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord, Head, NotedBody
 from comptoir.http.log import short_path
 from comptoir.http.redaction import Redactor

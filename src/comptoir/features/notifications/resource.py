@@ -68,13 +68,7 @@ class SubscriptionResource:
     """
 
     def __init__(
-        self,
-        store: Store,
-        model: Model,
-        settings: Settings,
-        hooks: Hooks,
-        post: Post,
-        clock: Clock,
+        self, store: Store, model: Model, settings: Settings, hooks: Hooks, post: Post, clock: Clock
     ) -> None:
         self._store = store
         self._model = model

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from typing_extensions import override
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.config import Settings
+from comptoir.config import Settings, read_whole
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import Check, Refusal
@@ -32,7 +32,6 @@ from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
-from comptoir.files import read_whole
 from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.outgoing import DeliveryFault

@@ -287,11 +287,7 @@ class _Load:
     """The check and the write of one source."""
 
     def __init__(
-        self,
-        store: Store,
-        company: Company,
-        entity_set: EntitySet,
-        show_progress: ShowProgress,
+        self, store: Store, company: Company, entity_set: EntitySet, show_progress: ShowProgress
     ) -> None:
         self._store = store
         self._company = company

@@ -154,10 +154,7 @@ class BoundOption:
         return self.refuse(rows.NOT_SUPPORTED, node, construct=construct)
 
     def literal(
-        self,
-        node: Literal,
-        wanted: types.ExpressionType,
-        own_type: PrimitiveType | None = None,
+        self, node: Literal, wanted: types.ExpressionType, own_type: PrimitiveType | None = None
     ) -> LiteralValue:
         """Return a literal as a value of a type; raises `Refusal` (400, 501).
 

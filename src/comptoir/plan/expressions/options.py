@@ -303,11 +303,7 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
             raise too_long(COMPUTE, node.position)
         computed.append(
             ComputedProperty(
-                item.alias,
-                typed.edm_type,
-                typed.nullable,
-                typed.value,
-                tuple(binder.slots.values),
+                item.alias, typed.edm_type, typed.nullable, typed.value, tuple(binder.slots.values)
             )
         )
     return tuple(computed)

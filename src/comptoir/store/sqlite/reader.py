@@ -184,11 +184,7 @@ class SqliteReader:
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        walking: Connection,
-        statements: ReadStatements,
-        scans: Scans,
+        self, connection: Connection, walking: Connection, statements: ReadStatements, scans: Scans
     ) -> None:
         self._reads = LoopReads(connection)
         self._walks = LoopReads(walking)

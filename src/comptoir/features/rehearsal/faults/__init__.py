@@ -77,7 +77,11 @@ def _texts(parts: Iterable[str], place: str) -> dict[str, str]:
 
 def _unknown_parameter(fault: type[Fault], name: str, place: str) -> Refusal:
     known, owner = fault.parameters, f"{fault.name} in {place}"
-    advice = f"It has {', '.join(known)}." if known else "Remove it."
     if name == "times":
-        advice = "Write it as a member of the rule."
-    return errors.UNKNOWN_PARAMETER(place, known=known, owner=owner, name=name, advice=advice)
+        return errors.TIMES_IN_FAULT(place, known=known, owner=owner, name=name)
+    if not known:
+        return errors.NO_PARAMETERS(place, owner=owner, name=name)
+    parameters = ", ".join(known)
+    return errors.UNKNOWN_PARAMETER(
+        place, known=known, owner=owner, name=name, parameters=parameters
+    )
