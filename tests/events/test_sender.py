@@ -31,7 +31,7 @@ from comptoir.store.control_watch import ControlWatch
 from comptoir.store.jobs import every, running
 from comptoir.store.store import Store
 from support.client import record, tag_of
-from support.clients import add_client
+from support.clients import Webshop, add_client
 from support.clocks import SetClock
 from support.companies import Company
 from support.databases import FreshDatabase, in_database, run_sql
@@ -574,7 +574,7 @@ def test_clients_that_lost_their_rights_get_nothing(
         ("change", "--company", elsewhere): "the client no longer has the company",
         ("change", "--scope", "records.read"): "the client no longer has the scopes",
     }
-    lost = []
+    lost: list[tuple[Webshop, str, list[str], Subscription, str]] = []
     for (verb, *options), reason in losses.items():
         webshop = add_client(rig.service, tmp_path, scope="records.read events")
         owner = f"client:{webshop.name}"

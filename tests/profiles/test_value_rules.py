@@ -1,6 +1,6 @@
 """What the fields of Business Central refuse: a case for each rule in the data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import count
@@ -65,13 +65,9 @@ REQUIRED = [
 
 
 @pytest.fixture(scope="module")
-def company(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Company]:
+def company(services: Mapping[str, Service]) -> Company:
     """A company with a record of each set."""
-    folder = tmp_path_factory.mktemp("rules")
-    with Service(fresh_database, folder, profile="business-central") as service:
-        yield service.new_company()
+    return services["business-central"].new_company()
 
 
 @pytest.fixture(scope="module")
@@ -402,9 +398,9 @@ def test_a_code_is_stored_and_found_in_upper_case(company: Company) -> None:
         assert found["code"] == "CRATE"
     # a text is not a code
     company.patch("unitsOfMeasureExt('CRATE')", {"displayName": "Crate"}, "*")
-    for part, count in (("Cra", 1), ("cra", 0)):
+    for part, found_count in (("Cra", 1), ("cra", 0)):
         query = {"$filter": f"startswith(displayName,'{part}')"}
-        assert len(company.listed("unitsOfMeasureExt", query)) == count
+        assert len(company.listed("unitsOfMeasureExt", query)) == found_count
     by_list = {"$filter": "code in (' crate ')", "$schemaversion": "2.1"}
     assert len(company.listed("unitsOfMeasureExt", by_list)) == 1
     again = company.post("unitsOfMeasureExt", {"code": "Crate"})
