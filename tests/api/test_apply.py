@@ -13,6 +13,7 @@ from support.companies import Cell, Company
 from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service
+from support.together import together
 
 FIRM = "11111111-1111-4111-8111-111111111111"
 Row = Mapping[str, object]
@@ -254,7 +255,7 @@ def test_rows_that_are_not_aggregated_are_records(prices: Company) -> None:
     assert found.value[0]["@odata.etag"] == tag
 
 
-@pytest.mark.parametrize("apply", ["identity", "filter(true)", "top(9)", "skip(0)/identity"])
+@together("apply", ["identity", "filter(true)", "top(9)", "skip(0)/identity"])
 def test_pipelines_without_effect_return_the_collection(apply: str, prices: Company) -> None:
     plain, applied = (prices.get("salesPricesExt", query) for query in ("", {"$apply": apply}))
     named = {"OData-Version": "4.0"}
@@ -327,11 +328,11 @@ def _price(number: int, price: Decimal) -> dict[str, Cell]:
     return {"entryNo": number, "unitPrice": price}
 
 
-@pytest.mark.parametrize(
+@together(
     ("units", "mean"),
     [((1, 2), "0.00002"), ((1, 4), "0.00002"), ((-1, -2), "-0.00002"), ((1, 1, 2), "0.00001")],
 )
-@pytest.mark.parametrize("of", ["unitPrice", "unitPrice mul 1.0"])
+@together("of", ["unitPrice", "unitPrice mul 1.0"])
 def test_averages_are_rounded_half_even(
     of: str, units: tuple[int, ...], mean: str, company: Company
 ) -> None:

@@ -12,6 +12,7 @@ from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.samples import SAMPLES, SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -35,7 +36,7 @@ AT_COMPANY = [
 ]
 
 
-@pytest.mark.parametrize("url", AT_COMPANY)
+@together("url", AT_COMPANY)
 def test_a_url_is_relative_to_the_root_of_the_company(url: str, stocked: Company) -> None:
     reply = read(stocked, url.format(company=stocked.id))
 
@@ -51,7 +52,7 @@ AT_BASE = [
 ]
 
 
-@pytest.mark.parametrize("url", AT_BASE)
+@together("url", AT_BASE)
 def test_a_url_is_relative_to_the_base_url(url: str, service: Service, stocked: Company) -> None:
     request = {"id": "1", "method": "GET", "url": url.format(company=stocked.id)}
 
@@ -61,7 +62,7 @@ def test_a_url_is_relative_to_the_base_url(url: str, service: Service, stocked: 
     assert reply.read(Record)["id"] == stocked.id
 
 
-@pytest.mark.parametrize("host", ["localhost:8080", "erp.example", "ERP.example:443"])
+@together("host", ["localhost:8080", "erp.example", "ERP.example:443"])
 def test_a_url_may_name_the_host_of_the_batch(host: str, stocked: Company) -> None:
     """Clients use their own name for the service; links do not contain it."""
     url = f"https://{host.lower()}/api/companies({stocked.id})/{AGENT}"
@@ -82,7 +83,7 @@ def test_a_url_with_another_host_is_refused(stocked: Company) -> None:
     refusal(answer, "BadRequest", "requests[0]")
 
 
-@pytest.mark.parametrize(
+@together(
     "url",
     [
         "https://user@127.0.0.1:8080/api/companies",
@@ -97,12 +98,12 @@ def test_a_url_that_resembles_the_base_url_is_refused(url: str, stocked: Company
     refusal(answer, "BadRequest", "requests[0]")
 
 
-@pytest.mark.parametrize("url", ["../contactsExt", "./contactsExt", "x/../../companies"])
+@together("url", ["../contactsExt", "./contactsExt", "x/../../companies"])
 def test_a_path_with_dot_segments_is_refused(url: str, stocked: Company) -> None:
     assert read(stocked, url).error.code == "BadRequest_InvalidRequestUrl"
 
 
-@pytest.mark.parametrize(
+@together(
     "query",
     [
         "$filter=code eq 'Ä Ö+ü'&$top=1",
@@ -130,7 +131,7 @@ def behind_proxy(
         yield service
 
 
-@pytest.mark.parametrize(
+@together(
     "url",
     [
         "https://erp.example/v1/data/companies({company})/{agent}",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import msgspec
-import pytest
 
 from support.batches import HTTP, Entry, documents, multipart, send_documents, send_multipart
 from support.client import Record
@@ -11,6 +10,7 @@ from support.companies import Company
 from support.refusals import error_in, refusal
 from support.samples import SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
@@ -71,8 +71,8 @@ FAILING: dict[str, tuple[Entry, int]] = {
 }
 
 
-@pytest.mark.parametrize("what", FAILING)
-@pytest.mark.parametrize("first", [True, False])
+@together("what", FAILING)
+@together("first", [True, False])
 def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock: Company) -> None:
     """The refused request has its own error, the others 424."""
     before, changes = own_stock.listed("shippingAgentsExt"), own_stock.changes()
@@ -161,7 +161,7 @@ WITHIN: dict[str, tuple[Entry, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WITHIN)
+@together("what", WITHIN)
 def test_an_unsupported_request_in_a_group_is_refused_by_name(what: str, company: Company) -> None:
     entry, name = WITHIN[what]
 
@@ -186,7 +186,7 @@ def post(code: str) -> str:
     return f"POST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n{body}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("requests", "content_id", "status"),
     [((post("A"), post("A")), "2", 409), ((post(""), post("A")), "1", 400)],
 )
@@ -207,7 +207,7 @@ def test_a_refused_change_set_has_one_response(
     assert second.body.endswith(b'"value":[]}')
 
 
-@pytest.mark.parametrize(
+@together(
     ("request_in_it", "reason"),
     [
         (f"GET {AGENT} HTTP/1.1\n", "GET"),

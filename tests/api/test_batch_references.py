@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from support.batches import HTTP, Entry, documents, multipart, send_documents
 from support.client import Page, Record, tag_of
 from support.companies import Company
 from support.refusals import refusal
 from support.samples import SHIPPING_AGENT
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 CREATE: Entry = {"method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
@@ -81,7 +80,7 @@ def test_a_304_does_not_satisfy_a_dependency(own_stock: Company) -> None:
     assert [answers["1"].status, answers["2"].status] == [304, 424]
 
 
-@pytest.mark.parametrize(
+@together(
     ("condition", "is_done"),
     [
         ("$good/$succeeded", True),
@@ -116,7 +115,7 @@ UNSUPPORTED = [
 ]
 
 
-@pytest.mark.parametrize("condition", UNSUPPORTED)
+@together("condition", UNSUPPORTED)
 def test_conditions_on_values_are_refused_by_name(condition: str, company: Company) -> None:
     answer = send_documents(company, [{"id": "1", **CREATE}, {"id": "2", **COUNT, "if": condition}])
 
@@ -124,7 +123,7 @@ def test_conditions_on_values_are_refused_by_name(condition: str, company: Compa
     assert company.listed("shippingAgentsExt") == []
 
 
-@pytest.mark.parametrize(
+@together(
     "condition",
     ["", " ", "not", "(true", "true)", "()", "true and", "(" * 30 + "true" + ")" * 30],
 )
@@ -134,7 +133,7 @@ def test_a_malformed_condition_is_refused(condition: str, company: Company) -> N
     refusal(answer, "BadRequest", "requests[0].if")
 
 
-@pytest.mark.parametrize("header", ["If-Match", "if-none-match"])
+@together("header", ["If-Match", "if-none-match"])
 def test_a_reference_to_an_etag(header: str, own_stock: Company) -> None:
     """OData Protocol 4.01, 11.7.5."""
     guard = {header: " $1 "} if header == "If-Match" else {header: "$1", "If-Match": "*"}
@@ -187,7 +186,7 @@ def test_a_quoted_etag_is_not_a_reference(own_stock: Company) -> None:
     assert answers["2"].error.code == "Request_EntityChanged"
 
 
-@pytest.mark.parametrize(
+@together(
     "query",
     ["$filter=code eq $1/code", "$filter=code in ('x',$1)", "$filter=code%20eq%20%241/code"],
 )
@@ -228,7 +227,7 @@ UNKNOWN: Mapping[str, Entry] = {
 }
 
 
-@pytest.mark.parametrize("what", UNKNOWN)
+@together("what", UNKNOWN)
 def test_references_to_later_or_unknown_requests_are_refused(what: str, company: Company) -> None:
     answer = send_documents(
         company,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import httpx
-import pytest
 
 from comptoir.errors.table import ERROR_TABLE
 from support.batches import HTTP, MULTIPART, Entry, send_documents, send_multipart
@@ -11,6 +10,7 @@ from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -42,7 +42,7 @@ DOCUMENTS: Mapping[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("what", DOCUMENTS)
+@together("what", DOCUMENTS)
 def test_a_body_that_is_not_a_batch_is_refused(what: str, company: Company) -> None:
     refusal(company.post("$batch", DOCUMENTS[what]), "BadRequest")
 
@@ -97,7 +97,7 @@ ENTRIES: Mapping[str, Entry] = {
 }
 
 
-@pytest.mark.parametrize("what", ENTRIES)
+@together("what", ENTRIES)
 def test_a_malformed_request_is_refused_by_its_place(what: str, company: Company) -> None:
     answer = send_documents(company, [CREATE, ENTRIES[what]])
 
@@ -124,7 +124,7 @@ DUPLICATES: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", DUPLICATES)
+@together("what", DUPLICATES)
 def test_a_duplicate_member_is_refused_by_its_name(what: str, company: Company) -> None:
     """JSON parsers differ in which one they use."""
     company.load("shippingAgentsExt", {"code": "A"}, {"code": "B"})
@@ -241,7 +241,7 @@ MULTIPARTS: Mapping[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", MULTIPARTS)
+@together("what", MULTIPARTS)
 def test_a_multipart_that_is_malformed_is_refused_by_its_place(what: str, company: Company) -> None:
     text, place = MULTIPARTS[what]
 
@@ -255,7 +255,7 @@ NOT_SUPPORTED = {
 }
 
 
-@pytest.mark.parametrize("what", NOT_SUPPORTED)
+@together("what", NOT_SUPPORTED)
 def test_an_unsupported_feature_is_refused_by_name(what: str, company: Company) -> None:
     text = f"{POST}--batch_1\n{NOT_SUPPORTED[what]}\n--batch_1--"
 
@@ -271,7 +271,7 @@ def test_bytes_that_are_not_text_are_refused(company: Company) -> None:
     refusal(send_multipart(company, body), "BadRequest", "part 1")
 
 
-@pytest.mark.parametrize(
+@together(
     ("content_type", "code"),
     [
         ("", "Request_UnsupportedMediaType"),
@@ -300,7 +300,7 @@ OF_PARTS: Mapping[str, tuple[Mapping[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", OF_PARTS)
+@together("what", OF_PARTS)
 def test_headers_for_single_requests_are_refused(what: str, company: Company) -> None:
     """An ignored precondition would lose an update (OData Protocol 4.01, 8.2)."""
     headers, target = OF_PARTS[what]
@@ -309,7 +309,7 @@ def test_headers_for_single_requests_are_refused(what: str, company: Company) ->
     assert company.listed("shippingAgentsExt") == []
 
 
-@pytest.mark.parametrize("option", ["$filter=x", "$top=1", "top=1"])
+@together("option", ["$filter=x", "$top=1", "top=1"])
 def test_query_options_do_not_apply_to_a_batch(option: str, company: Company) -> None:
     answer = company.request("POST", "$batch", option, {"requests": [CREATE]})
 
@@ -339,7 +339,7 @@ CHECKS: Mapping[str, tuple[Mapping[str, str], bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("order", CHECKS)
+@together("order", CHECKS)
 def test_checks_come_in_order(order: str, company: Company) -> None:
     headers, body, code = CHECKS[order]
 

@@ -10,6 +10,7 @@ from support.samples import PATHS
 from support.server import Server
 from support.service import Service
 from support.sockets import ask
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -22,8 +23,8 @@ def guards(answer: httpx.Response) -> tuple[str, ...]:
     return answer.headers["x-content-type-options"], answer.headers["cache-control"]
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("part", ["", "/displayName", "/displayName/$value"])
+@together("method", ["GET", "HEAD"])
+@together("part", ["", "/displayName", "/displayName/$value"])
 def test_a_record_is_cached_by_its_client_only_and_revalidated(
     part: str, method: str, stocked: Company
 ) -> None:
@@ -43,7 +44,7 @@ def test_a_304_has_the_same_headers(stocked: Company) -> None:
     assert "Accept" in answer.headers["vary"].split(", ")
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "query"),
     [
         (PATHS["contactsExt"], "$expand=company"),
@@ -68,7 +69,7 @@ def test_a_service_document_is_not_cached(service: Service) -> None:
     assert guards(service.client.get("")) == ("nosniff", "no-store")
 
 
-@pytest.mark.parametrize("name", ["", "itemId="])
+@together("name", ["", "itemId="])
 def test_a_record_computed_from_other_records_is_not_cached(name: str, stocked: Company) -> None:
     """Even if it has the ETag of a record."""
     (item,) = stocked.listed("itemsExt")
@@ -104,7 +105,7 @@ def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> 
     return service.origin if request.param == "in this process" else server.origin
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "caches"),
     [
         ("api/companies", "no-store"),
@@ -121,7 +122,7 @@ def test_pages_without_a_token_have_cache_headers(path: str, caches: str, origin
     assert guards(origin.get(path)) == ("nosniff", caches)
 
 
-@pytest.mark.parametrize("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])
+@together("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])
 def test_errors_of_the_server_have_cache_headers(request_line: bytes, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, request_line)

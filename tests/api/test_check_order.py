@@ -16,6 +16,7 @@ from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import SHIPPING_AGENT, UNKNOWN
 from support.service import Service
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -77,7 +78,7 @@ def agents(stocked: Company) -> Company:
     return stocked
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@together("pair", PAIRS)
 def test_the_first_of_two_faults_is_reported(pair: str, agents: Company, service: Service) -> None:
     tried, code = PAIRS[pair]
     base = service.client.root
@@ -107,7 +108,7 @@ CREATES: Mapping[str, tuple[dict[str, str], bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("pair", CREATES)
+@together("pair", CREATES)
 def test_the_first_of_two_faults_of_a_guarded_create_is_reported(
     pair: str, stocked: Company
 ) -> None:

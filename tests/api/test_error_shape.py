@@ -2,46 +2,17 @@
 
 import pytest
 
-from support.client import Client, Query
+from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.samples import CONTACT, PATHS, UNKNOWN
+from support.samples import PATHS
 from support.server import Server
 from support.service import Service
 from support.sockets import ask, head
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
-
-READS = [
-    ("nothingExt", "", "BadRequest_ResourceNotFound"),
-    ("nothing/at/all", "", "BadRequest_ResourceNotFound"),
-    ("contactsExt(", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt(1)", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt//x", "", "BadRequest_InvalidRequestUrl"),
-    ("%FF", "", "BadRequest_InvalidRequestUrl"),
-    ("%00", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt/$each", "", "BadRequest_MethodNotImplemented"),
-    ("$metadata", "$filter=true", "BadRequest_InvalidRequestUrl"),
-    (f"contactsExt({UNKNOWN})", "", "Internal_RecordNotFound"),
-    ("contactsExt", "$filter=(", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$orderby=nothing", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$nothing=1", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$select=nothing", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$apply=concat(identity,identity)", "BadRequest_MethodNotImplemented"),
-    ("contactsExt", "$skiptoken=x", "BadRequest_InvalidRequestUrl"),
-    (f"contactsExt({CONTACT})", "$top=1", "BadRequest_InvalidRequestUrl"),
-]
-
-
-@pytest.mark.parametrize(("path", "query", "code"), READS)
-def test_a_read_that_fails(path: str, query: Query, code: str, stocked: Company) -> None:
-    answer = stocked.get(path, query)
-
-    refusal(answer, code)
-    assert answer.headers["odata-version"] == "4.0"
-    assert answer.headers["content-length"] == str(len(answer.content))
-
 
 WRITES = [
     ("PATCH", {"If-Match": '"x"'}, b"{}", "Request_EntityChanged"),
@@ -61,7 +32,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize(("method", "headers", "body", "code"), WRITES)
+@together(("method", "headers", "body", "code"), WRITES)
 def test_a_request_of_a_record_that_fails(
     method: str, headers: dict[str, str], body: bytes | None, code: str, stocked: Company
 ) -> None:
@@ -74,7 +45,7 @@ def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> 
     return service.origin if request.param == "in this process" else server.origin
 
 
-@pytest.mark.parametrize(
+@together(
     ("method", "path", "code"),
     [
         ("POST", "", "BadRequest_MethodNotAllowed"),
@@ -120,7 +91,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@together("name", MALFORMED)
 def test_bytes_that_are_not_http(name: str, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, MALFORMED[name])
@@ -145,8 +116,8 @@ def test_malformed_chunks(server: Server) -> None:
     assert company.listed("contactsExt") == []
 
 
-@pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("number", [1, 10, 5_000])
+@together("ends", [True, False])
+@together("number", [1, 10, 5_000])
 def test_headers_above_the_limit(number: int, ends: bool, server: Server) -> None:
     """One header of 100 KB, or many short ones, in a complete or an incomplete head."""
     headers = {f"X-{n}": "x" * (100_000 // number) for n in range(number)}
@@ -162,7 +133,7 @@ def test_headers_within_the_limit(server: Server) -> None:
     assert server.origin.get("healthz", headers={"X-Long": "x" * 60_000}).status_code == 200
 
 
-@pytest.mark.parametrize("where", ["path", "query"])
+@together("where", ["path", "query"])
 def test_a_url_over_16_kib(where: str, stocked: Company) -> None:
     start = stocked.root.partition("/api")[2]
     room = (16 << 10) - len("/api") - len(start) - len("/contactsExt") - len("x=")

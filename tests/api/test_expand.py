@@ -9,6 +9,7 @@ from support.companies import Company
 from support.contract import without_control
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 
 ITEMS = {f"I{number}": f"{number:08d}-0000-4000-8000-000000000001" for number in range(3)}
 PRICES = 3
@@ -100,7 +101,7 @@ def test_a_single_related_record_is_an_object_or_null(shop: Company) -> None:
     assert people[2]["company"] is None
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "found"),
     [
         ("$filter=unitPrice gt 3", [24, 25]),
@@ -273,7 +274,7 @@ def test_many_records_are_expanded(service: Service) -> None:
     assert {item["number"]: entries(item["prices"]) for item in items} == expected
 
 
-@pytest.mark.parametrize(
+@together(
     "expand",
     [
         "company/$count",

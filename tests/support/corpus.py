@@ -24,7 +24,12 @@ CODES: Mapping[int, str] = {
 }
 """The error code by status, for cases that do not name one."""
 
-_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+EARLY = "before the database"
+"""After the title of a file: what decides its requests."""
+
+_METHODS = frozenset(
+    {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
+)
 _IN_PATH = "/$()',=:@*!~;{}"
 _IN_QUERY = "&=$@,;:/?()'*!~"
 
@@ -112,10 +117,14 @@ class Rule:
 
 @dataclass(slots=True)
 class Area:
-    """A file of the corpus: its title, and its rules in order."""
+    """A file of the corpus: its title, and its rules in order.
+
+    What is decided before the database is the same whatever the database.
+    """
 
     name: str
     title: str
+    is_early: bool
     rules: list[Rule]
 
 
@@ -132,7 +141,8 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 def read_area(path: Path) -> Area:
     """A file of the corpus; raises `CorpusFault` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    area = Area(path.stem, lines[0].removeprefix("# "), [])
+    title, _, decided = lines[0].removeprefix("# ").partition(" | ")
+    area = Area(path.stem, title, decided == EARLY, [])
     for number, line in enumerate(lines[1:], 2):
         place = f"{path.stem}:{number}"
         if not line.strip() or line.startswith("# "):
@@ -160,7 +170,8 @@ def read_area(path: Path) -> Area:
 def _take(case: Case, line: str, place: str) -> None:
     """Read an indented line: a continuation of the request or of its response."""
     if line.startswith("header "):
-        name, _, case.headers[name] = line.removeprefix("header ").partition(": ")
+        name, _, value = line.removeprefix("header ").partition(":")
+        case.headers[name] = value.removeprefix(" ")
         return
     if line.startswith("body "):
         case.body = line.removeprefix("body ")
