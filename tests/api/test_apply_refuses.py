@@ -4,7 +4,7 @@ from support.companies import Company
 from support.refusals import refusal
 from support.together import together
 
-BAD, UNSUPPORTED = "BadRequest_InvalidRequestUrl", "BadRequest_MethodNotImplemented"
+BAD = "BadRequest_InvalidRequestUrl"
 
 
 @together(

@@ -23,27 +23,6 @@ def read(company: Company, url: str, headers: dict[str, str] | None = None) -> R
     return documents(company, {"id": "1", "method": "GET", "url": url}, headers=headers)["1"]
 
 
-AT_COMPANY = [
-    AGENT,
-    f"/{AGENT}",
-    f"{AGENT}/",
-    f"/companies({{company}})/{AGENT}",
-    f"/api/companies({{company}})/{AGENT}",
-    f"http://127.0.0.1:8080/api/companies({{company}})/{AGENT}",
-    f"HTTP://127.0.0.1:8080/api/companies({{company}})/{AGENT}",
-    f"shippingAgentsExt%28{SHIPPING_AGENT}%29",
-    f"shippingAgentsExt(id={SHIPPING_AGENT})?custom=1",
-]
-
-
-@together("url", AT_COMPANY)
-def test_a_url_is_relative_to_the_root_of_the_company(url: str, stocked: Company) -> None:
-    reply = read(stocked, url.format(company=stocked.id))
-
-    assert reply.status == 200, reply.body
-    assert reply.read(Record)["id"] == SHIPPING_AGENT
-
-
 AT_BASE = [
     "companies({company})",
     "/companies({company})",
@@ -79,21 +58,6 @@ def test_a_url_with_another_host_is_refused(stocked: Company) -> None:
     answer = send_documents(
         stocked, [{"id": "1", "method": "GET", "url": url}], {"Host": "erp.example"}
     )
-
-    refusal(answer, "BadRequest", "requests[0]")
-
-
-@together(
-    "url",
-    [
-        "https://user@127.0.0.1:8080/api/companies",
-        "ftp://127.0.0.1:8080/api/companies",
-        "http://127.0.0.1:8080/apis/companies",
-        "http://127.0.0.1:8080.elsewhere.example/api/companies",
-    ],
-)
-def test_a_url_that_resembles_the_base_url_is_refused(url: str, stocked: Company) -> None:
-    answer = send_documents(stocked, [{"id": "1", "method": "GET", "url": url}])
 
     refusal(answer, "BadRequest", "requests[0]")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from support.batches import HTTP, Entry, documents, multipart, send_documents, send_multipart
+from support.batches import HTTP, Entry, documents, multipart, send_documents
 from support.client import Record
 from support.companies import Company
 from support.refusals import error_in, refusal
@@ -205,29 +205,3 @@ def test_a_refused_change_set_has_one_response(
         assert (part.content_id, part.status, part.parts) == (content_id, status, ())
         assert error_in(part.body).message
     assert second.body.endswith(b'"value":[]}')
-
-
-@together(
-    ("request_in_it", "reason"),
-    [
-        (f"GET {AGENT} HTTP/1.1\n", "GET"),
-        ("", "GET contactsExt HTTP/1.1"),
-    ],
-)
-def test_a_change_set_contains_only_writes(
-    request_in_it: str, reason: str, company: Company
-) -> None:
-    text = f"{change_set(post('A'), request_in_it)}--batch_1--\n"
-
-    error = refusal(send_multipart(company, text), "BadRequest", "part 1.2")
-
-    assert reason in error.message
-    assert company.listed("shippingAgentsExt") == []
-
-
-def test_a_change_set_within_a_change_set_is_refused(company: Company) -> None:
-    inner = "--cs\nContent-Type: multipart/mixed; boundary=in\n\n--in--\n"
-    text = f"{change_set(post('A')).removesuffix('--cs--' + chr(10))}{inner}--cs--\n--batch_1--\n"
-
-    refusal(send_multipart(company, text), "BadRequest", "part 1.2")
-    assert company.listed("shippingAgentsExt") == []

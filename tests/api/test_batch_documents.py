@@ -208,10 +208,6 @@ def test_format_chooses_before_accept(company: Company) -> None:
     assert replies(answer) == []
 
 
-def test_an_unknown_format_is_406(company: Company) -> None:
-    refusal(send_documents(company, [], {"Accept": "text/html"}), "Request_NotAcceptable", "Accept")
-
-
 def test_a_part_inherits_the_token_and_the_version(stocked: Company) -> None:
     """A client that names the protocol gets plain OData, even for parts without a version."""
     query = "salesPricesExt?$filter=assetNumber eq '1896-S'"
@@ -378,16 +374,6 @@ def test_a_batch_of_an_unknown_company_is_404(service: Service) -> None:
     refusal(service.client.get(path), "Internal_CompanyNotFound")
 
 
-@together("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE"])
-def test_only_post_is_allowed_on_a_batch(method: str, service: Service, company: Company) -> None:
-    """A client that probes with HEAD sees that from the status."""
-    for client in (service.client, company):
-        answer = client.request(method, "$batch")
-
-        assert answer.status_code == 405
-        assert answer.headers["allow"] == "POST"
-
-
 def test_a_batch_needs_a_token(company: Company) -> None:
     refusal(company.using("").post("$batch", b"{"), "Authentication_InvalidCredentials")
 
@@ -421,18 +407,6 @@ def test_the_same_batch_can_be_sent_to_either_root(service: Service, stocked: Co
 
     assert bytes(at_base["1"].body) == bytes(at_company["1"].body)
     assert record(stocked.get(AGENT))["code"] == at_base["1"].read(Record)["code"]
-
-
-@together("name", ["Isolation", "OData-Isolation"])
-def test_snapshot_isolation_is_refused(name: str, stocked: Company) -> None:
-    """OData Protocol 4.01, 8.2.6: for a batch, within one, and for a single request."""
-    read = {"id": "1", "method": "GET", "url": AGENT}
-    wish = {name: "snapshot"}
-    code = "Request_IsolationNotSupported"
-
-    refusal(send_documents(stocked, [read], wish), code)
-    refusal(stocked.get(AGENT, headers=wish), code)
-    assert documents(stocked, {**read, "headers": wish})["1"].error.code == code
 
 
 def test_an_unknown_version_of_a_part_is_refused(stocked: Company) -> None:

@@ -171,9 +171,9 @@ def folded(lines: int) -> str:
 
 @ON_SQLITE  # the body is read before the database
 def test_long_folded_headers_are_read_quickly(company: Company) -> None:
-    answers = parts(send_multipart(company, folded(lines=15_000) * REQUESTS + "--batch_1--"))
+    answers = parts(send_multipart(company, folded(lines=15_000) * 10 + "--batch_1--"))
 
-    assert [each.body.strip() for each in answers] == [b"0"] * REQUESTS
+    assert [each.body.strip() for each in answers] == [b"0"] * 10
 
 
 HOSTILE = {

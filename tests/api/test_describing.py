@@ -33,74 +33,7 @@ def test_a_company_lists_its_sets(company: Company) -> None:
     assert "contactsExt" in [each["name"] for each in body["value"]]
 
 
-JSON = {"Accept": "application/json"}
-
-
-@together("under_company", [True, False])
-@together(
-    ("headers", "query", "media_type", "version"),
-    [
-        ({}, "", "application/xml", "4.0"),
-        ({"Accept": "*/*"}, "", "application/xml", "4.0"),
-        ({"Accept": "application/json, text/plain, */*"}, "", "application/xml", "4.0"),
-        ({"Accept": "application/xml"}, "", "application/xml", "4.0"),
-        ({"Accept": "application/json"}, "", "application/json", "4.01"),
-        ({"Accept": "application/xml"}, "$format=json", "application/json", "4.01"),
-        ({"Accept": "application/json"}, "$format=xml", "application/xml", "4.0"),
-        ({"Accept": "application/json"}, "format=application/xml", "application/xml", "4.0"),
-        ({"OData-MaxVersion": "4.0"}, "", "application/xml", "4.0"),
-        ({"OData-MaxVersion": "4.01"}, "", "application/xml", "4.01"),
-        ({"OData-MaxVersion": "5.0"}, "", "application/xml", "4.01"),
-        ({"OData-MaxVersion": "4.01", **JSON}, "", "application/json", "4.01"),
-        ({"OData-Version": "4.0", **JSON}, "", "application/json", "4.01"),
-    ],
-)
-def test_metadata_has_the_preferred_format(
-    headers: dict[str, str],
-    query: str,
-    media_type: str,
-    version: str,
-    under_company: bool,
-    company: Company,
-) -> None:
-    address = company.root if under_company else root(company)
-    answer = company.follow(f"{address}/$metadata?{query}", headers)
-
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == media_type
-    assert answer.headers["odata-version"] == version
-    assert f'Version="{version}"' in answer.text or f'"$Version":"{version}"' in answer.text
-
-
 BREEZE = "application/json;odata.metadata=full"
-POWER_QUERY = (
-    "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,"
-    "application/atomsvc+xml;q=0.8,application/atom+xml;q=0.8,application/xml;q=0.7,text/plain;q=0.7"
-)
-
-
-@together("version", ["4.0", "4.0;NetFx"])
-@together(
-    ("accept", "query"),
-    [
-        (BREEZE, ""),
-        (POWER_QUERY, ""),
-        ("application/json", ""),
-        ("application/json, application/xml;q=0", ""),
-        ("application/json", "$format=xml"),
-    ],
-)
-def test_metadata_for_a_client_of_4_0_is_xml(
-    accept: str, query: str, version: str, company: Company
-) -> None:
-    """CSDL JSON exists since 4.01."""
-    headers = {"Accept": accept, "OData-MaxVersion": version}
-    for address in (company.root, root(company)):
-        answer = company.follow(f"{address}/$metadata?{query}", headers)
-
-        assert answer.headers["content-type"] == "application/xml"
-        assert answer.headers["odata-version"] == "4.0"
-        assert 'Version="4.0"' in answer.text
 
 
 def test_metadata_in_a_batch_of_a_client_of_4_0_is_xml(company: Company) -> None:

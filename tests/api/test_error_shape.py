@@ -6,37 +6,12 @@ from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.samples import PATHS
 from support.server import Server
 from support.service import Service
 from support.sockets import ask, head
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
-
-WRITES = [
-    ("PATCH", {"If-Match": '"x"'}, b"{}", "Request_EntityChanged"),
-    ("PATCH", {}, b"{}", "Request_PreconditionRequired"),
-    ("PATCH", {"If-Match": "x"}, b"{}", "BadRequest"),
-    ("PATCH", {"If-Match": "*"}, b"", "BadRequest"),
-    ("PATCH", {"If-Match": "*"}, b'{"displayName": ""}', "BadRequest_RequiredParamNotProvided"),
-    ("PATCH", {"If-Match": "*", "Content-Type": "x"}, b"{}", "Request_UnsupportedMediaType"),
-    ("PATCH", {"If-Match": "*"}, b"x" * (1 << 21), "Request_BodyTooLarge"),
-    ("PATCH", {"If-None-Match": "*"}, b'{"displayName": "x"}', "Request_EntityChanged"),
-    ("PUT", {"If-Match": "*"}, b"{}", "BadRequest_RequiredParamNotProvided"),
-    ("DELETE", {}, None, "Request_PreconditionRequired"),
-    ("DELETE", {"If-Match": '"x"'}, None, "Request_EntityChanged"),
-    ("POST", {}, b"{}", "BadRequest_MethodNotAllowed"),
-    ("GET", {"Accept": "text/html"}, None, "Request_NotAcceptable"),
-    ("GET", {"Authorization": "x"}, None, "Authentication_InvalidCredentials"),
-]
-
-
-@together(("method", "headers", "body", "code"), WRITES)
-def test_a_request_of_a_record_that_fails(
-    method: str, headers: dict[str, str], body: bytes | None, code: str, stocked: Company
-) -> None:
-    refusal(stocked.request(method, PATHS["contactsExt"], body=body, headers=headers), code)
 
 
 @pytest.fixture(params=["in this process", "over a socket"])

@@ -79,11 +79,6 @@ def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Compa
     assert own_stock.changes() == changed
 
 
-@together("tag", ['W/"x"', '""', 'W/""', '"x", "y"', 'W/"' + "x" * 5_000 + '"', '"*"'])
-def test_a_tag_that_no_version_had_is_412(tag: str, own_stock: Company) -> None:
-    refusal(own_stock.patch(AGENT, NEW, if_match=tag), "Request_EntityChanged")
-
-
 def test_an_unchanged_record_is_304(stocked: Company) -> None:
     read = stocked.get(AGENT)
     tag = tag_of(read)

@@ -274,21 +274,6 @@ def test_many_records_are_expanded(service: Service) -> None:
     assert {item["number"]: entries(item["prices"]) for item in items} == expected
 
 
-@together(
-    "expand",
-    [
-        "company/$count",
-        "company($filter=true)",
-        "company($top=1)",
-        "company($orderby=number)",
-        "people($levels=99)",
-        "company($expand=people($expand=company($expand=people($expand=company($expand=people)))))",
-    ],
-)
-def test_options_of_a_single_record_and_deep_nesting_are_400(expand: str, shop: Company) -> None:
-    refusal(shop.get("contactsExt", {"$expand": expand}), "BadRequest_InvalidRequestUrl", "$expand")
-
-
 def test_a_fault_in_a_nested_option_has_its_column(shop: Company) -> None:
     error = refusal(
         shop.get("itemsExt", {"$expand": "translations,prices($filter=unitPrise gt 1)"}),

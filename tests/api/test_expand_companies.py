@@ -301,27 +301,6 @@ def test_batches_and_replica_reads_expand_too(group: Group) -> None:
         assert one["itemsExt@odata.count"] == 2
 
 
-@together(
-    ("expand", "said"),
-    [
-        ("contactExt", "Did you mean contactsExt?"),
-        ("people", "people"),
-        ("name", "name"),
-        ("contactsExt,contactsExt/$count", "twice"),
-        ("contactsExt($filter=nothing eq 1)", "column 21"),
-        ("contactsExt($expand=itemsExt)", "itemsExt"),
-        ("contactsExt($filter=onlinePassword eq 'x')", "secret"),
-        ("contactsExt($skiptoken=x)", "$skiptoken"),
-        ("contactsExt($expand=" + "people($expand=" * 4 + "people" + ")" * 5, "limit of 5 levels"),
-    ],
-)
-def test_an_invalid_expand_is_400(expand: str, said: str, group: Group) -> None:
-    for path in ("companies", f"companies({group.companies[0].id})"):
-        answer = group.client.get(path, encoded({"$expand": expand}))
-        error = refusal(answer, "BadRequest_InvalidRequestUrl", "$expand")
-        assert said in error.message
-
-
 @together("option", ["$compute=name as contactsExt", "$apply=compute(1 as itemsExt)"])
 def test_a_computed_property_cannot_have_the_name_of_a_set(option: str, group: Group) -> None:
     answer = group.client.get("companies", f"{option}&$expand=contactsExt,itemsExt")

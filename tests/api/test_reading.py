@@ -1,7 +1,6 @@
 """Reading one record: its address, its formats, its links."""
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from support.client import Record, record, tag_of
 from support.companies import Company
@@ -22,19 +21,6 @@ def test_a_record_has_its_context_and_tag(resource: str, stocked: Company) -> No
     assert read["@odata.etag"] == tag_of(answer)
     assert answer.headers["odata-version"] == "4.0"
     assert answer.headers["content-length"] == str(len(answer.content))
-
-
-@together(
-    "path",
-    [
-        f"shippingAgentsExt({SHIPPING_AGENT})/",
-        f"shippingAgentsExt(id={SHIPPING_AGENT})",
-        f"shippingAgentsExt%28{SHIPPING_AGENT}%29",
-        "%73hippingAgentsExt(" + quote(SHIPPING_AGENT) + ")",
-    ],
-)
-def test_an_address_may_be_written_in_several_ways(path: str, stocked: Company) -> None:
-    assert without_control(stocked.record(path)) == SAMPLES["shippingAgentsExt"]
 
 
 @together("level", ["none", "minimal", "full"])
@@ -60,24 +46,6 @@ def test_accept_selects_the_metadata_level(level: str, form: str, stocked: Compa
     assert answer.headers["content-type"] == f"application/json;odata.metadata={level}"
     if level == "full":
         assert read["@odata.id"] == f"{stocked.root}/{AGENT}"
-
-
-@together(
-    "accept",
-    [
-        "*/*",
-        "application/*",
-        "text/html, application/json",
-        "text/html;q=1, */*;q=0.1",
-        "APPLICATION/JSON",
-        "application/json;odata.metadata=minimal;IEEE754Compatible=false",
-    ],
-)
-def test_an_accept_that_includes_json_returns_json(accept: str, stocked: Company) -> None:
-    answer = stocked.get(AGENT, headers={"Accept": accept})
-
-    assert record(answer)["code"] == "DHL"
-    assert answer.headers["content-type"] == "application/json;odata.metadata=minimal"
 
 
 @together("path", [AGENT, "shippingAgentsExt"])

@@ -3,6 +3,7 @@
 `tests/corpus/README.md` describes the format of the files.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,9 @@ EARLY = "before the database"
 _METHODS = frozenset(
     {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 )
+_TARGET = re.compile(r"\[((?:[^][]|\[\d+])*)]")
+"""A target in brackets, which may have places of lists itself."""
+
 _IN_PATH = "/$()',=:@*!~;{}"
 _IN_QUERY = "&=$@,;:/?()'*!~"
 
@@ -173,8 +177,9 @@ def _take(case: Case, line: str, place: str) -> None:
         name, _, value = line.removeprefix("header ").partition(":")
         case.headers[name] = value.removeprefix(" ")
         return
-    if line.startswith("body "):
-        case.body = line.removeprefix("body ")
+    if line == "body" or line.startswith("body "):
+        text = line.removeprefix("body").removeprefix(" ")
+        case.body = text if case.body is None else f"{case.body}\r\n{text}"
         return
     case.is_answered = True
     sign = next((each for each in _TAKEN if line.startswith(each)), "")
@@ -230,8 +235,8 @@ def _take_refusal(answer: Answer, text: str, place: str) -> None:
     if "_" in first or first == "BadRequest":
         code, rest = first, following
     target = None
-    if rest.startswith("["):
-        target, _, rest = rest.removeprefix("[").partition("]")
+    if (named := _TARGET.match(rest)) is not None:
+        target, rest = named[1], rest[named.end() :]
     fragments = [each.strip() for each in rest.split("…")]
     answer.refused = Refused(int(status), code, target, [each for each in fragments if each])
 
