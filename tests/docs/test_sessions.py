@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from docs.pages import DOCS, ROOT, Step, is_expected, links, run, steps
+from docs.pages import DOCS, ROOT, Step, install, is_expected, links, run, steps
 from support.processes import Process
 from support.programs import needed, node
 from support.quickstart import ready_lines
@@ -48,18 +47,13 @@ IN_CONTROL = {
 """The tables with what a page may create besides records, and the column that names it."""
 CREATED = re.compile(r"comptoir (?:company create|sample --company-name) '([^']+)'")
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
-INSTALLED = Path(sys.executable).parent
 PYTEST = {"PYTEST_ADDOPTS": "-p no:schemathesis"}
 """Without a plugin that takes longer to import than the rest."""
-FORK_CLIENT = ROOT / "tests" / "support" / "fork_client.py"
 
 
 @dataclass(frozen=True)
 class Service:
-    """A quickstart in a folder, with a `.venv` as `make install` creates it.
-
-    Its `comptoir` is a program that forks, since the pages run the command fifty times.
-    """
+    """A quickstart in a folder, with a `.venv` as `make install` creates it."""
 
     folder: Path
     base_url: str
@@ -84,13 +78,7 @@ class Service:
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[Service]:
     """What `make serve` runs, on a free port."""
-    (folder / ".venv" / "bin").mkdir(parents=True)
-    for program in INSTALLED.iterdir():
-        if program.name != "comptoir":
-            (folder / ".venv" / "bin" / program.name).symlink_to(program)
-    forked = folder / ".venv" / "bin" / "comptoir"
-    forked.write_text(f"#!{sys.executable} -IS\n{FORK_CLIENT.read_text()}")
-    forked.chmod(0o755)
+    install(folder)
     command = ("serve", "--quickstart", "--port", "0", *options)
     with (
         (folder / "service.log").open("wb") as log,
