@@ -17,6 +17,7 @@ from support.groups import Part, run_group, shown
 from support.repeats import repeatable
 from support.samples import PATHS, SHIPPING_AGENT, UNKNOWN
 from support.service import Service
+from support.together import together
 
 ANY = {"If-Match": "*"}
 AGENT = PATHS["shippingAgentsExt"]
@@ -142,7 +143,7 @@ def test_a_refused_write_undoes_the_group(name: str, own_stock: Company, service
     assert own_stock.changes()[-1].number == len(before) + 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("part", "kind", "named"),
     [
         (Part("GET", AGENT), BAD_REQUEST, "GET"),
@@ -195,7 +196,7 @@ def test_a_repeated_group_runs_once(company: Company, service: Service) -> None:
     assert [change.verb for change in company.changes()] == ["create", "update", "delete"]
 
 
-@pytest.mark.parametrize("known", [0, 1])
+@together("known", [0, 1])
 def test_a_group_with_a_repeated_part_is_refused(
     known: int, company: Company, service: Service
 ) -> None:
@@ -226,7 +227,7 @@ def test_a_refused_group_is_tried_again(company: Company, service: Service) -> N
     assert run_group(company, service.settings, *parts) == answers
 
 
-@pytest.mark.parametrize(
+@together(
     "headers",
     [
         [{}, repeatable()],

@@ -23,7 +23,7 @@ REDACTOR = Redactor(["onlinePassword"])
 
 
 def ended(path: str, query: str = "", status: int = 200, *refusals: Refusal) -> Exchange:
-    exchange = Exchange(
+    exchange = Exchange.begun(
         {"method": "PATCH", "path": path, "query_string": query.encode(), "client": ("::1", 1)}
     )
     for refusal in refusals:

@@ -3,6 +3,7 @@
 `tests/corpus/README.md` describes the format of the files.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,15 @@ CODES: Mapping[int, str] = {
 }
 """The error code by status, for cases that do not name one."""
 
-_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+EARLY = "before the database"
+"""After the title of a file: what decides its requests."""
+
+_METHODS = frozenset(
+    {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
+)
+_TARGET = re.compile(r"\[((?:[^][]|\[\d+])*)]")
+"""A target in brackets, which may have places of lists itself."""
+
 _IN_PATH = "/$()',=:@*!~;{}"
 _IN_QUERY = "&=$@,;:/?()'*!~"
 
@@ -112,10 +121,14 @@ class Rule:
 
 @dataclass(slots=True)
 class Area:
-    """A file of the corpus: its title, and its rules in order."""
+    """A file of the corpus: its title, and its rules in order.
+
+    What is decided before the database is the same whatever the database.
+    """
 
     name: str
     title: str
+    is_early: bool
     rules: list[Rule]
 
 
@@ -132,7 +145,8 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 def read_area(path: Path) -> Area:
     """A file of the corpus; raises `CorpusError` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    area = Area(path.stem, lines[0].removeprefix("# "), [])
+    title, _, decided = lines[0].removeprefix("# ").partition(" | ")
+    area = Area(path.stem, title, decided == EARLY, [])
     for number, line in enumerate(lines[1:], 2):
         place = f"{path.stem}:{number}"
         if not line.strip() or line.startswith("# "):
@@ -160,10 +174,12 @@ def read_area(path: Path) -> Area:
 def _take(case: Case, line: str, place: str) -> None:
     """Read an indented line: a continuation of the request or of its response."""
     if line.startswith("header "):
-        name, _, case.headers[name] = line.removeprefix("header ").partition(": ")
+        name, _, value = line.removeprefix("header ").partition(":")
+        case.headers[name] = value.removeprefix(" ")
         return
-    if line.startswith("body "):
-        case.body = line.removeprefix("body ")
+    if line == "body" or line.startswith("body "):
+        text = line.removeprefix("body").removeprefix(" ")
+        case.body = text if case.body is None else f"{case.body}\r\n{text}"
         return
     case.is_answered = True
     sign = next((each for each in _TAKEN if line.startswith(each)), "")
@@ -219,8 +235,8 @@ def _take_refusal(answer: Answer, text: str, place: str) -> None:
     if "_" in first or first == "BadRequest":
         code, rest = first, following
     target = None
-    if rest.startswith("["):
-        target, _, rest = rest.removeprefix("[").partition("]")
+    if (named := _TARGET.match(rest)) is not None:
+        target, rest = named[1], rest[named.end() :]
     fragments = [each.strip() for each in rest.split("…")]
     answer.refused = Refused(int(status), code, target, [each for each in fragments if each])
 

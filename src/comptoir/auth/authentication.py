@@ -138,11 +138,8 @@ class Authenticator:
         registry: Registry,
         limits: Limits,
         outside: OutsideIssuers,
-        basic: BasicAuthenticator | None = None,
         capacity: int = CACHED_TOKENS,
     ) -> None:
-        self.basic = basic
-        """Authenticates requests by HTTP Basic; None if the service does not."""
         self._verifier = verifier
         self._registry = registry
         self._outside = outside

@@ -55,6 +55,9 @@ _OLD_VERSIONS = (
 )
 _OF_VERSIONS = frozenset({b"odata-version", b"odata-maxversion", *dict(_OLD_VERSIONS)})
 _OF_ISOLATION = frozenset(ISOLATION)
+PROTOCOL_HEADERS = _OF_VERSIONS | _OF_ISOLATION | frozenset(ACCESS)
+"""The headers that `check_versions`, `check_isolation` and `access` read."""
+
 _TOKEN_FORM = re.compile(rb"\s*([0-9a-f]{1,32})\.([0-9]{1,18})\s*")
 _SHORT_FORMATS: Mapping[str, str] = MappingProxyType(
     {"json": JSON, "xml": "application/xml", "atom": "application/atom+xml"}

@@ -80,6 +80,8 @@ def parse_path(path: str) -> tuple[Segment, ...]:
     path = path.removesuffix("/")
     texts = _split(path) if "'" in path or "%27" in path else path.split("/")
     try:
+        if len(path) <= LONGEST_CACHED:
+            return tuple(map(_cached, texts))
         return tuple(
             [_cached(text) if len(text) <= LONGEST_CACHED else _segment(text) for text in texts]
         )

@@ -53,6 +53,7 @@ class BusinessCentralRoutes(Routes):
     option `company`, and this over the headers.
     """
 
+    names_companies = True
     company_headers = COMPANY_HEADERS
 
     def __init__(self, settings: Settings, model: Model, store: Store) -> None:

@@ -57,7 +57,7 @@ class Guards:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
-        exchange = Exchange(scope)
+        exchange = Exchange.begun(scope)
         scope["exchange"] = exchange
         send = _completed(send, exchange)
         try:

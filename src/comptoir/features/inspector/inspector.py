@@ -25,8 +25,8 @@ from comptoir.features.inspector.segments import (
     SegmentWriter,
     private_folder,
 )
-from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Feature, Kernel, Observer
+from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.feature import Feature, Kernel
 from comptoir.http.redaction import Redactor
 from comptoir.response.response import Response
 from comptoir.store.jobs import Job, every
@@ -115,14 +115,15 @@ class Inspector(Observer):
         self._apply()
 
     @override
-    def begin(self, exchange: Exchange, scope: Scope) -> None:
+    def begin(self, exchange: Exchange, scope: Scope) -> bool:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
         if not self.is_on or scope["path"] in _PROBES:
-            return
+            return False
         if self._is_full:
             self.skipped += 1
-            return
+            return False
         exchange.notes = Capture(scope, self._limit)
+        return True
 
     @override
     def respond(self, exchange: Exchange, response: Response | None) -> None:

@@ -32,8 +32,8 @@ from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
-from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
+from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.request.path import READ_METHODS, parse_path

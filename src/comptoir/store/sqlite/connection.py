@@ -204,9 +204,7 @@ class Connection(sqlite3.Connection):
             return []
         try:
             cursor = self.execute(statement.text, statement.values)
-            return cast(
-                "list[Row]", cursor.fetchall() if portion is None else portion.fetch(cursor)
-            )
+            rows: list[Row] = cursor.fetchall() if portion is None else portion.fetch(cursor)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise StatementStopped from None
@@ -216,6 +214,7 @@ class Connection(sqlite3.Connection):
             if self.limit.is_over():
                 raise StatementStopped from None
             raise
+        return rows
 
     def drive(self, unit: Steps[T]) -> T:
         """Run the statements that a unit yields, send it their rows, and return its result."""
