@@ -192,7 +192,7 @@ def test_business_central_does_not_track_changes(companies: Mapping[str, Company
 
 
 def test_a_limit_applies_to_what_is_ignored(companies: Mapping[str, Company]) -> None:
-    """An ignored filter is read like any other, so its faults are refused."""
+    """An ignored filter is read like any other, so its errors are refused."""
     response = companies[BUSINESS_CENTRAL].get(
         "itemsExt", {"$filter": "prices/any(p:p/entryNo eq 'x')"}
     )

@@ -90,7 +90,7 @@ class OnSqlite(Calling):
         try:
             row = self._connection.execute(prepared.text, prepared.bind(values)).fetchone()
         except sqlite3.OperationalError:
-            message = self._connection.faults.take()
+            message = self._connection.errors.take()
             if message is None:
                 raise
             raise NotComputed(message) from None
@@ -114,8 +114,8 @@ class OnPostgres(Calling):
 
     def __exit__(
         self,
-        fault_type: type[BaseException] | None,
-        fault: BaseException | None,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self._runner.run(self._connection.close())

@@ -201,8 +201,8 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
             left = sum(found.values())
             assert company.get(AGENTS).status_code == 404
             if runs == 1:
-                fault = command.fault("company", "create", "Other", "--id", company.id)
-                assert f"`comptoir company delete {company.id}`" in fault
+                error = command.error("company", "create", "Other", "--id", company.id)
+                assert f"`comptoir company delete {company.id}`" in error
         else:
             # a step for each entity set, and two for the documents
             assert runs > len(SAMPLES) + 2
@@ -247,7 +247,7 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
     assert printed == "".join(f"{each}: deleted\n" for each in ids)
     assert rows_left(command, company) == {}
     assert not unfinished(command, *both)
-    assert f"the company {company.id} does not exist" in command.fault(
+    assert f"the company {company.id} does not exist" in command.error(
         "company", "delete", company.id
     )
 
@@ -336,7 +336,7 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
     with pytest.raises(Stopped):
         delete_here(there, company.id, stop)
 
-    assert "or one that is being dropped" in pair.fault(company)
+    assert "or one that is being dropped" in pair.error(company)
     pair.copied(company, "--restart")
     pair.assert_same(company)
 
@@ -401,7 +401,7 @@ def test_a_deletion_of_an_unknown_company_is_refused_as_a_whole(
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO())
     for arguments, reason in WRONG:
-        assert reason in ready.fault("company", "delete", *arguments)
+        assert reason in ready.error("company", "delete", *arguments)
     assert len(ready.done("company", "list").out.splitlines()) == 2
     assert not (ready.folder / "none.db").exists()
 

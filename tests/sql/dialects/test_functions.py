@@ -1,4 +1,4 @@
-"""The functions of both dialects return the same values, nulls and faults."""
+"""The functions of both dialects return the same values, nulls and errors."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
