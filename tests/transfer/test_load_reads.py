@@ -9,7 +9,7 @@ import pytest
 
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
-from support.together import check_all
+from support.together import check_each
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 CSV = (
@@ -47,8 +47,7 @@ def assert_loaded(load_target: LoadTarget) -> None:
 
 @ON_SQLITE
 def test_every_text_format_gives_the_same_records(load_target: LoadTarget) -> None:
-    def check(case: tuple[str, str, Callable[[bytes], bytes]]) -> None:
-        suffix, content, change = case
+    def check(suffix: str, content: str, change: Callable[[bytes], bytes]) -> None:
         target = load_target.another(load_target.folder)
         report = target.load(f"customersExt.{suffix}", change(content.encode()))
         assert reasons(report) == []
@@ -63,7 +62,7 @@ def test_every_text_format_gives_the_same_records(load_target: LoadTarget) -> No
         lambda content: content.rstrip(b"\n"),
         lambda content: content.replace(b"\n", b"\n\n"),
     )
-    check_all([(*each, change) for each in formats for change in changes], check)
+    check_each([(*each, change) for each in formats for change in changes], check)
 
 
 @ON_SQLITE

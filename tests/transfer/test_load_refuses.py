@@ -11,7 +11,7 @@ from comptoir.edm.types import NO_GUID
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
-from support.together import check_all
+from support.together import check_all, check_each
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 HEAD = "id,number,displayName"
@@ -88,8 +88,7 @@ def test_an_error_in_csv_is_reported_and_nothing_is_written(load_target: LoadTar
 
 @ON_SQLITE
 def test_only_utf8_is_read(load_target: LoadTarget) -> None:
-    def check(case: tuple[str, str]) -> None:
-        encoding, suffix = case
+    def check(encoding: str, suffix: str) -> None:
         rows = {
             "csv": "number,displayName\nC1,One\nC2,Straße\n",
             "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
@@ -101,7 +100,7 @@ def test_only_utf8_is_read(load_target: LoadTarget) -> None:
         assert load_target.records("customersExt") == []
 
     encodings, suffixes = ("latin-1", "utf-16", "utf-16-be", "utf-16-le"), ("csv", "ndjson", "json")
-    check_all(product(encodings, suffixes), check)
+    check_each(product(encodings, suffixes), check)
 
 
 @ON_SQLITE
@@ -155,14 +154,13 @@ def test_an_error_in_ndjson_is_reported_and_nothing_is_written(load_target: Load
 
 @ON_SQLITE
 def test_an_error_in_json_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
-    def check(case: tuple[str, str]) -> None:
-        content, reason = case
+    def check(content: str, reason: str) -> None:
         report = load_target.load("customersExt.json", content)
         assert not report.written
         assert reason in reasons(report)[0]
         assert load_target.records("customersExt") == []
 
-    check_all(
+    check_each(
         [
             ("", "the file is empty"),
             ("  \n", "the file is empty"),
