@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import ErrorType, Refusal
 from comptoir.errors.table import (
     BAD_REQUEST,
     ENTITY_CHANGED,
@@ -10,7 +10,6 @@ from comptoir.errors.table import (
     METHOD_NOT_ALLOWED,
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
-    ErrorType,
 )
 from comptoir.store.writes import GroupRefusal
 from support.companies import Company
@@ -153,7 +152,7 @@ def test_a_refused_write_undoes_the_group(name: str, own_stock: Company, service
         (Part("PATCH", AGENT, b"{", ANY), BAD_REQUEST, "JSON"),
     ],
 )
-def test_faults_that_need_no_record_are_refused_by_add(
+def test_errors_that_need_no_record_are_refused_by_add(
     part: Part, kind: ErrorType, named: str, own_stock: Company, service: Service
 ) -> None:
     before = own_stock.changes()

@@ -78,7 +78,7 @@ WITHOUT_TOKEN = ("none", "empty", "another scheme", "a token without scheme")
 def test_a_request_without_an_accepted_token_is_401(
     method: str, name: str, own_stock: Company, service: Service, specimen_service: Service
 ) -> None:
-    """The challenge asks for a bearer token, or names its fault (RFC 6750)."""
+    """The challenge asks for a bearer token, or names its error (RFC 6750)."""
     authorization = _refused_headers(service, specimen_service)[name]
     headers = {} if authorization is None else {"Authorization": authorization}
     changed = own_stock.changes()

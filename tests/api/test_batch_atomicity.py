@@ -53,12 +53,12 @@ def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock:
         own_stock, *group, {"id": "9", "method": "GET", "url": AGENT, "dependsOn": ["g"]}
     )
 
-    at_fault = str(failing["id"])
-    assert answers.pop(at_fault).status == status
+    at_error = str(failing["id"])
+    assert answers.pop(at_error).status == status
     assert {reply.status for reply in answers.values()} == {424}
     assert {reply.error.code for reply in answers.values()} == {"Request_FailedDependency"}
     (other,) = [reply for name, reply in answers.items() if name != "9"]
-    assert at_fault in other.error.message
+    assert at_error in other.error.message
     assert own_stock.listed("shippingAgentsExt") == before
     assert own_stock.changes() == changes
 

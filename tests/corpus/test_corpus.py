@@ -20,7 +20,7 @@ from support.corpus import (
     IN_ORDER,
     Answer,
     Area,
-    CorpusFault,
+    CorpusError,
     Refused,
     areas,
     cases,
@@ -227,5 +227,5 @@ def test_a_line_that_cannot_be_read_is_reported_with_its_place(
 ) -> None:
     path = tmp_path / "faulty.txt"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(CorpusFault, match=said):
+    with pytest.raises(CorpusError, match=said):
         read_area(path)

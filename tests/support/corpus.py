@@ -40,7 +40,7 @@ _IN_PATH = "/$()',=:@*!~;{}"
 _IN_QUERY = "&=$@,;:/?()'*!~"
 
 
-class CorpusFault(Exception):  # noqa: N818 - says where a file of the corpus cannot be read
+class CorpusError(Exception):
     """A line that is neither request nor answer."""
 
 
@@ -142,7 +142,7 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 
 
 def read_area(path: Path) -> Area:
-    """A file of the corpus; raises `CorpusFault` with the line that cannot be read."""
+    """A file of the corpus; raises `CorpusError` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
     title, _, kind = lines[0].removeprefix("# ").partition(" | ")
     area = Area(path.stem, title, kind, [])
@@ -153,20 +153,20 @@ def read_area(path: Path) -> Area:
         if line.startswith("## "):
             name, bar, section = line.removeprefix("## ").partition(" | ")
             if not bar:
-                raise CorpusFault(f"{place}: a rule has a name, ` | ` and a section")
+                raise CorpusError(f"{place}: a rule has a name, ` | ` and a section")
             area.rules.append(Rule(name.strip(), section.strip()))
         elif not area.rules:
-            raise CorpusFault(f"{place}: a request stands below a rule")
+            raise CorpusError(f"{place}: a request stands below a rule")
         elif line.startswith("  "):
             if not area.rules[-1].cases:
-                raise CorpusFault(f"{place}: an answer stands below a request")
+                raise CorpusError(f"{place}: an answer stands below a request")
             _take(area.rules[-1].cases[-1], line.strip(" "), place)
         else:
             area.rules[-1].cases.append(Case(place, line))
     for rule in area.rules:
         for case in rule.cases:
             if not case.is_answered:
-                raise CorpusFault(f"{case.place}: the request has no answer")
+                raise CorpusError(f"{case.place}: the request has no answer")
     return area
 
 
@@ -189,7 +189,7 @@ def _take(case: Case, line: str, place: str) -> None:
     elif sign:
         _TAKEN[sign](case.answer, line.removeprefix(sign), place)
     else:
-        raise CorpusFault(f"{place}: no answer begins with {line[:20]!r}")
+        raise CorpusError(f"{place}: no answer begins with {line[:20]!r}")
 
 
 def _take_keys(answer: Answer, text: str, _: str) -> None:
@@ -228,7 +228,7 @@ def _take_header(answer: Answer, text: str, _: str) -> None:
 def _take_refusal(answer: Answer, text: str, place: str) -> None:
     status, _, rest = text.partition(" ")
     if not status.isdigit():
-        raise CorpusFault(f"{place}: a refusal begins with its status")
+        raise CorpusError(f"{place}: a refusal begins with its status")
     first, _, following = rest.partition(" ")
     code = CODES.get(int(status), "")
     if "_" in first or first == "BadRequest":

@@ -144,7 +144,7 @@ def whole_bodies(resource: str) -> SearchStrategy[Sent]:
 
 @cache
 def _bodies(resource: str, *, is_whole: bool) -> SearchStrategy[Sent]:
-    """Valid bodies, some without or with blank required properties, some with a fault."""
+    """Valid bodies, some without or with blank required properties, some with an error."""
     must, fields = _fields(resource)
     whole = whole_bodies(resource)
     good = whole if is_whole else st.fixed_dictionaries({}, optional={**fields, **must})
