@@ -87,8 +87,8 @@ def test_the_json_is_valid(metadata: Metadata, installed: Node) -> None:
     schema = msgspec.json.decode((installed.packages / CSDL_SCHEMA).read_bytes())
     roomy = jsonschema_rs.FancyRegexOptions(size_limit=_BIG, dfa_size_limit=_BIG)
     validator = jsonschema_rs.validator_for(schema, pattern_options=roomy)
-    faults = validator.iter_errors(msgspec.json.decode(metadata.json))
-    assert [fault.message for fault in faults] == []
+    errors = validator.iter_errors(msgspec.json.decode(metadata.json))
+    assert [error.message for error in errors] == []
 
 
 def test_xml_and_json_say_the_same(metadata: Metadata) -> None:
