@@ -6,6 +6,7 @@ overrides the default. `docs/reference/settings.md` is generated from the declar
 
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -20,7 +21,6 @@ from typing_extensions import override
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError
-from comptoir.files import read_whole
 from comptoir.profiles.record import STANDARD, Profile
 
 SettingValue = str | int | float
@@ -29,6 +29,9 @@ RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})s", re.ASCII)
 
 LONGEST_REPEATABILITY = 366 * 86_400
 """The most seconds for which repeated writes can be recognized."""
+
+LARGEST_FILE = 1 << 20
+"""The most bytes of a file that is read whole, unless its reader allows fewer."""
 
 ENVIRONMENT_PREFIX = "COMPTOIR_"
 
@@ -46,9 +49,7 @@ def list_of(name: str) -> str:
 
 # Each kind of value ends with the remedy for an invalid one, to which a setting adds its help.
 Text = Annotated[
-    str,
-    Meta(pattern=rf"\A[^{_UNPRINTABLE}]*\Z"),
-    "Use text in UTF-8, without control characters.",
+    str, Meta(pattern=rf"\A[^{_UNPRINTABLE}]*\Z"), "Use text in UTF-8, without control characters."
 ]
 Switch = Literal["on", "off"]
 Count = Annotated[int, Meta(gt=0), "Use an integer greater than 0."]
@@ -83,9 +84,7 @@ _PublicUrl = Annotated[
     "Start it with http:// or https://, a host and its port, if any.",
 ]
 _Rate = Annotated[
-    str,
-    Meta(pattern=rf"\A(?:{RATE.pattern})?\Z"),
-    "Write requests and seconds, such as 6000/300s.",
+    str, Meta(pattern=rf"\A(?:{RATE.pattern})?\Z"), "Write requests and seconds, such as 6000/300s."
 ]
 
 
@@ -405,8 +404,7 @@ def environment_name(setting: str) -> str:
 
 
 def load_settings(
-    options: Mapping[str, SettingValue | None],
-    environment: Mapping[str, str] = os.environ,
+    options: Mapping[str, SettingValue | None], environment: Mapping[str, str] = os.environ
 ) -> Settings:
     """Combine the settings of the command line, the environment and the config file.
 
@@ -502,3 +500,25 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, SettingValue, str
     for part in (settings, *settings.parts):
         for name, remedy in part.conflicts(settings):
             yield name, settings.value(name), remedy
+
+
+def read_whole(path: Path, remedy: str, most: int = LARGEST_FILE) -> bytes:
+    """The content of a regular file of up to `most` bytes.
+
+    Raises `OperatorError` with the remedy, also for a device or a pipe, which may have no end.
+    """
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise problems.NOT_REGULAR(path=path, remedy=remedy)
+            content = file.read(most + 1)
+    except OSError as error:
+        raise problems.UNREADABLE(path=path, reason=error.strerror, remedy=remedy) from error
+    if len(content) > most:
+        raise problems.LARGE_FILE(path=path, kib=most >> 10, remedy=remedy)
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe would wait for its writer."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 import msgspec
-import pytest
 
-from support.batches import HTTP, Entry, documents, multipart, send_documents, send_multipart
+from support.batches import HTTP, Entry, documents, multipart, send_documents
 from support.client import Record
 from support.companies import Company
 from support.refusals import error_in, refusal
 from support.samples import SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
@@ -71,8 +71,8 @@ FAILING: dict[str, tuple[Entry, int]] = {
 }
 
 
-@pytest.mark.parametrize("what", FAILING)
-@pytest.mark.parametrize("first", [True, False])
+@together("what", FAILING)
+@together("first", [True, False])
 def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock: Company) -> None:
     """The refused request has its own error, the others 424."""
     before, changes = own_stock.listed("shippingAgentsExt"), own_stock.changes()
@@ -83,12 +83,12 @@ def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock:
         own_stock, *group, {"id": "9", "method": "GET", "url": AGENT, "dependsOn": ["g"]}
     )
 
-    at_fault = str(failing["id"])
-    assert answers.pop(at_fault).status == status
+    at_error = str(failing["id"])
+    assert answers.pop(at_error).status == status
     assert {reply.status for reply in answers.values()} == {424}
     assert {reply.error.code for reply in answers.values()} == {"Request_FailedDependency"}
     (other,) = [reply for name, reply in answers.items() if name != "9"]
-    assert at_fault in other.error.message
+    assert at_error in other.error.message
     assert own_stock.listed("shippingAgentsExt") == before
     assert own_stock.changes() == changes
 
@@ -161,7 +161,7 @@ WITHIN: dict[str, tuple[Entry, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WITHIN)
+@together("what", WITHIN)
 def test_an_unsupported_request_in_a_group_is_refused_by_name(what: str, company: Company) -> None:
     entry, name = WITHIN[what]
 
@@ -186,7 +186,7 @@ def post(code: str) -> str:
     return f"POST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n{body}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("requests", "content_id", "status"),
     [((post("A"), post("A")), "2", 409), ((post(""), post("A")), "1", 400)],
 )
@@ -205,29 +205,3 @@ def test_a_refused_change_set_has_one_response(
         assert (part.content_id, part.status, part.parts) == (content_id, status, ())
         assert error_in(part.body).message
     assert second.body.endswith(b'"value":[]}')
-
-
-@pytest.mark.parametrize(
-    ("request_in_it", "reason"),
-    [
-        (f"GET {AGENT} HTTP/1.1\n", "GET"),
-        ("", "GET contactsExt HTTP/1.1"),
-    ],
-)
-def test_a_change_set_contains_only_writes(
-    request_in_it: str, reason: str, company: Company
-) -> None:
-    text = f"{change_set(post('A'), request_in_it)}--batch_1--\n"
-
-    error = refusal(send_multipart(company, text), "BadRequest", "part 1.2")
-
-    assert reason in error.message
-    assert company.listed("shippingAgentsExt") == []
-
-
-def test_a_change_set_within_a_change_set_is_refused(company: Company) -> None:
-    inner = "--cs\nContent-Type: multipart/mixed; boundary=in\n\n--in--\n"
-    text = f"{change_set(post('A')).removesuffix('--cs--' + chr(10))}{inner}--cs--\n--batch_1--\n"
-
-    refusal(send_multipart(company, text), "BadRequest", "part 1.2")
-    assert company.listed("shippingAgentsExt") == []

@@ -9,12 +9,13 @@ from support.companies import Company
 from support.refusals import refusal
 from support.samples import CONTACT, PATHS, SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 PLAIN = {"OData-MaxVersion": "4.0"}
 
 
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+@together("path", PATHS.values())
 def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Company) -> None:
     """Also at a key of operation 9, whose responses depend on the client."""
     alone = stocked.get(path)
@@ -183,7 +184,7 @@ def test_the_response_may_have_the_other_format(stocked: Company) -> None:
     assert listed[0].body == stocked.get(AGENT).content
 
 
-@pytest.mark.parametrize(
+@together(
     ("accept", "media"),
     [
         ("*/*", "application/json"),
@@ -205,10 +206,6 @@ def test_format_chooses_before_accept(company: Company) -> None:
     )
 
     assert replies(answer) == []
-
-
-def test_an_unknown_format_is_406(company: Company) -> None:
-    refusal(send_documents(company, [], {"Accept": "text/html"}), "Request_NotAcceptable", "Accept")
 
 
 def test_a_part_inherits_the_token_and_the_version(stocked: Company) -> None:
@@ -286,7 +283,7 @@ def test_preferences_of_a_part_are_its_own(company: Company) -> None:
     assert page.next_link.startswith(f"{company.root}/contactsExt?")
 
 
-@pytest.mark.parametrize(
+@together(
     "wish",
     [
         "return=representation",
@@ -377,26 +374,16 @@ def test_a_batch_of_an_unknown_company_is_404(service: Service) -> None:
     refusal(service.client.get(path), "Internal_CompanyNotFound")
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE"])
-def test_only_post_is_allowed_on_a_batch(method: str, service: Service, company: Company) -> None:
-    """A client that probes with HEAD sees that from the status."""
-    for client in (service.client, company):
-        answer = client.request(method, "$batch")
-
-        assert answer.status_code == 405
-        assert answer.headers["allow"] == "POST"
-
-
 def test_a_batch_needs_a_token(company: Company) -> None:
     refusal(company.using("").post("$batch", b"{"), "Authentication_InvalidCredentials")
 
 
-@pytest.mark.parametrize("path", ["$batch", "%24batch"])
+@together("path", ["$batch", "%24batch"])
 def test_the_path_may_be_percent_encoded(path: str, company: Company) -> None:
     assert replies(company.post(path, {"requests": []})) == []
 
 
-@pytest.mark.parametrize("path", ["contactsExt/$batch", f"contactsExt({CONTACT})/$batch"])
+@together("path", ["contactsExt/$batch", f"contactsExt({CONTACT})/$batch"])
 def test_batches_are_sent_to_a_service_root(path: str, stocked: Company) -> None:
     answer = stocked.post(path, {"requests": []})
 
@@ -422,18 +409,6 @@ def test_the_same_batch_can_be_sent_to_either_root(service: Service, stocked: Co
     assert record(stocked.get(AGENT))["code"] == at_base["1"].read(Record)["code"]
 
 
-@pytest.mark.parametrize("name", ["Isolation", "OData-Isolation"])
-def test_snapshot_isolation_is_refused(name: str, stocked: Company) -> None:
-    """OData Protocol 4.01, 8.2.6: for a batch, within one, and for a single request."""
-    read = {"id": "1", "method": "GET", "url": AGENT}
-    wish = {name: "snapshot"}
-    code = "Request_IsolationNotSupported"
-
-    refusal(send_documents(stocked, [read], wish), code)
-    refusal(stocked.get(AGENT, headers=wish), code)
-    assert documents(stocked, {**read, "headers": wish})["1"].error.code == code
-
-
 def test_an_unknown_version_of_a_part_is_refused(stocked: Company) -> None:
     headers = {"OData-Version": "3.0"}
     read = {"id": "1", "method": "GET", "url": AGENT, "headers": headers}
@@ -453,7 +428,7 @@ def test_a_compressed_body_of_a_part_is_refused(company: Company) -> None:
     assert documents(company, create)["1"].error.code == "Request_UnsupportedMediaType"
 
 
-@pytest.mark.parametrize("coding", ["gzip", "zstd", "identity"])
+@together("coding", ["gzip", "zstd", "identity"])
 def test_the_response_to_a_batch_may_be_compressed(coding: str, company: Company) -> None:
     company.load("contactsExt", *({"number": f"K{each}", "displayName": "x"} for each in range(99)))
     entries = [{"id": f"{each}", "method": "GET", "url": "contactsExt"} for each in range(5)]

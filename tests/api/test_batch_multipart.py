@@ -8,6 +8,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.samples import PATHS, SHIPPING_AGENT
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -183,7 +184,7 @@ Content-Length: 14
 CLIENTS = {"UI5": UI5, "Cloud SDK": CLOUD_SDK, "OData.NET": ODATA_NET, "Olingo": OLINGO}
 
 
-@pytest.mark.parametrize("line_end", ["\r\n", "\n"], ids=["CRLF", "LF"])
+@pytest.mark.parametrize("line_end", ["\r\n", "\n"])
 @pytest.mark.parametrize("name", CLIENTS)
 def test_the_batch_of_a_common_client_succeeds(name: str, line_end: str, company: Company) -> None:
     """A read, and a change set of two writes; the second refers to the first."""
@@ -246,7 +247,7 @@ GET shippingAgentsExt/$count HTTP/1.1
     assert (last.content_id, last.body) == ("", b"1")
 
 
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+@together("path", PATHS.values())
 def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Company) -> None:
     alone = stocked.get(path)
 
@@ -268,7 +269,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@together("form", FORMS)
 def test_a_request_may_have_another_form(form: str, stocked: Company) -> None:
     request = FORMS[form].format(path=AGENT)
 
@@ -286,7 +287,7 @@ AROUND = {
 }
 
 
-@pytest.mark.parametrize("around", AROUND)
+@together("around", AROUND)
 def test_text_around_the_parts_is_ignored(around: str, stocked: Company) -> None:
     before, behind = AROUND[around]
     first = "" if "--batch_1 " in before else "--batch_1\n"
@@ -296,7 +297,7 @@ def test_text_around_the_parts_is_ignored(around: str, stocked: Company) -> None
     assert part.status == 200
 
 
-@pytest.mark.parametrize(
+@together(
     "content_type",
     [
         'multipart/mixed; boundary="batch_1"',

@@ -1,14 +1,10 @@
 """References between the requests of a batch: dependencies, new records, ETags, `if`."""
 
-from collections.abc import Mapping
-
-import pytest
-
-from support.batches import HTTP, Entry, documents, multipart, send_documents
+from support.batches import HTTP, Entry, documents, multipart
 from support.client import Page, Record, tag_of
 from support.companies import Company
-from support.refusals import refusal
 from support.samples import SHIPPING_AGENT
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 CREATE: Entry = {"method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
@@ -81,7 +77,7 @@ def test_a_304_does_not_satisfy_a_dependency(own_stock: Company) -> None:
     assert [answers["1"].status, answers["2"].status] == [304, 424]
 
 
-@pytest.mark.parametrize(
+@together(
     ("condition", "is_done"),
     [
         ("$good/$succeeded", True),
@@ -107,34 +103,7 @@ def test_a_condition_on_outcomes(condition: str, is_done: bool, company: Company
     assert answers["1"].status == (200 if is_done else 424)
 
 
-UNSUPPORTED = [
-    "$1/displayName eq 'x'",
-    "$1/$succeeded eq true",
-    "length($1/displayName) gt 3",
-    "$1",
-    "1 eq 1",
-]
-
-
-@pytest.mark.parametrize("condition", UNSUPPORTED)
-def test_conditions_on_values_are_refused_by_name(condition: str, company: Company) -> None:
-    answer = send_documents(company, [{"id": "1", **CREATE}, {"id": "2", **COUNT, "if": condition}])
-
-    refusal(answer, "BadRequest_MethodNotImplemented", "requests[1].if")
-    assert company.listed("shippingAgentsExt") == []
-
-
-@pytest.mark.parametrize(
-    "condition",
-    ["", " ", "not", "(true", "true)", "()", "true and", "(" * 30 + "true" + ")" * 30],
-)
-def test_a_malformed_condition_is_refused(condition: str, company: Company) -> None:
-    answer = send_documents(company, [{"id": "1", **COUNT, "if": condition}])
-
-    refusal(answer, "BadRequest", "requests[0].if")
-
-
-@pytest.mark.parametrize("header", ["If-Match", "if-none-match"])
+@together("header", ["If-Match", "if-none-match"])
 def test_a_reference_to_an_etag(header: str, own_stock: Company) -> None:
     """OData Protocol 4.01, 11.7.5."""
     guard = {header: " $1 "} if header == "If-Match" else {header: "$1", "If-Match": "*"}
@@ -187,26 +156,6 @@ def test_a_quoted_etag_is_not_a_reference(own_stock: Company) -> None:
     assert answers["2"].error.code == "Request_EntityChanged"
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["$filter=code eq $1/code", "$filter=code in ('x',$1)", "$filter=code%20eq%20%241/code"],
-)
-def test_references_to_values_of_responses_are_refused_by_name(
-    query: str, company: Company
-) -> None:
-    answer = send_documents(
-        company,
-        [
-            {"id": "1", **CREATE},
-            {"id": "2", "method": "GET", "url": f"shippingAgentsExt?{query}", "dependsOn": ["1"]},
-        ],
-    )
-
-    error = refusal(answer, "BadRequest_MethodNotImplemented", "requests[1]")
-    assert "$1" in error.message
-    assert company.listed("shippingAgentsExt") == []
-
-
 def test_a_text_may_look_like_a_reference(company: Company) -> None:
     answers = documents(
         company,
@@ -215,33 +164,6 @@ def test_a_text_may_look_like_a_reference(company: Company) -> None:
     )
 
     assert [each["code"] for each in answers["2"].read(Page).value] == ["$1"]
-
-
-UNKNOWN: Mapping[str, Entry] = {
-    "a dependency": {**COUNT, "dependsOn": ["9"]},
-    "the dependency itself": {**COUNT, "dependsOn": ["2"]},
-    "a later one": {**COUNT, "dependsOn": ["3"]},
-    "a URL": {"method": "GET", "url": "$9/code"},
-    "a tag": {"method": "DELETE", "url": AGENT, "headers": {"if-match": "$9"}},
-    "a condition": {**COUNT, "if": "not $9/$succeeded"},
-    "a group": {**COUNT, "dependsOn": ["g"]},
-}
-
-
-@pytest.mark.parametrize("what", UNKNOWN)
-def test_references_to_later_or_unknown_requests_are_refused(what: str, company: Company) -> None:
-    answer = send_documents(
-        company,
-        [
-            {"id": "1", **CREATE},
-            {"id": "2", **UNKNOWN[what]},
-            {"id": "3", **COUNT},
-            {"id": "4", **CREATE, "atomicityGroup": "g"},
-        ],
-    )
-
-    refusal(answer, "BadRequest", "requests[1]")
-    assert company.listed("shippingAgentsExt") == []
 
 
 def test_resources_that_begin_with_a_dollar_are_not_references(stocked: Company) -> None:

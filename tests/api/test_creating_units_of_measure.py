@@ -5,6 +5,7 @@ import pytest
 from support.client import Record, record
 from support.companies import Company
 from support.refusals import refusal
+from support.together import together
 
 BOX: Record = {"code": "BOX", "displayName": "Box"}
 PCS: Record = {"code": "PCS", "displayName": "Another piece"}
@@ -20,7 +21,7 @@ def test_a_create_without_a_precondition_is_428(company: Company) -> None:
     assert company.changes() == []
 
 
-@pytest.mark.parametrize("named", PROTOCOL, ids=str)
+@pytest.mark.parametrize("named", PROTOCOL)
 def test_a_client_that_names_the_protocol_needs_no_precondition(
     named: dict[str, str], company: Company
 ) -> None:
@@ -55,7 +56,7 @@ def test_an_existing_code_is_412_if_none_may_match(own_stock: Company) -> None:
     refusal(answer, "Request_EntityChanged")
 
 
-@pytest.mark.parametrize("guard", ["its own", "*"])
+@together("guard", ["its own", "*"])
 def test_an_existing_code_is_409_when_the_precondition_holds(
     guard: str, own_stock: Company
 ) -> None:
@@ -89,7 +90,7 @@ def test_an_update_ignores_a_sent_time(own_stock: Company) -> None:
     assert updated["lastModifiedDateTime"] == own_stock.changes()[-1].at
 
 
-@pytest.mark.parametrize(
+@together(
     ("code", "address"),
     [
         ("A/B", "'A%2FB'"),

@@ -9,6 +9,7 @@ from support.companies import Company
 from support.groups import Part, run_group, shown
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 
 COMPANY: Record = {"number": "C1", "type": "Company", "displayName": "Kontor AG"}
 
@@ -22,7 +23,7 @@ def updated(company: Company, path: str, body: Record) -> Record:
     return record(company.patch(path, body, if_match="*"))
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "search"),
     [
         ("Annette Hill", "ANNETTE HILL"),
@@ -137,7 +138,7 @@ def test_the_time_of_a_change_is_the_one_in_the_change_log(company: Company) -> 
     assert all(earlier <= later for earlier, later in pairwise(times))
 
 
-@pytest.mark.parametrize("sent", ["2019-04-03T10:20:30.123Z", "", 5])
+@together("sent", ["2019-04-03T10:20:30.123Z", "", 5])
 def test_a_computed_time_in_a_body_is_ignored(sent: str | int, company: Company) -> None:
     path = created(company, {"displayName": "A", "lastModifiedDateTime": sent})
     body: Record = {"city": "Graz", "lastModifiedDateTime": sent}

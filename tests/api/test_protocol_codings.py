@@ -9,6 +9,7 @@ from support.codings import decoded
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -22,7 +23,7 @@ def agents(service: object, stocked: Company) -> Company:
     return stocked
 
 
-@pytest.mark.parametrize(
+@together(
     ("accepted", "coding"),
     [
         ("gzip", "gzip"),
@@ -63,10 +64,10 @@ def test_the_best_of_the_accepted_codings_is_sent(
     assert decoded(answer.content) == plain.content
 
 
-@pytest.mark.parametrize(
+@together(
     "accepted", ["identity;q=0", "*;q=0", "gzip;q=0, identity;q=0", "br, *;q=0", "*;q=0.0, x"]
 )
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@together("method", ["GET", "POST"])
 def test_no_acceptable_coding_is_406(method: str, accepted: str, company: Company) -> None:
     body = None if method == "GET" else {"code": "NEW"}
 
@@ -76,7 +77,7 @@ def test_no_acceptable_coding_is_406(method: str, accepted: str, company: Compan
     assert company.changes() == []
 
 
-@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+@together("coding", ["gzip", "zstd"])
 def test_a_record_is_compressed_if_that_saves_a_packet(coding: str, company: Company) -> None:
     short = company.post("contactsExt", {"displayName": "x"})
     long = company.post("contactsExt", {"displayName": "x", "addressLine1": "street " * 100})
@@ -114,8 +115,8 @@ def test_a_304_has_no_body_to_compress(company: Company) -> None:
     assert answer.headers["vary"] == "Accept, Accept-Encoding"
 
 
-@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
-@pytest.mark.parametrize("query", ["$top=100", "$top=1", "$filter=code eq 'none'"])
+@together("coding", ["identity", "gzip", "zstd"])
+@together("query", ["$top=100", "$top=1", "$filter=code eq 'none'"])
 def test_head_has_the_headers_of_get_in_every_coding(
     query: str, coding: str, agents: Company
 ) -> None:
@@ -131,7 +132,7 @@ def test_head_has_the_headers_of_get_in_every_coding(
         assert head.headers[name] == read.headers[name]
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "GZIP, gzip", "nonsense"])
+@together("coding", ["gzip", "deflate", "br", "zstd", "GZIP, gzip", "nonsense"])
 def test_a_compressed_body_is_415_and_not_decompressed(coding: str, company: Company) -> None:
     body = gzip.compress(b'{"displayName": "x"}')
 

@@ -9,11 +9,12 @@ import pytest
 from comptoir.store.writes import REPEATS_DROPPED
 from support.client import Record, record, tag_of
 from support.companies import Company
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.refusals import refusal
 from support.repeats import essence, repeatable, result
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, WRITABLE
 from support.service import Service
+from support.together import together
 
 AGENT = PATHS["shippingAgentsExt"]
 NEW: Record = {"code": "UPS"}
@@ -221,8 +222,9 @@ WRONG: Mapping[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-@pytest.mark.parametrize("name", WRONG)
+@ON_SQLITE
+@together("method", ["POST", "PATCH", "PUT", "DELETE"])
+@together("name", WRONG)
 def test_invalid_headers_are_rejected(name: str, method: str, stocked: Company) -> None:
     headers, target = WRONG[name]
     changed = stocked.changes()
@@ -237,7 +239,8 @@ def test_invalid_headers_are_rejected(name: str, method: str, stocked: Company) 
     assert stocked.changes() == changed
 
 
-@pytest.mark.parametrize(
+@ON_SQLITE
+@together(
     "age",
     [
         timedelta(days=1, seconds=2),
@@ -255,11 +258,13 @@ def test_a_time_outside_the_window_is_412(age: timedelta, company: Company) -> N
     assert company.changes() == []
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("age", [timedelta(hours=23, minutes=59), timedelta(minutes=-4)])
 def test_a_request_may_be_a_day_old_and_clocks_may_differ(age: timedelta, company: Company) -> None:
     record(company.post("shippingAgentsExt", NEW, repeatable(age=age)), 201)
 
 
+@ON_SQLITE
 def test_reads_ignore_the_headers(stocked: Company) -> None:
     answer = stocked.get(AGENT, headers=WRONG["no date"][0])
 

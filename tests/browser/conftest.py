@@ -3,6 +3,7 @@
 The pages are the same whatever the database: `tests/console` reads them on both.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.chromium import Chromium, Tab
 from support.companies import Company
-from support.console import new_code
+from support.console import console_of, new_code
 from support.databases import FreshDatabase
 from support.samples import SAMPLES
 from support.server import Server
@@ -52,16 +53,42 @@ OpenTab = Callable[..., Tab]
 
 
 @pytest.fixture
-def open_tab(chromium: Chromium, site: Site) -> Iterator[OpenTab]:
-    """Open a tab of a user with a role, who is logged in; it is checked when the test ends."""
+def new_tab(chromium: Chromium, site: Site) -> Iterator[OpenTab]:
+    """Open a tab that no other test has, where nobody is logged in."""
+    with ExitStack() as closing:
+        yield lambda **given: closing.enter_context(chromium.tab(site.origin, **given))
+
+
+@pytest.fixture(scope="session")
+def resting() -> dict[object, list[Tab]]:
+    """The tabs that no test uses at the moment, by their users."""
+    return defaultdict(list)
+
+
+@pytest.fixture
+def open_tab(chromium: Chromium, site: Site, resting: dict[object, list[Tab]]) -> Iterator[OpenTab]:
+    """Open a tab of a user with a role, who is logged in; it is checked when the test ends.
+
+    A tab is used by one test after the other: a test ends neither its session nor its cookies.
+    """
     with ExitStack() as closing:
 
         def opened(
             role: ConsoleRole = ConsoleRole.ADMIN, *, scripts: bool = True, dark: bool = False
         ) -> Tab:
-            tab = closing.enter_context(chromium.tab(site.origin, scripts=scripts, dark=dark))
-            if scripts:
-                tab.log_in(new_code(site.server.admin, role))
+            others = resting[role, scripts, dark]
+            if others:
+                tab = others.pop()
+            else:
+                tab = chromium.tab(site.origin, scripts=scripts, dark=dark)
+                user = console_of(site.server)
+                user.log_in(new_code(site.server.admin, role))
+                tab.keep(user.cookies)
+            closing.callback(give_back, others, tab)
             return tab
+
+        def give_back(others: list[Tab], tab: Tab) -> None:
+            tab.rest()
+            others.append(tab)
 
         yield opened

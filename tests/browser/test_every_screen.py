@@ -1,52 +1,47 @@
 """Every screen in a browser: accessible in both colour schemes, usable in a narrow window."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from browser.conftest import OpenTab, Site
-from support.chromium import Chromium, Tab, listed
-from support.console import new_code
+from support.chromium import Tab, listed
 from support.screens import SCREENS, Shown
+from support.together import check_all
 
 NARROWEST = 320
 """The width of a window of 1,280 pixels at a zoom of 400 %."""
 
 
-@pytest.fixture(scope="module")
-def tab(chromium: Chromium, site: Site) -> Iterator[Tab]:
-    with chromium.tab(site.origin) as tab:
-        tab.log_in(new_code(site.server.admin))
-        yield tab
+def test_every_screen_is_accessible(open_tab: OpenTab, site: Site) -> None:
+    tab = open_tab()
+
+    def check(screen: Shown) -> None:
+        tab.open(screen.path.format(company=site.company.id))
+        assert_accessible(tab)
+        assert len(tab.texts(tab.page.locator("h1"))) == 1
+        assert tab.errors == []
+
+    check_all(SCREENS, check)
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda each: each.path.partition("?")[0])
-def test_a_screen_is_accessible(tab: Tab, site: Site, screen: Shown) -> None:
-    tab.open(screen.path.format(company=site.company.id))
-    assert_accessible(tab)
-    assert len(tab.texts(tab.page.locator("h1"))) == 1
-    assert tab.errors == []
+def test_pages_without_a_session_are_accessible(new_tab: OpenTab) -> None:
+    tab = new_tab()
+    for path, status in (("/", 200), ("/console/login", 200), ("/console/nowhere", 404)):
+        tab.open(path, status)
+        assert_accessible(tab)
 
 
 def assert_accessible(tab: Tab) -> None:
     """In both colour schemes, and in a narrow window."""
     tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 800}))
-    for dark in (True, False):
-        tab.darken(dark)
-        assert listed(tab.violations()) == []
+    tab.darken()
+    assert listed(tab.violations()) == []
+    tab.darken(dark=False)
+    assert listed(tab.violations(of_colours=True)) == []
     assert tab.overflow(NARROWEST) == 0
     assert listed(tab.violations()) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/console/login", "/console/nowhere"])
-def test_a_page_without_a_session_is_accessible(chromium: Chromium, site: Site, path: str) -> None:
-    with chromium.tab(site.origin) as tab:
-        tab.open(path, 404 if path.endswith("nowhere") else 200)
-        assert_accessible(tab)
-
-
 def test_the_keyboard_reaches_everything(open_tab: OpenTab) -> None:
     tab = open_tab()
+    tab.open("/console")
     tab.do(tab.page.keyboard.press("Tab"))
     focused = "document.activeElement.textContent.trim()"
     assert tab.do(tab.page.evaluate(focused)) == "Skip to the content"

@@ -1,24 +1,31 @@
 """Login by a link, with and without scripts."""
 
+import pytest
+
 from browser.conftest import OpenTab, Site
 from comptoir.auth.records import ConsoleRole
+from support.chromium import Tab
 from support.console import console_of, new_code
 from support.waiting import until
 
 
-def test_a_link_logs_in_and_leaves_no_code(open_tab: OpenTab, site: Site) -> None:
-    tab = open_tab(ConsoleRole.VIEWER)
+@pytest.fixture
+def tab(new_tab: OpenTab, site: Site) -> Tab:
+    """A tab that has opened the link of a viewer."""
+    tab = new_tab()
+    tab.log_in(new_code(site.server.admin, ConsoleRole.VIEWER))
+    return tab
+
+
+def test_a_link_logs_in_and_leaves_no_code(tab: Tab) -> None:
     assert tab.texts(tab.page.locator("h1")) == ["Overview"]
     assert "viewer" in tab.texts(tab.page.locator("header"))[0]
     tab.do(tab.page.go_back())
     assert "#" not in tab.page.url
 
 
-def test_a_link_logs_in_that_is_pasted_into_the_tab_of_the_login_page(
-    open_tab: OpenTab, site: Site
-) -> None:
+def test_a_link_logs_in_that_is_pasted_into_the_tab_of_the_login_page(tab: Tab, site: Site) -> None:
     """Only the fragment of the address changes then."""
-    tab = open_tab()
     tab.click(tab.page.get_by_role("button", name="Log out"))
     code = new_code(site.server.admin)
     with tab.leaving():
@@ -26,8 +33,8 @@ def test_a_link_logs_in_that_is_pasted_into_the_tab_of_the_login_page(
     assert tab.texts(tab.page.locator("h1")) == ["Overview"]
 
 
-def test_the_code_is_pasted_without_scripts(open_tab: OpenTab, site: Site) -> None:
-    tab = open_tab(scripts=False)
+def test_the_code_is_pasted_without_scripts(new_tab: OpenTab, site: Site) -> None:
+    tab = new_tab(scripts=False)
     tab.open("/console/login")
     tab.do(tab.page.get_by_label("Code").fill(new_code(site.server.admin)))
     tab.click(tab.page.get_by_role("button", name="Log in"))
@@ -36,8 +43,7 @@ def test_the_code_is_pasted_without_scripts(open_tab: OpenTab, site: Site) -> No
     assert tab.texts(tab.page.locator("h1")) == ["Log in to Comptoir"]
 
 
-def test_scripts_cannot_read_the_cookie(open_tab: OpenTab, site: Site) -> None:
-    tab = open_tab()
+def test_scripts_cannot_read_the_cookie(tab: Tab, site: Site) -> None:
     assert tab.do(tab.page.evaluate("document.cookie")) == ""
     cookies = tab.do(tab.page.context.cookies())
     name = console_of(site.server).session_cookie

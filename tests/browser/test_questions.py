@@ -12,7 +12,7 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope
 from support.chromium import Tab, listed
-from support.console import new_code
+from support.console import console_of, new_code
 
 GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
 NARROWEST = 320
@@ -115,13 +115,8 @@ def test_a_question_is_a_dialog(open_tab: OpenTab, questions: list[Asked]) -> No
         assert asked.done in tab.texts(tab.page.get_by_role("status"))[0]
 
 
-def test_a_question_is_asked_without_scripts(
-    open_tab: OpenTab, site: Site, questions: list[Asked]
-) -> None:
+def test_a_question_is_asked_without_scripts(open_tab: OpenTab, questions: list[Asked]) -> None:
     tab = open_tab(scripts=False)
-    tab.open("/console/login")
-    tab.do(tab.page.get_by_label("Code").fill(new_code(site.server.admin)))
-    tab.click(tab.page.get_by_role("button", name="Log in"))
     for asked in questions:
         tab.open(asked.path)
         tab.do(tab.page.get_by_text(asked.opener, exact=True).click())
@@ -151,16 +146,11 @@ def test_typed_text_outlives_a_question(open_tab: OpenTab, site: Site) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_sessions_are_ended_after_a_question(open_tab: OpenTab, site: Site, scripts: bool) -> None:
-    tab, question = open_tab(scripts=scripts), "End all sessions of berta?"
-    code = new_code(site.server.admin, ConsoleRole.EDITOR, "berta")
-    if scripts:
-        tab.do(tab.page.context.clear_cookies())
-        tab.log_in(code)
-    else:
-        tab.open("/console/login")
-        tab.do(tab.page.get_by_label("Code").fill(code))
-        tab.click(tab.page.get_by_role("button", name="Log in"))
+def test_sessions_are_ended_after_a_question(new_tab: OpenTab, site: Site, scripts: bool) -> None:
+    tab, question = new_tab(scripts=scripts), "End all sessions of berta?"
+    berta = console_of(site.server)
+    berta.log_in(new_code(site.server.admin, ConsoleRole.EDITOR, "berta"))
+    tab.keep(berta.cookies)
     tab.open("/console/sessions")
     tab.do(tab.page.get_by_text("End all…", exact=True).first.click())
     tab.do(tab.page.get_by_role("heading", name=question).first.wait_for())

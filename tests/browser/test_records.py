@@ -99,7 +99,7 @@ def test_a_search_finds_words(open_tab: OpenTab, site: Site) -> None:
     assert names(tab) == ["U001", "U003", "U005", "U007"]
 
 
-def test_the_caret_is_below_the_fault(open_tab: OpenTab, site: Site) -> None:
+def test_the_caret_is_below_the_error(open_tab: OpenTab, site: Site) -> None:
     tab = open_tab(ConsoleRole.VIEWER)
     for width in (1_280, NARROWEST):
         tab.do(tab.page.set_viewport_size({"width": width, "height": 800}))
@@ -110,10 +110,10 @@ def test_the_caret_is_below_the_fault(open_tab: OpenTab, site: Site) -> None:
         submit(tab, "Run")
         forgive(tab, 400)
 
-        fault, caret = tab.page.locator(".at"), tab.page.locator(".caret")
+        error, caret = tab.page.locator(".at"), tab.page.locator(".caret")
         assert tab.texts(caret) == ["^"]
-        assert tab.texts(fault) == ["e\n^"]
-        above, below = box(tab, fault), box(tab, caret)
+        assert tab.texts(error) == ["e\n^"]
+        above, below = box(tab, error), box(tab, caret)
         assert abs(above["x"] - below["x"]) < 1
         assert below["y"] > above["y"] + above["height"] / 2
         assert tab.do(tab.page.get_by_label("Filter").input_value()) == typed
@@ -176,7 +176,7 @@ def test_a_form_with_changes_is_left_only_after_a_question(open_tab: OpenTab, si
         await dialog.dismiss()
 
     async def listen() -> None:
-        tab.page.on("dialog", stay)
+        tab.page.once("dialog", stay)
 
     tab.do(listen())
     fill(tab, "code", "BOX")
@@ -226,12 +226,7 @@ def test_markup_in_records_does_nothing(open_tab: OpenTab, site: Site) -> None:
 
 def test_a_record_is_changed_without_scripts(open_tab: OpenTab, site: Site) -> None:
     company = new_company(site, 1)
-    tab = open_tab(scripts=False)
-    code = new_code(site.server.admin, ConsoleRole.EDITOR)
-    tab.open("/console/login")
-    tab.do(tab.page.get_by_label("Code").fill(code))
-    tab.click(tab.page.get_by_role("button", name="Log in"))
-    tab.do(tab.page.get_by_role("link", name="Records").wait_for())
+    tab = open_tab(ConsoleRole.EDITOR, scripts=False)
     tab.open(address(company, "/unitsOfMeasureExt/record", key="U000"))
 
     tab.do(tab.page.get_by_label("displayName").fill("Without scripts"))
@@ -271,12 +266,11 @@ def test_a_form_that_is_too_large_keeps_what_was_typed(open_tab: OpenTab, site: 
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_form_that_is_refused_is_kept_by_the_browser(
-    open_tab: OpenTab, site: Site, scripts: bool
+    new_tab: OpenTab, site: Site, scripts: bool
 ) -> None:
     """The session has ended; without scripts, the form was too large before."""
     company, code = new_company(site), new_code(site.server.admin, ConsoleRole.EDITOR)
-    tab = open_tab(scripts=scripts)
-    tab.do(tab.page.context.clear_cookies())
+    tab = new_tab(scripts=scripts)
     tab.open("/console/login")
     tab.do(tab.page.get_by_label("Code").fill(code))
     tab.click(tab.page.get_by_role("button", name="Log in"))

@@ -14,17 +14,24 @@ AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
 @pytest.fixture
 def live(open_tab: OpenTab, site: Site) -> Tab:
-    """The live list, with whole requests."""
+    """The live list."""
     tab = open_tab()
     tab.open(f"/console/requests?company={site.company.id}")
-    tab.do(tab.page.get_by_text("Change", exact=True).last.click())
-    tab.do(tab.page.get_by_label("Keep").select_option("bodies"))
-    tab.click(tab.page.get_by_role("button", name="Change the recording"))
-    tab.do(tab.page.get_by_text("Recording: bodies").wait_for())
     tab.do(tab.page.get_by_role("button", name="● Live").wait_for())
     return tab
 
 
+@pytest.fixture
+def whole(live: Tab) -> None:
+    """Whole requests are recorded."""
+    live.do(live.page.get_by_text("Change", exact=True).last.click())
+    live.do(live.page.get_by_label("Keep").select_option("bodies"))
+    live.click(live.page.get_by_role("button", name="Change the recording"))
+    live.do(live.page.get_by_text("Recording: bodies").wait_for())
+    live.do(live.page.get_by_role("button", name="● Live").wait_for())
+
+
+@pytest.mark.usefixtures("whole")
 def test_a_refused_request_appears_and_is_explained(live: Tab, site: Site) -> None:
     refused = site.company.patch(AGENT, {"name": "It's"}, if_match='W/"1"')
     row = live.page.locator(f"tr[data-id='{refused.headers['x-request-id']}']")
@@ -81,6 +88,7 @@ def test_the_live_list_ends_with_the_service(live: Tab) -> None:
     live.do(live.page.get_by_text("Paused: the service has stopped").wait_for())
     assert all("ERR_INTERNET_DISCONNECTED" in each for each in live.errors)
     live.errors.clear()
+    live.do(live.page.context.set_offline(offline=False))
 
 
 def test_the_live_list_goes_on_after_the_console_was_busy(live: Tab, site: Site) -> None:
@@ -106,7 +114,8 @@ def test_a_filter_holds_for_new_requests(live: Tab, site: Site) -> None:
     assert live.texts(live.page.locator(f"tr[data-id='{read}']")) == []
 
 
-def test_a_request_is_sent_again_after_a_question(open_tab: OpenTab, site: Site, live: Tab) -> None:
+@pytest.mark.usefixtures("whole")
+def test_a_request_is_sent_again_after_a_question(open_tab: OpenTab, site: Site) -> None:
     written = site.company.patch(AGENT, {"name": "Again"}, if_match="*")
     site.company.patch(AGENT, {"name": "Other"}, if_match="*")
     editor = open_tab(ConsoleRole.EDITOR)

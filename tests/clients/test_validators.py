@@ -95,8 +95,8 @@ def test_the_xml_is_valid(metadata: Metadata) -> None:
 
 
 def test_the_json_is_valid(metadata: Metadata, validator: jsonschema_rs.Validator) -> None:
-    faults = validator.iter_errors(msgspec.json.decode(metadata.json))
-    assert [fault.message for fault in faults] == []
+    errors = validator.iter_errors(msgspec.json.decode(metadata.json))
+    assert [error.message for error in errors] == []
 
 
 def test_xml_and_json_say_the_same(metadata: Metadata) -> None:

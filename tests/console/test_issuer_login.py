@@ -696,7 +696,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_options_that_are_not_valid(case: str, command: IssuerCommand, known: Known) -> None:
     options, message = REFUSED[case]
-    assert message in command.fault("new", known.issuer.url, *options)
+    assert message in command.error("new", known.issuer.url, *options)
 
 
 @ON_SQLITE
@@ -709,8 +709,8 @@ def test_the_endpoints_are_checked(
     with OtherIssuer(folder) as issuer:
         for url in bad:
             issuer.lie(DISCOVERY, issuer.discovery(**{member: url}))
-            fault = command.fault("new", issuer.url, *CLIENT, *ROLES)
-            assert "is not an https URL, or has a fragment" in fault
+            error = command.error("new", issuer.url, *CLIENT, *ROLES)
+            assert "is not an https URL, or has a fragment" in error
     known.issuer.lie(DISCOVERY, known.issuer.discovery(**{member: bad[-1]}))
     assert stranger.get(known.start).status_code == 502
 

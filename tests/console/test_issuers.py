@@ -109,13 +109,13 @@ REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
 
 @ON_SQLITE
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_fault_is_shown_beside_its_field(case: str, admin: Browser) -> None:
+def test_an_error_is_shown_beside_its_field(case: str, admin: Browser) -> None:
     """With what was entered, and nothing is added."""
     given, field, message = REFUSED[case]
     page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
     assert page.status_code == 400
-    (fault,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
-    assert message in fault
+    (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+    assert message in error
     assert 'value="scp"' in page.text
     assert "entra" not in admin.get(LIST).text
 

@@ -174,7 +174,7 @@ def test_pages_follow_each_other_in_each_profile(of_profile: tuple[Company, Brow
     assert shown(first) + shown(second) == [f"I{number:03}" for number in range(60)]
 
 
-def test_a_faulty_filter_is_shown_again_with_a_caret(browser: Browser, specimens: Company) -> None:
+def test_a_wrong_filter_is_shown_again_with_a_caret(browser: Browser, specimens: Company) -> None:
     answer = page(browser, specimens, "/specimensExt", filter="rank eqq 1", search="<b>")
 
     assert answer.status_code == 400
@@ -193,7 +193,7 @@ def test_a_faulty_filter_is_shown_again_with_a_caret(browser: Browser, specimens
         ({"skiptoken": "wrong"}, "$skiptoken"),
     ],
 )
-def test_each_fault_of_a_query_is_explained(
+def test_each_error_of_a_query_is_explained(
     query: dict[str, str], part: str, browser: Browser, specimens: Company
 ) -> None:
     answer = page(browser, specimens, "/specimensExt", **query)

@@ -23,7 +23,8 @@ from comptoir.edm.model import EntitySet, EntityType, Model, Property
 from comptoir.edm.types import GUID, TEXT
 from comptoir.errors.oauth_rows import NO_TOKEN
 from comptoir.errors.operator_rows import DISK_FULL
-from comptoir.errors.table import BAD_REQUEST, ERROR_TABLE, OAUTH_ERROR_TABLE, Check, ErrorType
+from comptoir.errors.refusal import Check, ErrorType
+from comptoir.errors.table import BAD_REQUEST, ERROR_TABLE, OAUTH_ERROR_TABLE
 from docs.pages import DOCS, ROOT
 from support.corpus import areas, cases
 

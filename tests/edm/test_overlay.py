@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import EntityType, Model, ModelFault, Property, UniqueRule
+from comptoir.edm.model import EntityType, Model, ModelError, Property, UniqueRule
 from comptoir.edm.overlay import overlaid
 from comptoir.edm.record_json import RecordEncoder
 from comptoir.edm.times import INSTANT, SHORT_INSTANT
-from comptoir.edm.types import TEXT, CodeText, EnumText, Text, ValueFault, encoded_name
+from comptoir.edm.types import TEXT, CodeText, EdmError, EnumText, Text, encoded_name
 from comptoir.profiles.record import (
     DECLARED,
     Enumeration,
@@ -138,7 +138,7 @@ def test_a_captioned_property_keeps_its_captions() -> None:
     )
 
 
-FAULTS = {
+ERRORS = {
     "names nothing, which is not a property": fields("itemsExt", nothing=FieldRule("X", 5)),
     "nothingExt: the overlay names id": fields("nothingExt", id=FieldRule("X", 5)),
     "limits a property that is not text": fields("itemsExt", id=FieldRule("X", 5)),
@@ -149,17 +149,17 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_rule_that_does_not_fit_is_refused(fault: str) -> None:
-    with pytest.raises(ModelFault, match=fault):
-        overlaid(MODEL, FAULTS[fault], DECLARED)
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_rule_that_does_not_fit_is_refused(error: str) -> None:
+    with pytest.raises(ModelError, match=error):
+        overlaid(MODEL, ERRORS[error], DECLARED)
 
 
 def test_only_an_overlay_may_limit_the_text_of_a_key() -> None:
     declared = EntityType(
         "thing", "", (Property("code", Text(20)),), "code", (UniqueRule(("code",)),)
     )
-    with pytest.raises(ModelFault, match="must be a CODE"):
+    with pytest.raises(ModelError, match="must be a CODE"):
         Model((replace(MODEL.sets[-1], name="thingsExt", type=declared),))
 
 
@@ -175,7 +175,7 @@ def test_a_code_is_trimmed_and_in_upper_case(sent: str, stored: str) -> None:
 def test_a_code_is_measured_without_its_blanks() -> None:
     code = CodeText(3, stored_length=100)
     assert code.from_text(" abc ") == "ABC"
-    with pytest.raises(ValueFault, match="exceeds the limit of 3 characters"):
+    with pytest.raises(EdmError, match="exceeds the limit of 3 characters"):
         code.from_text("abcd")
 
 
@@ -207,7 +207,7 @@ def test_a_member_is_accepted_by_any_of_its_spellings(named: bool) -> None:
 @pytest.mark.parametrize("sent", ["Vendor", "job", "Job ", "x" * 5_000])
 def test_another_text_is_not_a_member(sent: str) -> None:
     kind = EnumText(MEMBERS, named=True, stored_length=100)
-    with pytest.raises(ValueFault, match="must be one of the options '_x0020_', 'Bar_x0020_Code'"):
+    with pytest.raises(EdmError, match="must be one of the options '_x0020_', 'Bar_x0020_Code'"):
         kind.from_text(sent)
 
 
@@ -316,5 +316,5 @@ def test_computed_texts_are_bounded_by_what_may_be_stored(
 
 def test_a_property_without_a_column_shows_one_that_exists() -> None:
     shown = ShownProperty("text", "number_of_wishes", "")
-    with pytest.raises(ModelFault, match="number_of_wishes, which is not a property"):
+    with pytest.raises(ModelError, match="number_of_wishes, which is not a property"):
         overlaid(MODEL, Values(), replace(DECLARED, of_companies={"wishes": shown}))

@@ -124,7 +124,7 @@ def test_a_long_chain_of_aliases_is_refused(length: int) -> None:
     assert "exceeds the limit of 100 aliases" in refused("@a0", **aliases).message
 
 
-def test_a_fault_in_an_alias_has_the_alias_and_the_column() -> None:
+def test_an_error_in_an_alias_has_the_alias_and_the_column() -> None:
     refusal = refused("a eq @p", p="1 eq")
     assert refusal.target == "@p"
     assert refusal.message.startswith(

@@ -104,5 +104,5 @@ class LoadTarget:
 
 
 def reasons(report: LoadReport) -> list[str]:
-    """The faults of a report, as `line: column: reason`."""
-    return [f"{fault.line}: {fault.column}: {fault.reason}" for fault in report.faults]
+    """The errors of a report, as `line: column: reason`."""
+    return [f"{error.line}: {error.column}: {error.reason}" for error in report.errors]

@@ -54,8 +54,8 @@ def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -
         except Stopped:
             assert not pair.is_seen(company)
             # its id is reserved
-            fault = pair.command.fault("company", "create", "Other", *named)
-            assert f"The company {company.id} is being copied, or its copy was" in fault
+            error = pair.command.error("company", "create", "Other", *named)
+            assert f"The company {company.id} is being copied, or its copy was" in error
         else:
             break
     assert steps > len(SAMPLES)

@@ -184,8 +184,8 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
             assert sum(found.values()) < left
             left = sum(found.values())
             assert company.get(AGENTS).status_code == 404
-            fault = ready.fault("company", "create", "Other", "--id", company.id)
-            assert f"`comptoir company delete {company.id}`" in fault
+            error = ready.error("company", "create", "Other", "--id", company.id)
+            assert f"`comptoir company delete {company.id}`" in error
         else:
             # a step for each entity set, and two for the documents
             assert runs > len(SAMPLES) + 2
@@ -226,7 +226,7 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
     assert printed == f"{OTHER_COMPANY}: deleted\n{company.id}: deleted\n"
     assert rows_left(ready, company) == {}
     assert unfinished(ready) == []
-    assert f"the company {company.id} does not exist" in ready.fault(
+    assert f"the company {company.id} does not exist" in ready.error(
         "company", "delete", company.id
     )
 
@@ -315,7 +315,7 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
     with pytest.raises(Stopped):
         delete_here(there, company.id, stop)
 
-    assert "or one that is being dropped" in pair.fault(company)
+    assert "or one that is being dropped" in pair.error(company)
     pair.copied(company, "--restart")
     pair.assert_same(company)
 
@@ -380,7 +380,7 @@ def test_a_deletion_of_an_unknown_company_is_refused_as_a_whole(
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO())
     for arguments, reason in WRONG:
-        assert reason in ready.fault("company", "delete", *arguments)
+        assert reason in ready.error("company", "delete", *arguments)
     assert len(ready.done("company", "list").out.splitlines()) == 2
     assert not (ready.folder / "none.db").exists()
 

@@ -149,8 +149,8 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     folder = ready.folder / "out"
     folder.mkdir()
     (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
-    fault = ready.fault("dump", "--company", COMPANY, folder)
-    assert "unitsOfMeasureExt.ndjson already exists" in fault
+    error = ready.error("dump", "--company", COMPANY, folder)
+    assert "unitsOfMeasureExt.ndjson already exists" in error
     assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 
@@ -220,4 +220,4 @@ NOT_POSSIBLE = [
 def test_a_dump_that_is_not_possible_is_an_error_in_one_line(ready: Command) -> None:
     (ready.folder / "file").touch()
     for arguments, reason in NOT_POSSIBLE:
-        assert reason in ready.fault("dump", *arguments)
+        assert reason in ready.error("dump", *arguments)

@@ -1,6 +1,6 @@
 """Parquet files load as the text formats do.
 
-The database does not see the format, so one database is enough for faults of a file.
+The database does not see the format, so one database is enough for errors of a file.
 """
 
 from decimal import Decimal
@@ -56,7 +56,7 @@ def test_a_file_that_is_not_parquet_is_refused(load_target: LoadTarget) -> None:
 
 
 @ON_SQLITE
-def test_a_fault_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path) -> None:
+def test_an_error_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path) -> None:
     path = tmp_path / "customersExt.parquet"
     parquet.write_table(pyarrow.table({"number": ["C1", "C2"], "creditLimit": [1.5, 1e-7]}), path)
     assert reasons(load_target.load_file(path)) == [

@@ -87,7 +87,7 @@ def test_a_cell_may_contain_line_ends(load_target: LoadTarget) -> None:
     report = load_target.load(
         "customersExt.csv", f'number,displayName\nC1,"{text}"\nC2,\nC3,{"x" * 5000}\n'
     )
-    assert [(fault.line, fault.column) for fault in report.faults] == [(7, "displayName")]
+    assert [(error.line, error.column) for error in report.errors] == [(7, "displayName")]
     assert load_target.load("customersExt.csv", f'number,displayName\nC1,"{text}"\n').inserted == 1
     assert load_target.records("customersExt")[0]["displayName"] == text
 

@@ -1,6 +1,6 @@
-"""Faults of files: reported with file, line, column and reason; nothing is written.
+"""Errors of files: reported with file, line, column and reason; nothing is written.
 
-A fault in the text is found without the database, so one database is enough for these tests.
+An error in the text is found without the database, so one database is enough for these tests.
 """
 
 import pytest
@@ -16,7 +16,7 @@ REPEATS = "repeats line {}. Remove one of the lines."
 GOOD = f"{ID.format(1)},C1,One"
 LONG = "x" * 101
 
-CSV_FAULTS = {
+CSV_ERRORS = {
     "unknown column": (
         "number,shoeSize\nC1,44\n",
         1,
@@ -70,15 +70,15 @@ CSV_FAULTS = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("fault", CSV_FAULTS)
-def test_a_fault_in_csv_is_reported_and_nothing_is_written(
-    load_target: LoadTarget, fault: str
+@pytest.mark.parametrize("error", CSV_ERRORS)
+def test_an_error_in_csv_is_reported_and_nothing_is_written(
+    load_target: LoadTarget, error: str
 ) -> None:
-    content, line, reason = CSV_FAULTS[fault]
+    content, line, reason = CSV_ERRORS[error]
     report = load_target.load("customersExt.csv", content)
     assert not report.written
-    assert len(report.faults) == report.refused == 1
-    assert report.faults[0].line == line
+    assert len(report.errors) == report.refused == 1
+    assert report.errors[0].line == line
     assert reason in reasons(report)[0]
     assert load_target.records("customersExt") == []
 
@@ -107,7 +107,7 @@ def test_the_line_that_is_not_utf8_is_named(load_target: LoadTarget) -> None:
     ]
 
 
-DOCUMENT_FAULTS = {
+DOCUMENT_ERRORS = {
     "broken line": ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
     "array in a line": ('{"number":"C1"}\n[1]\n', 2, "must be a JSON object, not an array"),
     "null": ('{"number":"C1","name2":null}\n', 1, "name2: must not be null"),
@@ -135,14 +135,14 @@ DOCUMENT_FAULTS = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("fault", DOCUMENT_FAULTS)
-def test_a_fault_in_ndjson_is_reported_and_nothing_is_written(
-    load_target: LoadTarget, fault: str
+@pytest.mark.parametrize("error", DOCUMENT_ERRORS)
+def test_an_error_in_ndjson_is_reported_and_nothing_is_written(
+    load_target: LoadTarget, error: str
 ) -> None:
-    content, line, reason = DOCUMENT_FAULTS[fault]
+    content, line, reason = DOCUMENT_ERRORS[error]
     report = load_target.load("customersExt.ndjson", content)
     assert not report.written
-    assert [each.line for each in report.faults] == [line]
+    assert [each.line for each in report.errors] == [line]
     assert reason in reasons(report)[0]
     assert load_target.records("customersExt") == []
 
@@ -166,7 +166,7 @@ def test_a_fault_in_ndjson_is_reported_and_nothing_is_written(
         ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
     ],
 )
-def test_a_fault_in_json_is_reported_and_nothing_is_written(
+def test_an_error_in_json_is_reported_and_nothing_is_written(
     load_target: LoadTarget, content: str, reason: str
 ) -> None:
     report = load_target.load("customersExt.json", content)
@@ -176,11 +176,11 @@ def test_a_fault_in_json_is_reported_and_nothing_is_written(
 
 
 @ON_SQLITE
-def test_every_faulty_line_is_counted_and_the_first_are_reported(load_target: LoadTarget) -> None:
+def test_every_broken_line_is_counted_and_the_first_are_reported(load_target: LoadTarget) -> None:
     content = "number,taxLiable\n" + "".join(f"C{at},maybe\n" for at in range(3_000))
     report = load_target.load("customersExt.csv", content)
-    assert (report.rows, report.refused, len(report.faults)) == (3_000, 3_000, 20)
-    assert [fault.line for fault in report.faults] == list(range(2, 22))
+    assert (report.rows, report.refused, len(report.errors)) == (3_000, 3_000, 20)
+    assert [error.line for error in report.errors] == list(range(2, 22))
 
 
 def test_a_stored_unique_value_is_not_taken_from_its_record(load_target: LoadTarget) -> None:

@@ -67,9 +67,9 @@ class TwoDatabases:
         assert (result.status, result.err) == (0, ""), result.err
         return result.out
 
-    def fault(self, company: Company, *more: str) -> str:
+    def error(self, company: Company, *more: str) -> str:
         """The error of the command that copies a company, which must fail."""
-        return self.run("--company", company.id, *more).fault()
+        return self.run("--company", company.id, *more).error()
 
     def attempt(
         self, company: Company, listener: ShowProgress, *, restart: bool = False

@@ -4,102 +4,7 @@ The codes follow those of Business Central. `docs/reference/errors.md` is genera
 and `response.errors` writes the body.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
-
-
-class Check(StrEnum):
-    """A check that may refuse a request.
-
-    Those from `TOKEN` to `UNIQUENESS` come in this order. The others may refuse a request at any
-    time.
-    """
-
-    TOKEN = "token"  # noqa: S105 - a name
-    COMPANY = "company"
-    RESOURCE = "resource"
-    METHOD = "method"
-    SCOPE = "scope"
-    MEDIA_TYPE = "media type"
-    SIZE = "size"
-    PRECONDITION = "precondition"
-    SYNTAX = "syntax"
-    RECORD = "record"
-    TAG = "tag"
-    VALUES = "values"
-    UNIQUENESS = "uniqueness"
-    LIMIT = "limit"
-    FAULT = "fault"
-    SERVICE = "service"
-
-
-CHECK_ORDER = tuple(Check)[: tuple(Check).index(Check.LIMIT)]
-"""The checks that come in an order."""
-
-
-class ExceededLimit(StrEnum):
-    """What a request with 429 has exceeded, for the metrics."""
-
-    RATE = "rate"
-    CONCURRENCY = "concurrency"
-    QUOTA = "quota"
-    QUEUE = "queue"
-    GUESSES = "guesses"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorType:
-    """A row of the table; `code` is stable across releases.
-
-    `check` is the one that refuses a request with it, unless the refusal's row has another one.
-    """
-
-    code: str
-    status: int
-    check: Check
-    meaning: str
-    remedy: str
-
-    def row(
-        self,
-        problem: str,
-        remedy: str,
-        check: Check | None = None,
-        *,
-        group: str = "",
-        limit: ExceededLimit | None = None,
-        headers: Mapping[str, str] = MappingProxyType({}),
-    ) -> "RefusalRow":
-        """A refusal with this error."""
-        return RefusalRow(self, problem, remedy, check, group, limit, headers)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RefusalRow:
-    """A refusal that a client can get; `problem`, `remedy` and `headers` are templates of facts.
-
-    A template may contain `{fact}`, with a format (`{fact:.20}`) or in quotes (`{fact!q}`). `check`
-    is the one that refuses, if it is not the error's. A profile may have another response to the
-    rows of a `group`. `limit` is the one that was exceeded.
-    """
-
-    error: ErrorType
-    problem: str
-    remedy: str
-    check: Check | None
-    group: str
-    limit: ExceededLimit | None
-    headers: Mapping[str, str]
-
-
-Fact = str | int | float
-"""A value in a message."""
-
-Facts = Mapping[str, Fact]
-"""Values in a message, by their names."""
-
+from comptoir.errors.refusal import Check, ErrorType, OAuthError
 
 BAD_REQUEST = ErrorType(
     "BadRequest",
@@ -353,21 +258,6 @@ ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstance(each
 """All of the above, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class OAuthError:
-    """A row of the table of the token endpoint's errors (RFC 6749, 5.2).
-
-    `number` is what Microsoft's client libraries know the error by. `check` is the one that
-    refuses a request with it.
-    """
-
-    error: str
-    number: int
-    status: int
-    check: Check
-    meaning: str
-
-
 INVALID_REQUEST = OAuthError(
     "invalid_request",
     900144,
@@ -412,11 +302,7 @@ UNSUPPORTED_RESPONSE_TYPE = OAuthError(
     "The service has no authorization endpoint; its address only completes the documents.",
 )
 INVALID_SCOPE = OAuthError(
-    "invalid_scope",
-    70011,
-    400,
-    Check.SCOPE,
-    "The client asks for a scope that it does not have.",
+    "invalid_scope", 70011, 400, Check.SCOPE, "The client asks for a scope that it does not have."
 )
 TEMPORARILY_UNAVAILABLE = OAuthError(
     "temporarily_unavailable",

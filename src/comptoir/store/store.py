@@ -22,7 +22,7 @@ from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
@@ -451,10 +451,7 @@ class Store(Reads, ABC):
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""
         try:
             return await self._writer.submit(
-                plan.company.id,
-                partial(write, plan),
-                alone=bool(plan.related),
-                plans=(plan,),
+                plan.company.id, partial(write, plan), alone=bool(plan.related), plans=(plan,)
             )
         except Refusal as refusal:
             raise of_write(refusal, plan.entity_set) from None
@@ -528,6 +525,6 @@ def _check_free(unit: UnitOfWork) -> Steps[None]:
     progress = select(copies.incarnation).where(copies[COMPANY_ID] == unit.company_id)
     rows = yield unit.statements.query(progress.with_for_update())
     if rows and not rows[0][0]:
-        raise refuse(refusal_rows.COMPANY_LEAVING, "id", company=unit.company_id)
+        raise refusal_rows.COMPANY_LEAVING("id", company=unit.company_id)
     if rows:
-        raise refuse(refusal_rows.COMPANY_COPIED, "id", company=unit.company_id)
+        raise refusal_rows.COMPANY_COPIED("id", company=unit.company_id)

@@ -86,9 +86,7 @@ ERRORS: Mapping[str, ResponseOverride] = {
         404, "BadRequest_NotFound", "Bad Request - Error in query syntax."
     ),
     "BAD_CREDENTIALS": ResponseOverride(
-        401,
-        "Authentication_InvalidCredentials",
-        "The server has rejected the client credentials.",
+        401, "Authentication_InvalidCredentials", "The server has rejected the client credentials."
     ),
     "REFUSED_BY_GATEWAY": ResponseOverride(
         401, "Unauthorized", "The credentials provided are incorrect", media="asked"
@@ -117,9 +115,7 @@ ERRORS: Mapping[str, ResponseOverride] = {
     ),
     "WRONG_TYPE": ResponseOverride(400, "BadRequest", "Unable to convert value to {type}"),
     "NULL_VALUE": ResponseOverride(
-        400,
-        "BadRequest_RequiredParamNotProvided",
-        "Field '{field}' must not be blank or empty.",
+        400, "BadRequest_RequiredParamNotProvided", "Field '{field}' must not be blank or empty."
     ),
     "NO_VALUE": ResponseOverride(
         400,
@@ -162,19 +158,13 @@ ERRORS: Mapping[str, ResponseOverride] = {
         "The 'OR' operator is not supported on distinct fields on an OData filter.",
     ),
     "UNSUPPORTED_FILTER": ResponseOverride(
-        501,
-        "BadRequest_MethodNotImplemented",
-        "The OData filter expression is not supported.",
+        501, "BadRequest_MethodNotImplemented", "The OData filter expression is not supported."
     ),
     "UNKNOWN_FIELD": ResponseOverride(
-        400,
-        "BadRequest",
-        "Could not find a property named '{name}' on type '{type}'.",
+        400, "BadRequest", "Could not find a property named '{name}' on type '{type}'."
     ),
     "UNKNOWN_SELECTED": ResponseOverride(
-        400,
-        "BadRequest_NotFound",
-        "Could not find a property named '{name}' on type '{type}'.",
+        400, "BadRequest_NotFound", "Could not find a property named '{name}' on type '{type}'."
     ),
     "NO_EXPRESSION": ResponseOverride(
         400, "BadRequest", "Expression expected at position {position} in '{text}'."
@@ -202,10 +192,7 @@ ERRORS: Mapping[str, ResponseOverride] = {
         retries=False,
     ),
     "LONG_WORK": ResponseOverride(
-        408,
-        "Request_Timeout",
-        "The operation took too long.",
-        retries=False,
+        408, "Request_Timeout", "The operation took too long.", retries=False
     ),
 }
 

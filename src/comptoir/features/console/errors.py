@@ -2,6 +2,7 @@
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.refusal import Check, ErrorType
 from comptoir.errors.table import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -14,8 +15,6 @@ from comptoir.errors.table import (
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
-    Check,
-    ErrorType,
 )
 
 MISDIRECTED = ErrorType(

@@ -10,7 +10,7 @@ import msgspec
 from comptoir.auth.fields import number
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.times import instant
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
@@ -80,7 +80,7 @@ async def add(visit: Visit) -> Answer:
     form = Form(visit.form)
     fault = FAULTS.get(form.text("fault"))
     if fault is None:
-        raise refuse(errors.NO_KNOWN_FAULT)
+        raise errors.NO_KNOWN_FAULT()
     rehearsal = _rehearsal(visit)
     rule = _rule(form, fault, rehearsal.clock())
     if form.errors:

@@ -315,9 +315,7 @@ class Copy:
 
 
 async def _differences(
-    ours: AsyncIterator[list[Row]],
-    theirs: AsyncIterator[list[Row]],
-    key: Callable[[Row], Row],
+    ours: AsyncIterator[list[Row]], theirs: AsyncIterator[list[Row]], key: Callable[[Row], Row]
 ) -> AsyncIterator[tuple[list[Row], list[Row]]]:
     """Compare two sides in the order of their keys; yields their differences in slices.
 

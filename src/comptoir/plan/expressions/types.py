@@ -229,12 +229,7 @@ StatementFunction: TypeAlias = Literal[
 """Functions of statements, which a plan does not call."""
 
 FunctionName: TypeAlias = Literal[
-    TextFunction,
-    TimeFunction,
-    NumberFunction,
-    CastFunction,
-    AggregateFunction,
-    StatementFunction,
+    TextFunction, TimeFunction, NumberFunction, CastFunction, AggregateFunction, StatementFunction
 ]
 
 
@@ -284,18 +279,9 @@ SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(
         "trim": (Signature("trim", (TEXT,), TEXT),),
         "date": (Signature("date", (DATE_TIME,), DATE, utc=True),),
         "time": (Signature("time", (DATE_TIME,), TIME_OF_DAY, utc=True),),
-        "year": (
-            _whole("year", DATE, most=9_999),
-            _whole("year", DATE_TIME, most=9_999, utc=True),
-        ),
-        "month": (
-            _whole("month", DATE, most=12),
-            _whole("month", DATE_TIME, most=12, utc=True),
-        ),
-        "day": (
-            _whole("day", DATE, most=31),
-            _whole("day", DATE_TIME, most=31, utc=True),
-        ),
+        "year": (_whole("year", DATE, most=9_999), _whole("year", DATE_TIME, most=9_999, utc=True)),
+        "month": (_whole("month", DATE, most=12), _whole("month", DATE_TIME, most=12, utc=True)),
+        "day": (_whole("day", DATE, most=31), _whole("day", DATE_TIME, most=31, utc=True)),
         "hour": (
             _whole("hour", DATE_TIME, most=23, utc=True),
             _whole("hour_of_time", TIME_OF_DAY, most=23),

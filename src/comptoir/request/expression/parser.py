@@ -124,7 +124,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _LONGEST_NAME = 128
 """Characters of a name (OData CSDL 4.01, 15.2)."""
 
-_COMPUTE_EXAMPLE = "Write for example `unitPrice mul quantity as amount`."
+_COMPUTE_EXAMPLE = "unitPrice mul quantity as amount"
 
 
 def parse_expression(
