@@ -29,7 +29,7 @@ from support.load_target import LoadTarget
 from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
 from support.server import Server
-from support.service import Service
+from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
 
 # without bytecode, each process of a run compiles all tests and each started service its modules
@@ -239,6 +239,26 @@ def service(
     """The service, within this process."""
     with Service(fresh_database, tmp_path_factory.mktemp("service")) as service:
         yield service
+
+
+@pytest.fixture
+def start_service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[StartService]:
+    """Starts a service in the folder of a test; it stops at the end of the test."""
+    with ExitStack() as services:
+        yield lambda *model, **given: services.enter_context(
+            Service(fresh_database, tmp_path, *model, **given)
+        )
+
+
+@pytest.fixture(scope="module")
+def share_service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StartService]:
+    """Starts services that tests of a module share, each in a folder of its own."""
+    with ExitStack() as services:
+        yield lambda *model, **given: services.enter_context(
+            Service(fresh_database, tmp_path_factory.mktemp("shared"), *model, **given)
+        )
 
 
 @pytest.fixture

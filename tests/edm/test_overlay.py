@@ -24,8 +24,7 @@ from comptoir.profiles.record import (
 from comptoir.sql.tables import build_tables
 from support.client import Record, page, record, tag_of
 from support.companies import Company
-from support.databases import FreshDatabase
-from support.service import Service
+from support.service import Service, StartService
 
 LAYOUTS = {
     "companies": 574872948,
@@ -241,13 +240,13 @@ SENT: Record = {"itemNo": "1000", "referenceNo": "R1", "referenceType": "Bar Cod
 
 
 @pytest.fixture
-def services(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[tuple[Service, Service]]:
+def services(start_service: StartService, tmp_path: Path) -> Iterator[tuple[Service, Service]]:
     """A service with the declared types and one with derived types, on the same database."""
-    with Service(fresh_database, tmp_path) as declared:
-        url = declared.settings.database
-        model = overlaid(MODEL, BOTH, OTHER_FORMS)
-        with Service(lambda *_: url, tmp_path, model) as derived:
-            yield declared, derived
+    declared = start_service()
+    url = declared.settings.database
+    model = overlaid(MODEL, BOTH, OTHER_FORMS)
+    with Service(lambda *_: url, tmp_path, model) as derived:
+        yield declared, derived
 
 
 def company_of(services: tuple[Service, Service]) -> tuple[Company, str]:

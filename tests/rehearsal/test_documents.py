@@ -23,8 +23,8 @@ from comptoir.features.rehearsal.documents import (
 from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
 from comptoir.jsonvalue import Json
-from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.databases import ON_SQLITE
+from support.service import StartService
 from support.settings import settings_of
 from support.together import check_each
 
@@ -340,12 +340,12 @@ def rules_file(folder: Path, content: str) -> str:
 
 
 @ON_SQLITE
-def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_a_file_has_the_first_rules(start_service: StartService, tmp_path: Path) -> None:
     path = rules_file(tmp_path, '{"rules": [{"id": "first", "fault": "vanish"}]}')
-    with Service(fresh_database, tmp_path, faults="on", fault_rules=path) as service:
-        company = service.new_company()
-        assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
-        assert "rule first: vanish" in service.origin.get("readyz").text
+    service = start_service(faults="on", fault_rules=path)
+    company = service.new_company()
+    assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
+    assert "rule first: vanish" in service.origin.get("readyz").text
 
 
 def test_a_wrong_file_prevents_the_start(tmp_path: Path) -> None:
