@@ -45,16 +45,9 @@ ROUTES = Routes(
 )
 """The addresses of the API, online and on a server of one's own."""
 
-_WITHOUT_LISTS = FilterRules(
-    alternatives="refused",
-    lists="refused",
-    nested_calls="refused",
-    lambdas="ignored",
-    ignores_case=True,
-    null_is_blank=True,
-    lower_case=True,
-    any_case_names=True,
-)
+_WITHOUT_LISTS = FilterRules(alternatives="refused", lists="refused", nested_calls="refused",
+    lambdas="ignored", ignores_case=True, null_is_blank=True, lower_case=True, any_case_names=True,
+)  # fmt: skip
 _WITH_LISTS = replace(_WITHOUT_LISTS, lists="evaluated", nested_calls="evaluated")
 _IGNORING_LISTS = replace(_WITHOUT_LISTS, lists="ignored", nested_calls="ignored")
 
