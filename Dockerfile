@@ -6,37 +6,37 @@ FROM python:3.13-trixie AS build
 WORKDIR /build
 COPY requirements/build.txt requirements/run.txt requirements/
 # The copied interpreter does not refer to the one of this stage.
-RUN python3 -m venv tools \
-    && tools/bin/pip install --require-hashes -r requirements/build.txt \
+RUN python3 -m venv --without-pip tools \
     && python3 -m venv --copies --without-pip /opt/comptoir \
     && rm /opt/comptoir/bin/python3* \
+    && python3 -m pip --python tools/bin/python install --no-compile --require-hashes -r requirements/build.txt \
     && tools/bin/pip --python /opt/comptoir/bin/python install --no-compile --require-hashes -r requirements/run.txt
-# Parts of the standard library that a service does not use.
-RUN cd "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
-    && find . -name __pycache__ -prune -exec rm -r {} + \
-    && rm -rf config-* ensurepip idlelib lib-dynload/_tkinter* lib2to3 pydoc_data site-packages test tkinter turtledemo
 
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-# The imports compile the modules of a service, which cannot keep bytecode in a read-only image.
-RUN tools/bin/pip wheel --no-build-isolation --no-deps --wheel-dir dist . \
-    && tools/bin/pip --python /opt/comptoir/bin/python install --no-compile --no-deps dist/*.whl \
-    && /opt/comptoir/bin/python -c \
-        'import comptoir.cli.main, comptoir.cli.serve, comptoir.features.inspector.feature, comptoir.features.samples.quickstart, comptoir.store.revisions'
+RUN tools/bin/python -m hatchling build --target wheel --directory dist \
+    && tools/bin/pip --python /opt/comptoir/bin/python install --no-compile --no-deps dist/*.whl
 
-# What runs: the environment, the standard library, and the libraries with which the modules of both are linked.
-# Debug symbols would be a third of the image.
+# What runs: the environment, the standard library without what a service does not use, and the libraries with which the
+# modules of both are linked. Debug symbols would be a third of the image.
 RUN mkdir -m 0700 data \
     && mkdir -p /image/etc \
     && mkdir -m 1777 /image/tmp \
     && echo 'comptoir:x:10001:10001::/var/lib/comptoir:' > /image/etc/passwd \
     && stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))') \
+    && printf "${stdlib#/}/%s\n" 'config-*' ensurepip idlelib 'lib-dynload/_tkinter*' lib2to3 pydoc_data site-packages \
+        test tkinter turtledemo > unused \
+    && tar --create --exclude=__pycache__ --exclude-from=unused --directory=/ opt/comptoir "${stdlib#/}" \
+    | tar --extract --directory=/image \
     && cd / \
-    && find /opt/comptoir "$stdlib" -type f \( -name python -o -name '*.so*' \) -exec ldd {} + \
-    | sed -n 's/^\t\(.* => \)\{0,1\}\(\/[^ ]*\) (.*/\2/p' | sort -u | xargs cp --dereference --parents -t /image \
-    && cp --archive --parents -t /image /opt/comptoir "$stdlib" \
+    && find /image -type f \( -name python -o -name '*.so*' \) -exec ldd {} + \
+    | sed -n 's/^\t\(.* => \)\{0,1\}\(\/[^ ]*\) (.*/\2/p' | grep -v ^/image/ | sort -u \
+    | xargs cp --dereference --parents -t /image \
     && find /image -type f \( -name python -o -name '*.so*' \) -exec strip --strip-unneeded {} + \
     && cp --archive --parents -t /image /etc/ld.so.cache /etc/nsswitch.conf /etc/ssl/certs/ca-certificates.crt
+# The imports compile the modules of a service, which cannot keep bytecode in a read-only image.
+RUN chroot /image /opt/comptoir/bin/python -c \
+        'import comptoir.cli.main, comptoir.cli.serve, comptoir.features.inspector.feature, comptoir.features.samples.quickstart, comptoir.store.revisions'
 
 FROM scratch
 

@@ -21,10 +21,10 @@ from batches import BATCH_CLIENTS
 from beside_pages import PAGE_CLIENTS
 from company import Measured, copied, prepare, write_files
 from figures import Comparison, table
-from processes import Cores, Server, SetupFault, program, running, two_cores
+from processes import Cores, Server, SetupError, program, running, two_cores
 from scenarios import BATCH, scenarios
 from workbench import CONNECTIONS
-from wrk import LoadFault, Scenario, Wrk
+from wrk import LoadError, Scenario, Wrk
 
 from comptoir.config import Settings
 
@@ -47,7 +47,7 @@ def main() -> None:
         with TemporaryDirectory(prefix="bench-", dir=build) as folder:
             for line in table(_compared(arguments, Path(folder), cores), {}):
                 print(line)
-    except (SetupFault, LoadFault) as error:
+    except (SetupError, LoadError) as error:
         sys.exit(f"bench: {error}")
 
 

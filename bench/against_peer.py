@@ -11,7 +11,7 @@ from peer.fill import ETAG
 from processes import Server
 from scenarios import PAGE
 from workbench import CONNECTIONS, Workbench
-from wrk import LoadFault, Scenario
+from wrk import LoadError, Scenario
 
 _WARM_UP_SECONDS = 0.2
 
@@ -29,7 +29,7 @@ class AgainstPeer:
             bench.partner_scenarios.customers,
         ):
             if _records(self._servers[0], scenario) != _records(self._servers[1], scenario):
-                raise LoadFault(f"{scenario.name}: the peer sends other records than the service.")
+                raise LoadError(f"{scenario.name}: the peer sends other records than the service.")
         beside_peer = partial(Comparison, against="the peer", guarded=True)
         self._pages = {
             size: beside_peer(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from processes import Server
-from wrk import LoadFault, Scenario
+from wrk import LoadError, Scenario
 
 _FEWEST = 3
 _TURN_SECONDS = 0.1
@@ -32,7 +32,7 @@ class Calls:
         self._used = 0.0
 
     def send(self, seconds: float, fewest: int) -> None:
-        """Send requests for some seconds; raises `LoadFault` unless all have status 200."""
+        """Send requests for some seconds; raises `LoadError` unless all have status 200."""
         before, until = self._server.total_seconds, monotonic() + seconds
         left = fewest
         while left > 0 or monotonic() < until:
@@ -130,4 +130,4 @@ def _answer(connection: HTTPConnection, path: str, headers: Mapping[str, str]) -
 
 def _check(answer: HTTPResponse, server: Server, scenario: Scenario) -> None:
     if answer.status != 200:
-        raise LoadFault(f"{scenario.name} from {server.name}: the answer was {answer.status}.")
+        raise LoadError(f"{scenario.name} from {server.name}: the answer was {answer.status}.")

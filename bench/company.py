@@ -111,7 +111,7 @@ async def load_all(store: Store, company: Company, files: Mapping[str, Path]) ->
     for name, path in files.items():
         report = await load(store, company, name, path)
         if report.refused:
-            raise ValueError(f"{path}: {report.faults[0]}")
+            raise ValueError(f"{path}: {report.errors[0]}")
 
 
 async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:

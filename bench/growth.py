@@ -23,7 +23,7 @@ from filling import LANGUAGES, TEXT_LENGTH, Filled, filled
 from processes import Server
 from scenarios import paged
 from workbench import CONNECTIONS, Workbench
-from wrk import LoadFault, Scenario, scenario
+from wrk import LoadError, Scenario, scenario
 
 SIZES = (10_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (10_000, 100_000)
@@ -193,7 +193,7 @@ def _last_pages(
             path = f"{link.path}?{link.query}"
             last = _page(connection, path, headers)
             if len(last.value) != size or last.next_link is not None:
-                raise LoadFault(f"{server.name}: the page of {path} is not the last one.")
+                raise LoadError(f"{server.name}: the page of {path} is not the last one.")
             yield path
 
 
@@ -202,5 +202,5 @@ def _page(connection: HTTPConnection, path: str, headers: Mapping[str, str]) -> 
     with connection.getresponse() as answer:
         content = answer.read()
     if answer.status != 200:
-        raise LoadFault(f"{path}: the answer was {answer.status}.")
+        raise LoadError(f"{path}: the answer was {answer.status}.")
     return msgspec.json.decode(content, type=Page)

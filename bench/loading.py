@@ -43,7 +43,7 @@ async def _loaded(settings: Settings, file: Path) -> float:
     await store.close()
     used = process_time() - before
     if report.refused or not report.inserted:
-        raise ValueError(f"{file} was not loaded: {report.faults[:1]}")
+        raise ValueError(f"{file} was not loaded: {report.errors[:1]}")
     return used
 
 

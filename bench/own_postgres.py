@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from processes import Cores, SetupFault, being_on, cpu_seconds_of, cpu_seconds_of_ended
+from processes import Cores, SetupError, being_on, cpu_seconds_of, cpu_seconds_of_ended
 
 from support.postgres import Postgres, Setting, children_of
 from support.postgres_programs import found_programs
@@ -65,12 +65,12 @@ class OwnPostgres(Postgres):
 
 @contextmanager
 def own_postgres(build: Path, cores: Cores) -> Iterator[OwnPostgres]:
-    """Start a server until the block ends; raises `SetupFault` if this machine cannot."""
+    """Start a server until the block ends; raises `SetupError` if this machine cannot."""
     programs = found_programs()
     if programs is None or not programs.has("pgbench"):
-        raise SetupFault("postgres or pgbench is missing. Install them: apt-get install postgresql")
+        raise SetupError("postgres or pgbench is missing. Install them: apt-get install postgresql")
     if not programs.can_enter(build):
-        raise SetupFault(
+        raise SetupError(
             f"the user that postgres runs as, since root may not, cannot enter {build}."
         )
     with being_on(cores.both):

@@ -10,7 +10,7 @@ from figures import Comparison, Figure, Single
 from processes import python_command
 from scenarios import PAGE
 from workbench import Workbench
-from wrk import LoadFault, Scenario
+from wrk import LoadError, Scenario
 
 _GZIP = {"Accept-Encoding": "gzip"}
 _WARM_UP_SECONDS = 0.2
@@ -60,7 +60,7 @@ class Pages:
 
 def _check_same(page: bytes, bare: bytes, name: str) -> None:
     if _plain(page) != _plain(bare):
-        raise LoadFault(f"{name}: the bare application sends other bytes than the service.")
+        raise LoadError(f"{name}: the bare application sends other bytes than the service.")
 
 
 def _plain(body: bytes) -> bytes:

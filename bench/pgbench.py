@@ -7,7 +7,7 @@ from pathlib import Path
 
 from own_postgres import OwnPostgres
 from processes import Cores, on_cores
-from wrk import LoadFault
+from wrk import LoadError
 
 CLIENTS = 16
 _SCALE = 10
@@ -56,7 +56,7 @@ class Pgbench:
         used = self._postgres.cpu_seconds - before
         count, rate = _COUNT.search(output), _RATE.search(output)
         if count is None or rate is None or int(count[1]) == 0:
-            raise LoadFault(f"pgbench {what} did not say what came of it.")
+            raise LoadError(f"pgbench {what} did not say what came of it.")
         return PgbenchRun(float(rate[1]), used / int(count[1]) * 1e6)
 
     def _output(self, *arguments: str) -> str:
@@ -68,5 +68,5 @@ class Pgbench:
             timeout=_SECONDS_TO_INITIALIZE,
         )
         if ended.returncode != 0:
-            raise LoadFault(f"pgbench failed: {ended.stderr.strip()}")
+            raise LoadError(f"pgbench failed: {ended.stderr.strip()}")
         return ended.stdout

@@ -19,7 +19,7 @@ _OF_ENDED = slice(13, 15)
 _SIZE = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 
 
-class SetupFault(Exception):  # noqa: N818 - reports what the machine lacks, and what to do
+class SetupError(Exception):
     """The benchmark cannot run on this machine as it is."""
 
 
@@ -37,10 +37,10 @@ class Cores:
 
 
 def two_cores() -> Cores:
-    """The first two cores that this process may use; raises `SetupFault` if there is only one."""
+    """The first two cores that this process may use; raises `SetupError` if there is only one."""
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
-        raise SetupFault("two cores are needed: one for the server, one for the load.")
+        raise SetupError("two cores are needed: one for the server, one for the load.")
     return Cores(usable[0], usable[1])
 
 
@@ -87,10 +87,10 @@ def cpu_seconds_of_ended(pid: int) -> float:
 
 
 def program(name: str, package: str) -> str:
-    """The path of a program; raises `SetupFault` with the Debian package that contains it."""
+    """The path of a program; raises `SetupError` with the Debian package that contains it."""
     found = shutil.which(name)
     if found is None:
-        raise SetupFault(f"{name} is missing. Install it: apt-get install {package}")
+        raise SetupError(f"{name} is missing. Install it: apt-get install {package}")
     return found
 
 
@@ -187,5 +187,5 @@ def running(
 def _first_url(output: IO[str] | None, command: Sequence[str]) -> str:
     words = output.readline().split() if output else []
     if not words:
-        raise SetupFault(f"a server did not start. To see why: {' '.join(command)}")
+        raise SetupError(f"a server did not start. To see why: {' '.join(command)}")
     return words[-1]

@@ -30,10 +30,10 @@ from figures import Figure, table
 from growth import Growing
 from parts import GROWTH, PARTS, POSTGRES
 from performance_page import PAGE, refreshed
-from processes import SetupFault, program, two_cores
+from processes import SetupError, program, two_cores
 from release import Release, worse
 from workbench import Part, Workbench
-from wrk import LoadFault
+from wrk import LoadError
 
 from comptoir import __version__
 
@@ -60,7 +60,7 @@ def main() -> None:
             seconds, data, quick = arguments.seconds, arguments.data, arguments.quick
             bench = Workbench(stack, build, folder, cores, seconds, data, quick=quick)
             _measure(arguments, bench)
-    except (SetupFault, LoadFault) as error:
+    except (SetupError, LoadError) as error:
         sys.exit(f"bench: {error}")
     except KeyboardInterrupt:
         sys.exit("bench: interrupted.")
@@ -74,7 +74,7 @@ def _has_postgres(bench: Workbench) -> bool:
     """Whether PostgreSQL can be measured; prints a line if not."""
     try:
         return bench.postgres is not None
-    except SetupFault as error:
+    except SetupError as error:
         print(f"bench: on SQLite alone, since {error}", file=sys.stderr)
         return False
 

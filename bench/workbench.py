@@ -138,7 +138,7 @@ class Workbench:
 
     @cached_property
     def postgres(self) -> OwnPostgres:
-        """The database server; raises `SetupFault` if this machine has no PostgreSQL."""
+        """The database server; raises `SetupError` if this machine has no PostgreSQL."""
         return self.stack.enter_context(own_postgres(self._build, self.cores))
 
     def serve(self, name: str, settings: Settings, database: Costly | None = None) -> Server:

@@ -19,7 +19,7 @@ _PATIENCE = 120
 """Seconds in which each response must arrive, also of heavy reads that wait for one another."""
 
 
-class LoadFault(Exception):  # noqa: N818 - reports a measurement that measured something else
+class LoadError(Exception):
     """A server returned errors, or no response."""
 
 
@@ -81,7 +81,7 @@ class Wrk:
         self._program = program("wrk", "wrk")
 
     def run(self, server: Server, scenario: Scenario, connections: int, seconds: float) -> Run:
-        """Send requests for `seconds`; raises `LoadFault` unless all responses have status 2xx."""
+        """Send requests for `seconds`; raises `LoadError` unless all responses have status 2xx."""
         before, asked_before = server.cpu_seconds, server.database_seconds
         command = self._command(server, scenario, connections, seconds)
         output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -134,10 +134,10 @@ class Wrk:
 def _summary(output: str, what: str, least: int = 1) -> _Summary:
     lines = output.splitlines()
     if not lines or not lines[-1].startswith("{"):
-        raise LoadFault(f"{what}: wrk did not come to its end.")
+        raise LoadError(f"{what}: wrk did not come to its end.")
     summary = msgspec.json.decode(lines[-1], type=_Summary)
     if summary.requests < least or summary.refused or summary.broken:
-        raise LoadFault(
+        raise LoadError(
             f"{what}: of {summary.requests} requests {summary.refused} were refused and "
             f"{summary.broken} broke off."
         )

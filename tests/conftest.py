@@ -265,11 +265,14 @@ def stock(company: Company) -> Company:
     return company
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """The service as a process, which tests must not stop."""
+    """The service as a process, which tests must not stop.
+
+    It ends with their module: one that rests takes time from the tests of the others.
+    """
     folder = tmp_path_factory.mktemp("server")
     with Server(
         Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder

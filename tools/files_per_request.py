@@ -25,7 +25,7 @@ from comptoir.auth.tokens import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.runner import use_store
 from comptoir.config import Settings
-from comptoir.features.samples.quickstart import find_or_fill
+from comptoir.features.samples.command import find_or_fill
 from comptoir.http.supervisor import bind, run
 from comptoir.store.migration import make_ready
 

@@ -37,7 +37,8 @@ from comptoir.config import SETTINGS
 from comptoir.errors import oauth_rows, operator_rows, refusal_rows
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
-from comptoir.errors.table import ERROR_TABLE, OAUTH_ERROR_TABLE, RefusalRow
+from comptoir.errors.refusal import RefusalRow
+from comptoir.errors.table import ERROR_TABLE, OAUTH_ERROR_TABLE
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.rehearsal.faults import FAULTS

@@ -22,7 +22,7 @@ from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
-from comptoir.errors.table import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
+from comptoir.errors.refusal import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
 from comptoir.features.rehearsal.faults.fault import Fault, FaultParameter
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.profiles.record import (

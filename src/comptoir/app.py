@@ -177,8 +177,7 @@ async def _opened(
     failures = Failures()
     write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
-    basic = BasicAuthenticator(check, limits) if behaviour.routes.basic else None
-    authenticator = Authenticator(tokens.of_clients, watch, limits, issuers, basic)
+    authenticator = Authenticator(tokens.of_clients, watch, limits, issuers)
     issuers.withdrawn = authenticator.forget
     endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
@@ -231,7 +230,8 @@ async def _opened(
         ]
         await opened.enter_async_context(running(jobs))
         pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
-        yield Api(kernel, pages_app, authenticator, journal, errors)
+        basic = BasicAuthenticator(check, limits)
+        yield Api(kernel, pages_app, authenticator, basic, journal, errors)
 
 
 async def _try_once(write: Callable[[], Awaitable[None]]) -> None:

@@ -7,12 +7,11 @@ import httpx
 import msgspec
 import pytest
 
-from conftest import stock
 from support.client import Record
 from support.companies import Cell, Company
-from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service
+from support.together import together
 
 FIRM = "11111111-1111-4111-8111-111111111111"
 Row = Mapping[str, object]
@@ -55,70 +54,6 @@ def prices(service: Service) -> Company:
     return company
 
 
-def test_without_records_sums_are_null_and_counts_zero(prices: Company) -> None:
-    methods = ("sum", "average", "min", "max", "countdistinct")
-    items = ",".join([f"unitPrice with {each} as {each}" for each in methods])
-    wide = "unitPrice mul quantity with sum as wide,unitPrice mul quantity with average as mean"
-
-    assert rows(prices, f"filter(entryNo lt 0)/aggregate({items},{wide},$count as n)") == [
-        {
-            **dict.fromkeys(("sum", "average", "min", "max"), None),
-            "countdistinct": 0,
-            "wide": None,
-            "mean": None,
-            "n": 0,
-        }
-    ]
-    assert rows(prices, "filter(entryNo lt 0)/groupby((assetNumber),aggregate($count as n))") == []
-
-
-def test_a_result_can_be_computed_with_and_selected_from(prices: Company) -> None:
-    answer = prices.get(
-        "salesPricesExt",
-        {
-            "$apply": "groupby((assetNumber,unitOfMeasure),aggregate($count as n))",
-            "$compute": "n mul 10 as tens",
-            "$filter": "tens gt 10",
-            "$select": "tens,assetNumber",
-            "$count": "true",
-        },
-    )
-
-    found = result(answer)
-    assert found.value == [{"@odata.id": None, "assetNumber": "B", "tens": 20}]
-    assert found.context.endswith("/salesPricesExt(assetNumber,tens)")
-    assert found.count == 1
-
-
-COUNTED: Row = {"assetNumber@odata.type": "#Decimal", "assetNumber": 2}
-"""A property is declared as text, so a number under its name has its type beside it."""
-
-
-def test_options_after_apply_see_the_alias_instead_of_the_property(prices: Company) -> None:
-    counted = "groupby((unitOfMeasure),aggregate(assetNumber with countdistinct as assetNumber))"
-    query = {
-        "$apply": counted,
-        "$compute": "assetNumber add 1 as entryNo",
-        "$filter": "assetNumber eq 2",
-        "$orderby": "assetNumber,unitOfMeasure desc",
-        "$select": "assetNumber,entryNo",
-        "$count": "true",
-    }
-
-    found = result(prices.get("salesPricesExt", query))
-    assert found.context.endswith("/salesPricesExt(assetNumber,entryNo)")
-    assert found.count == 2
-    row = {"@odata.id": None, **COUNTED, "entryNo@odata.type": "#Int64", "entryNo": 3}
-    assert found.value == [row, row]
-    assert prices.get("salesPricesExt/$count", {"$apply": counted}).text == "2"
-    for text in ("assetNumber eq 'A'", "startswith(assetNumber,'A')"):
-        refused = {"$apply": counted, "$filter": text}
-        refusal(prices.get("salesPricesExt", refused), "BadRequest_InvalidRequestUrl", "$filter")
-    tracked = prices.get("salesPricesExt", {"$apply": counted}, {"Prefer": "odata.track-changes"})
-    assert "preference-applied" not in tracked.headers
-    assert "@odata.deltaLink" not in tracked.text
-
-
 def test_an_alias_named_like_a_text_without_limit_has_the_type_of_its_aggregate(
     company: Company,
 ) -> None:
@@ -144,16 +79,6 @@ def test_an_alias_named_like_a_text_without_limit_has_the_type_of_its_aggregate(
     ]
 
 
-def test_the_rows_of_a_result_are_counted(prices: Company) -> None:
-    grouped = "groupby((assetNumber),aggregate($count as n))"
-
-    answer = prices.get("salesPricesExt/$count", {"$apply": grouped, "$filter": "n gt 1"})
-
-    assert (answer.status_code, answer.text) == (200, "2")
-    query = {"$apply": grouped, "$count": "true", "$top": "1"}
-    assert result(prices.get("salesPricesExt", query)).count == 3
-
-
 def test_rows_have_no_address_and_no_tag(prices: Company) -> None:
     answer = prices.get("salesPricesExt", {"$apply": "aggregate($count as n)"})
 
@@ -170,35 +95,6 @@ TYPED = (
     "groupby((assetNumber,pricesIncludeTax),aggregate($count as n,unitPrice with sum as s,"
     "entryNo with sum as e,entryNo with max as last))"
 )
-
-
-def test_full_metadata_names_the_types(own_stock: Company) -> None:
-    full = {"Accept": "application/json;odata.metadata=full"}
-
-    assert own_stock.get("salesPricesExt", {"$apply": TYPED}, full).json()["value"] == [
-        {
-            "@odata.type": "#Comptoir.salesPrice",
-            "@odata.id": None,
-            "assetNumber": "1896-S",
-            "pricesIncludeTax": True,
-            "n@odata.type": "#Decimal",
-            "n": 1,
-            "s@odata.type": "#Decimal",
-            "s": 33.6442,
-            "e@odata.type": "#Int64",
-            "e": 17,
-            "last@odata.type": "#Int32",
-            "last": 17,
-        }
-    ]
-
-
-def test_without_metadata_rows_have_only_the_values(own_stock: Company) -> None:
-    bare = {"Accept": "application/json;odata.metadata=none"}
-
-    assert own_stock.get("salesPricesExt", {"$apply": "aggregate($count as n)"}, bare).json() == {
-        "value": [{"n": 1}]
-    }
 
 
 def test_numbers_beyond_a_double_are_texts_with_ieee754_compatible(own_stock: Company) -> None:
@@ -254,21 +150,12 @@ def test_rows_that_are_not_aggregated_are_records(prices: Company) -> None:
     assert found.value[0]["@odata.etag"] == tag
 
 
-@pytest.mark.parametrize("apply", ["identity", "filter(true)", "top(9)", "skip(0)/identity"])
+@together("apply", ["identity", "filter(true)", "top(9)", "skip(0)/identity"])
 def test_pipelines_without_effect_return_the_collection(apply: str, prices: Company) -> None:
     plain, applied = (prices.get("salesPricesExt", query) for query in ("", {"$apply": apply}))
     named = {"OData-Version": "4.0"}
 
     assert applied.json() == prices.get("salesPricesExt", "", named).json() == plain.json()
-
-
-def test_records_are_expanded_after_a_pipeline(company: Company) -> None:
-    stock(company)
-    query = {"$apply": f"filter(id eq {ITEM})", "$expand": "prices($select=entryNo)"}
-
-    (found,) = company.get("itemsExt", query).json()["value"]
-
-    assert [each["entryNo"] for each in found["prices"]] == [17]
 
 
 def test_a_pipeline_reads_the_records_of_the_path(company: Company) -> None:
@@ -280,13 +167,6 @@ def test_a_pipeline_reads_the_records_of_the_path(company: Company) -> None:
     assert company.get(f"itemsExt({ITEM})/prices/$count", {"$apply": apply}).text == "2"
 
 
-def test_filter_only_properties_limit_the_aggregated_records(own_stock: Company) -> None:
-    for value, n in (("red", 1), ("blue", 0)):
-        pair = f"attributeName1 eq 'Colour' and attributeValue1 eq '{value}'"
-        apply = f"filter({pair})/aggregate($count as n)"
-        assert rows(own_stock, apply, "filteredItemAttributesExt") == [{"n": n}]
-
-
 def test_only_companies_of_the_token_are_aggregated(service: Service) -> None:
     company = service.new_company("Aggregated")
     own = service.client.using(service.tokens.issue(companies=[company.id]))
@@ -294,16 +174,6 @@ def test_only_companies_of_the_token_are_aggregated(service: Service) -> None:
     answer = own.get("companies", {"$apply": "groupby((name),aggregate($count as n))"})
 
     assert result(answer).value == [{"@odata.id": None, "name": "Aggregated", "n": 1}]
-
-
-def test_aliases_can_be_values_in_a_pipeline(prices: Company) -> None:
-    query = {
-        "$apply": "filter(assetNumber eq @asset)/aggregate(unitPrice mul @by with sum as s)",
-        "@asset": "'B'",
-        "@by": "2",
-    }
-
-    assert result(prices.get("salesPricesExt", query)).value == [{"@odata.id": None, "s": 24}]
 
 
 def test_sums_are_exact_beyond_64_bits(company: Company) -> None:
@@ -327,11 +197,11 @@ def _price(number: int, price: Decimal) -> dict[str, Cell]:
     return {"entryNo": number, "unitPrice": price}
 
 
-@pytest.mark.parametrize(
+@together(
     ("units", "mean"),
     [((1, 2), "0.00002"), ((1, 4), "0.00002"), ((-1, -2), "-0.00002"), ((1, 1, 2), "0.00001")],
 )
-@pytest.mark.parametrize("of", ["unitPrice", "unitPrice mul 1.0"])
+@together("of", ["unitPrice", "unitPrice mul 1.0"])
 def test_averages_are_rounded_half_even(
     of: str, units: tuple[int, ...], mean: str, company: Company
 ) -> None:

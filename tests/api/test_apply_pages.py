@@ -11,6 +11,7 @@ from support.companies import Cell, Company
 from support.databases import FreshDatabase
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 
 Row = dict[str, object]
 GROUPS = 23
@@ -57,7 +58,7 @@ def prices(service: Service) -> Company:
     return company
 
 
-@pytest.mark.parametrize("order", ["", "quantity", "quantity desc,unitPrice", "unitPrice desc"])
+@together("order", ["", "quantity", "quantity desc,unitPrice", "unitPrice desc"])
 def test_pages_follow_aliases_that_are_named_like_properties(order: str, prices: Company) -> None:
     """The skip token has the values of the aliases, whose types differ from the properties'."""
     apply = (
@@ -75,8 +76,8 @@ def test_pages_follow_aliases_that_are_named_like_properties(order: str, prices:
 APPLY = "groupby((assetNumber,quantity),aggregate($count as n,entryNo with sum as s))"
 
 
-@pytest.mark.parametrize("size", [1, 5, 22, 23, 24])
-@pytest.mark.parametrize(
+@together("size", [1, 5, 22, 23, 24])
+@together(
     "order", ["", "assetNumber desc", "n,quantity desc", "n mul 2 desc", "quantity,s desc", "n"]
 )
 def test_pages_have_every_group_once(size: int, order: str, prices: Company) -> None:
@@ -98,7 +99,7 @@ def test_groups_are_sorted_by_their_keys(prices: Company) -> None:
     assert pairs == sorted(pairs)
 
 
-@pytest.mark.parametrize("descending", ["", " desc"])
+@together("descending", ["", " desc"])
 def test_a_group_with_a_null_key_is_on_one_page(descending: str, company: Company) -> None:
     company.load(
         "contactsExt",
@@ -140,9 +141,7 @@ def test_groups_created_or_deleted_between_pages_do_not_affect_the_others(compan
     assert len(found) == len(set(found))
 
 
-@pytest.mark.parametrize(
-    ("top", "skip", "expected"), [(7, 0, 7), (7, 10, 7), (7, 20, 3), (0, 0, 0), (99, 22, 1)]
-)
+@together(("top", "skip", "expected"), [(7, 0, 7), (7, 10, 7), (7, 20, 3), (0, 0, 0), (99, 22, 1)])
 def test_top_and_skip_apply_to_the_whole_result(
     top: int, skip: int, expected: int, prices: Company
 ) -> None:
@@ -200,7 +199,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("query", OTHERS)
+@together("query", OTHERS)
 def test_a_token_of_another_query_is_refused(query: dict[str, str], prices: Company) -> None:
     limited = {"Prefer": "odata.maxpagesize=2"}
     link = page(prices.get("salesPricesExt", {"$apply": APPLY}, limited)).next_link

@@ -1,14 +1,13 @@
 """Refusals of `$apply`: 400 for invalid transformations, 501 for unsupported ones."""
 
-import pytest
-
 from support.companies import Company
 from support.refusals import refusal
+from support.together import together
 
-BAD, UNSUPPORTED = "BadRequest_InvalidRequestUrl", "BadRequest_MethodNotImplemented"
+BAD = "BadRequest_InvalidRequestUrl"
 
 
-@pytest.mark.parametrize(
+@together(
     ("apply", "words"),
     [
         ("aggregate(unitPrice with sum as s)", "a sum has a result of more than 13 digits"),
@@ -53,7 +52,7 @@ def _nested(depth: int, innermost: str) -> str:
 _DEEP = _nested(60, "quantity")
 
 
-@pytest.mark.parametrize(
+@together(
     ("apply", "status"),
     [
         ("/".join(f"compute({_nested(5, 'quantity')} as a{n})" for n in range(40)), 200),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import ErrorType, Refusal
 from comptoir.errors.table import (
     BAD_REQUEST,
     ENTITY_CHANGED,
@@ -10,7 +10,6 @@ from comptoir.errors.table import (
     METHOD_NOT_ALLOWED,
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
-    ErrorType,
 )
 from comptoir.store.writes import GroupRefusal
 from support.companies import Company
@@ -18,6 +17,7 @@ from support.groups import Part, run_group, shown
 from support.repeats import repeatable
 from support.samples import PATHS, SHIPPING_AGENT, UNKNOWN
 from support.service import Service
+from support.together import together
 
 ANY = {"If-Match": "*"}
 AGENT = PATHS["shippingAgentsExt"]
@@ -143,7 +143,7 @@ def test_a_refused_write_undoes_the_group(name: str, own_stock: Company, service
     assert own_stock.changes()[-1].number == len(before) + 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("part", "kind", "named"),
     [
         (Part("GET", AGENT), BAD_REQUEST, "GET"),
@@ -152,7 +152,7 @@ def test_a_refused_write_undoes_the_group(name: str, own_stock: Company, service
         (Part("PATCH", AGENT, b"{", ANY), BAD_REQUEST, "JSON"),
     ],
 )
-def test_faults_that_need_no_record_are_refused_by_add(
+def test_errors_that_need_no_record_are_refused_by_add(
     part: Part, kind: ErrorType, named: str, own_stock: Company, service: Service
 ) -> None:
     before = own_stock.changes()
@@ -196,7 +196,7 @@ def test_a_repeated_group_runs_once(company: Company, service: Service) -> None:
     assert [change.verb for change in company.changes()] == ["create", "update", "delete"]
 
 
-@pytest.mark.parametrize("known", [0, 1])
+@together("known", [0, 1])
 def test_a_group_with_a_repeated_part_is_refused(
     known: int, company: Company, service: Service
 ) -> None:
@@ -227,7 +227,7 @@ def test_a_refused_group_is_tried_again(company: Company, service: Service) -> N
     assert run_group(company, service.settings, *parts) == answers
 
 
-@pytest.mark.parametrize(
+@together(
     "headers",
     [
         [{}, repeatable()],

@@ -7,10 +7,14 @@ import pytest
 from comptoir.auth.tokens import Scope
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 from support.tokens import BOTH
+
+pytestmark = ON_SQLITE  # tokens are judged before the database
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
@@ -69,12 +73,12 @@ REFUSED = (
 WITHOUT_TOKEN = ("none", "empty", "another scheme", "a token without scheme")
 
 
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("method", ["GET", "PATCH"])
+@together("name", REFUSED)
+@together("method", ["GET", "PATCH"])
 def test_a_request_without_an_accepted_token_is_401(
     method: str, name: str, own_stock: Company, service: Service, specimen_service: Service
 ) -> None:
-    """The challenge asks for a bearer token, or names its fault (RFC 6750)."""
+    """The challenge asks for a bearer token, or names its error (RFC 6750)."""
     authorization = _refused_headers(service, specimen_service)[name]
     headers = {} if authorization is None else {"Authorization": authorization}
     changed = own_stock.changes()
@@ -119,7 +123,6 @@ WRITES = ("POST", "PATCH")
         (BOTH, READS + WRITES),
         ([Scope.ADMIN], READS + WRITES),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("method", READS + WRITES)
 def test_a_token_allows_what_its_scopes_allow(
@@ -145,8 +148,8 @@ def test_a_token_allows_what_its_scopes_allow(
     assert own_stock.changes() == changed
 
 
-@pytest.mark.parametrize("path", ["", "contactsExt", *PATHS.values(), "nothingExt"])
-@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+@together("path", ["", "contactsExt", *PATHS.values(), "nothingExt"])
+@together("method", ["GET", "PATCH", "DELETE"])
 def test_every_request_to_a_foreign_company_is_404(
     method: str, path: str, stocked: Company, service: Service
 ) -> None:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import msgspec
-import pytest
 
-from support.batches import HTTP, Entry, documents, multipart, send_documents, send_multipart
-from support.client import Record
+from support.batches import HTTP, Entry, documents, multipart
 from support.companies import Company
-from support.refusals import error_in, refusal
+from support.refusals import error_in
 from support.samples import SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
@@ -24,35 +23,6 @@ def create(code: str, **more: object) -> Entry:
         "body": {"code": code},
         **more,
     }
-
-
-def test_a_group_succeeds_together(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        create("A"),
-        create("B"),
-        {
-            "id": "3",
-            "atomicityGroup": "g",
-            "method": "PATCH",
-            "url": "$A",
-            "headers": {"if-match": "*"},
-            "body": {"name": "n"},
-            "dependsOn": ["A"],
-        },
-        {
-            "id": "4",
-            "atomicityGroup": "g",
-            "method": "DELETE",
-            "url": AGENT,
-            "headers": {"if-match": "*"},
-        },
-    )
-
-    assert [reply.status for reply in answers.values()] == [201, 201, 200, 204]
-    assert {reply.atomicity_group for reply in answers.values()} == {"g"}
-    assert sorted(str(each["code"]) for each in own_stock.listed("shippingAgentsExt")) == ["A", "B"]
-    assert answers["3"].read(Record)["name"] == "n"
 
 
 FAILING: dict[str, tuple[Entry, int]] = {
@@ -71,8 +41,8 @@ FAILING: dict[str, tuple[Entry, int]] = {
 }
 
 
-@pytest.mark.parametrize("what", FAILING)
-@pytest.mark.parametrize("first", [True, False])
+@together("what", FAILING)
+@together("first", [True, False])
 def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock: Company) -> None:
     """The refused request has its own error, the others 424."""
     before, changes = own_stock.listed("shippingAgentsExt"), own_stock.changes()
@@ -83,48 +53,14 @@ def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock:
         own_stock, *group, {"id": "9", "method": "GET", "url": AGENT, "dependsOn": ["g"]}
     )
 
-    at_fault = str(failing["id"])
-    assert answers.pop(at_fault).status == status
+    at_error = str(failing["id"])
+    assert answers.pop(at_error).status == status
     assert {reply.status for reply in answers.values()} == {424}
     assert {reply.error.code for reply in answers.values()} == {"Request_FailedDependency"}
     (other,) = [reply for name, reply in answers.items() if name != "9"]
-    assert at_fault in other.error.message
+    assert at_error in other.error.message
     assert own_stock.listed("shippingAgentsExt") == before
     assert own_stock.changes() == changes
-
-
-def test_a_failed_group_does_not_stop_the_batch(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        create("A"),
-        create("B", url="nothingExt"),
-        {**create("C"), "atomicityGroup": "h"},
-    )
-
-    assert [reply.status for reply in answers.values()] == [424, 404, 201]
-
-
-def test_a_group_whose_dependency_failed_is_not_processed(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        {"id": "1", "method": "GET", "url": "nothingExt"},
-        create("A"),
-        create("B", dependsOn=["1"]),
-    )
-
-    assert [reply.status for reply in answers.values()] == [404, 424, 424]
-    assert len(own_stock.listed("shippingAgentsExt")) == 1
-
-
-def test_a_group_with_a_condition(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        create("A", url="nothingExt"),
-        create("B"),
-        {**create("C"), "atomicityGroup": "h", "dependsOn": ["g"], "if": "not $g/$succeeded"},
-    )
-
-    assert [reply.status for reply in answers.values()] == [404, 424, 201]
 
 
 def test_a_group_belongs_to_one_company(service: Service, company: Company) -> None:
@@ -137,37 +73,6 @@ def test_a_group_belongs_to_one_company(service: Service, company: Company) -> N
     )
 
     assert [reply.status for reply in answers.values()] == [424, 400]
-    assert company.listed("shippingAgentsExt") == []
-
-
-def test_a_reference_needs_a_known_key(company: Company) -> None:
-    """The key of a unit of measure is in its body, which lacks it here."""
-    answers = documents(
-        company,
-        create("A", url="unitsOfMeasureExt", body={}, headers={"If-None-Match": "*"}),
-        create("B", method="PATCH", url="$A", headers={"If-Match": "*"}, body={"symbol": "x"}),
-    )
-
-    assert [reply.status for reply in answers.values()] == [424, 400]
-
-
-WITHIN: dict[str, tuple[Entry, str]] = {
-    "a read": (create("B", method="GET", body=None), "GET"),
-    "a tag of the same group": (
-        create("B", method="DELETE", url="$A", headers={"If-Match": "$A"}, body=None),
-        "$A",
-    ),
-    "an if over the same group": ({**create("B"), "if": "$A/$succeeded"}, "$A"),
-}
-
-
-@pytest.mark.parametrize("what", WITHIN)
-def test_an_unsupported_request_in_a_group_is_refused_by_name(what: str, company: Company) -> None:
-    entry, name = WITHIN[what]
-
-    answer = send_documents(company, [create("A"), entry])
-
-    assert name in refusal(answer, "BadRequest_MethodNotImplemented", "requests[1]").message
     assert company.listed("shippingAgentsExt") == []
 
 
@@ -186,7 +91,7 @@ def post(code: str) -> str:
     return f"POST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n{body}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("requests", "content_id", "status"),
     [((post("A"), post("A")), "2", 409), ((post(""), post("A")), "1", 400)],
 )
@@ -205,29 +110,3 @@ def test_a_refused_change_set_has_one_response(
         assert (part.content_id, part.status, part.parts) == (content_id, status, ())
         assert error_in(part.body).message
     assert second.body.endswith(b'"value":[]}')
-
-
-@pytest.mark.parametrize(
-    ("request_in_it", "reason"),
-    [
-        (f"GET {AGENT} HTTP/1.1\n", "GET"),
-        ("", "GET contactsExt HTTP/1.1"),
-    ],
-)
-def test_a_change_set_contains_only_writes(
-    request_in_it: str, reason: str, company: Company
-) -> None:
-    text = f"{change_set(post('A'), request_in_it)}--batch_1--\n"
-
-    error = refusal(send_multipart(company, text), "BadRequest", "part 1.2")
-
-    assert reason in error.message
-    assert company.listed("shippingAgentsExt") == []
-
-
-def test_a_change_set_within_a_change_set_is_refused(company: Company) -> None:
-    inner = "--cs\nContent-Type: multipart/mixed; boundary=in\n\n--in--\n"
-    text = f"{change_set(post('A')).removesuffix('--cs--' + chr(10))}{inner}--cs--\n--batch_1--\n"
-
-    refusal(send_multipart(company, text), "BadRequest", "part 1.2")
-    assert company.listed("shippingAgentsExt") == []

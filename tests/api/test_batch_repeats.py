@@ -1,7 +1,5 @@
 """Repeated batches are processed once (OASIS Repeatable Requests 1.0)."""
 
-import pytest
-
 from support.batches import (
     HTTP,
     Entry,
@@ -15,6 +13,7 @@ from support.client import Record
 from support.companies import Company
 from support.refusals import refusal
 from support.repeats import repeatable, result
+from support.together import together
 
 
 def create(code: str, **more: object) -> Entry:
@@ -100,7 +99,7 @@ def _headers_of(entry: Entry) -> dict[str, str]:
     return headers
 
 
-@pytest.mark.parametrize(
+@together(
     "headers",
     [
         {"Repeatability-Request-ID": "x"},

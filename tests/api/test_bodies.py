@@ -10,7 +10,8 @@ from support.client import Body, record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.samples import CONTACT, ITEM_ATTRIBUTE, PATHS, READ_ONLY, SAMPLES
+from support.samples import CONTACT, ITEM_ATTRIBUTE
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -70,14 +71,14 @@ SYNTAX = {
 }
 
 
-@pytest.mark.parametrize("name", SYNTAX)
+@together("name", SYNTAX)
 def test_a_body_that_is_not_an_object_is_400(name: str, kept: Company) -> None:
     with nothing_changes(kept, CONTACT_PATH):
         refusal(kept.patch(CONTACT_PATH, SYNTAX[name], if_match="*"), "BadRequest")
         refusal(kept.post("contactsExt", SYNTAX[name]), "BadRequest")
 
 
-@pytest.mark.parametrize("depth", range(900, 1_020, 5))
+@together("depth", range(900, 1_020, 5))
 def test_a_duplicate_name_around_a_deep_value_is_400(depth: int, kept: Company) -> None:
     deep = b"[" * depth + b"]" * depth
 
@@ -93,7 +94,7 @@ def test_a_number_of_many_digits_is_400_with_its_name(kept: Company) -> None:
         refusal(kept.post("itemAttributesExt", body), "BadRequest", "attributeId")
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "name", "cleared"),
     [
         (CONTACT_PATH, "city", '""'),
@@ -114,15 +115,6 @@ def test_null_is_refused_with_the_value_that_clears(
     assert record(own_stock.patch(path, body, if_match="*"))[name] == msgspec.json.decode(cleared)
 
 
-@pytest.mark.parametrize("name", ["qqq", "", "constructor", "record_version", "سلام", "x" * 5_000])
-def test_an_unknown_property_is_400(name: str, kept: Company) -> None:
-    with nothing_changes(kept, CONTACT_PATH):
-        body: Body = {"displayName": "Ann", name: "x"}
-        error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", name[:100])
-        refusal(kept.post("contactsExt", body), "BadRequest", name[:100])
-    assert "Did you" not in error.message
-
-
 def test_several_faults_are_reported_together(kept: Company) -> None:
     body: Body = {"city": 5, "nothing": "x", "privacyBlocked": None, "state": "fine"}
 
@@ -138,74 +130,6 @@ def test_only_the_first_of_very_many_faults_are_reported(kept: Company) -> None:
     error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", "name 0")
 
     assert [detail.target for detail in error.details] == [f"name {n}" for n in range(20)]
-
-
-REQUIRED = [
-    ("unitsOfMeasureExt", ["code"]),
-    ("itemTranslationsExt", ["itemNo", "languageCode"]),
-    ("itemAttributesExt", ["name"]),
-    ("contactsExt", ["displayName"]),
-    ("campaignsExt", ["number"]),
-    ("itemsExt", ["number"]),
-    ("shippingAgentsExt", ["code"]),
-    ("itemReferencesExt", ["itemNo", "referenceNo"]),
-]
-
-
-@pytest.mark.parametrize(
-    ("resource", "name"), [(resource, name) for resource, names in REQUIRED for name in names]
-)
-def test_a_required_property_is_neither_missing_nor_empty(
-    resource: str, name: str, kept: Company
-) -> None:
-    code = "BadRequest_RequiredParamNotProvided"
-    others = {key: value for key, value in SAMPLES[resource].items() if key not in ("id", name)}
-    guard = {"If-Match": "*"}
-    with nothing_changes(kept, PATHS[resource]):
-        refusal(kept.post(resource, others, guard), code, name)
-        refusal(kept.post(resource, {**others, name: ""}, guard), code, name)
-        if (resource, name) != ("unitsOfMeasureExt", "code"):
-            refusal(kept.patch(PATHS[resource], {name: ""}, if_match="*"), code, name)
-
-
-UNSUPPORTED, NO_ODATA = "BadRequest_MethodNotImplemented", "BadRequest"
-
-
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("company@odata.bind", UNSUPPORTED),
-        ("company@bind", UNSUPPORTED),
-        ("people@odata.bind", UNSUPPORTED),
-        ("people@odata.delta", UNSUPPORTED),
-        ("people@delta", UNSUPPORTED),
-        ("@odata.bind", NO_ODATA),
-        ("@removed", NO_ODATA),
-        ("@odata.removed", NO_ODATA),
-        ("@odata.deltaLink", NO_ODATA),
-    ],
-)
-def test_annotations_that_change_the_meaning_are_refused(
-    name: str, code: str, kept: Company
-) -> None:
-    """501 where OData allows them (OData JSON Format 4.01, 8.5), else 400."""
-    with nothing_changes(kept, CONTACT_PATH):
-        body: Body = {"displayName": "Ann", name: "x"}
-        error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), code, name)
-        refusal(kept.put(CONTACT_PATH, body, if_match="*"), code, name)
-        refusal(kept.post("contactsExt", body), code, name)
-    assert name in error.message
-
-
-@pytest.mark.parametrize("value", [{"displayName": "x"}, [{"displayName": "x"}], [], {}, None, "x"])
-@pytest.mark.parametrize("name", ["company", "people"])
-def test_a_related_record_in_a_body_is_501(name: str, value: object, kept: Company) -> None:
-    """Deep inserts and deep updates."""
-    with nothing_changes(kept, CONTACT_PATH):
-        body: Body = {"displayName": "Ann", name: value}
-        refusal(kept.patch(CONTACT_PATH, body, if_match="*"), UNSUPPORTED, name)
-        refusal(kept.put(CONTACT_PATH, body, if_match="*"), UNSUPPORTED, name)
-        refusal(kept.post("contactsExt", body), UNSUPPORTED, name)
 
 
 def test_control_information_is_ignored(own_stock: Company) -> None:
@@ -226,37 +150,7 @@ def test_control_information_is_ignored(own_stock: Company) -> None:
     assert own_stock.changes() == changed
 
 
-@pytest.mark.parametrize(
-    "media",
-    [
-        "",
-        "text/plain",
-        "text/json",
-        "application/xml",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data; boundary=x",
-        "application/jsonp",
-        "application/json; charset=latin-1",
-        "application/json; charset=utf-16",
-        "application/json;odata=verbose;charset=latin-1",
-        "application/json;charset=utf-8;charset=latin-1",
-        "application/json;q=0.5;charset=latin-1",
-        "application/json;IEEE754Compatible=perhaps",
-    ],
-)
-def test_a_body_that_is_not_declared_as_json_in_utf_8_is_415(media: str, kept: Company) -> None:
-    with nothing_changes(kept, CONTACT_PATH):
-        headers = {"Content-Type": media, "If-Match": "*"}
-        body: Body = {"city": "Graz"}
-        refusal(
-            kept.patch(CONTACT_PATH, body, headers=headers),
-            "Request_UnsupportedMediaType",
-            "Content-Type",
-        )
-        refusal(kept.post("contactsExt", body, headers), "Request_UnsupportedMediaType")
-
-
-@pytest.mark.parametrize(
+@together(
     "media",
     [
         "application/json",
@@ -278,17 +172,7 @@ def test_json_may_be_declared_in_several_ways(media: str, own_stock: Company) ->
     assert record(answer)["city"] == "Zürich"
 
 
-@pytest.mark.parametrize("resource", READ_ONLY)
-@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_a_write_to_a_read_only_set_is_405(method: str, resource: str, kept: Company) -> None:
-    path = resource if method == "POST" else PATHS[resource]
-    with nothing_changes(kept, PATHS[resource]):
-        answer = kept.request(method, path, body={}, headers={"If-Match": "*"})
-        refusal(answer, "BadRequest_MethodNotAllowed")
-        assert answer.headers["allow"] == "HEAD, GET"
-
-
-@pytest.mark.parametrize("size", [0, 1])
+@together("size", [0, 1])
 def test_a_body_of_1_mib_is_read_and_of_one_byte_more_is_413(size: int, kept: Company) -> None:
     body = b'{"city": 5}'.ljust((1 << 20) + size)
     with nothing_changes(kept, CONTACT_PATH):
@@ -296,31 +180,7 @@ def test_a_body_of_1_mib_is_read_and_of_one_byte_more_is_413(size: int, kept: Co
         refusal(answer, "Request_BodyTooLarge" if size else "BadRequest")
 
 
-TWICE = {
-    "at once": (b'{"city": "Graz", "city": "Linz"}', "city"),
-    "with equal values": (b'{"city":"Graz","city":"Graz"}', "city"),
-    "far apart": (b'{"city": "Graz", "state": "Styria", "country": "AT", "city": "Linz"}', "city"),
-    "written in two ways": (rb'{"city": "Graz", "c\u0069ty": "Linz"}', "city"),
-    "with blanks before the colon": (b'{"city" : "Graz", "city"\t: "x", "state"\r\n: "y"}', "city"),
-    "beside marks in a text": (rb'{"city": "a\":b :c", "city": "Linz", "state": ":"}', "city"),
-    "beside large numbers": (b'{"a": ' + b"9" * 400 + b', "city": "x", "city": "y"}', "city"),
-    "control information": (b'{"@odata.etag": "a", "@odata.etag": "b"}', "@odata.etag"),
-    "the empty name": (b'{"": 1, "": 2}', ""),
-}
-
-
-@pytest.mark.parametrize("name", TWICE)
-def test_a_duplicate_name_is_400(name: str, kept: Company) -> None:
-    """JSON parsers differ in which value they use (RFC 8259, section 4)."""
-    body, target = TWICE[name]
-    with nothing_changes(kept, CONTACT_PATH):
-        error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", target)
-    assert "twice" in error.message
-
-
-@pytest.mark.parametrize(
-    "text", ['":', '{"city": "a", "city": "b"}', "10:20:30", "https://example.com", " : : :"]
-)
+@together("text", ['":', '{"city": "a", "city": "b"}', "10:20:30", "https://example.com", " : : :"])
 def test_text_may_look_like_names(text: str, own_stock: Company) -> None:
     body: Body = {"city": text, "state": text}
 

@@ -8,6 +8,7 @@ from support.companies import Company
 from support.refusals import error_in, refusal
 from support.repeats import repeatable, result
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 BY_CODE = "shippingAgentsExt(code='DHL')"
@@ -21,7 +22,7 @@ def new(**more: object) -> dict[str, object]:
 
 
 @METHODS
-@pytest.mark.parametrize("name", ["@odata.etag", "@etag"])
+@together("name", ["@odata.etag", "@etag"])
 def test_an_update_is_guarded_by_the_tag_in_its_body(
     method: str, name: str, own_stock: Company
 ) -> None:
@@ -77,34 +78,12 @@ def test_a_duplicate_tag_is_400(own_stock: Company) -> None:
 
 
 @METHODS
-@pytest.mark.parametrize("body", [b"", b'\xff{"@odata.etag": "W/\\"x\\""}'])
+@together("body", [b"", b'\xff{"@odata.etag": "W/\\"x\\""}'])
 def test_a_body_without_a_tag_is_428(body: bytes, method: str, own_stock: Company) -> None:
     """The precondition is checked before the syntax of the body."""
     answer = own_stock.request(method, AGENT, body=body)
 
     refusal(answer, "Request_PreconditionRequired", "If-Match")
-
-
-ORDER: dict[str, tuple[str, bytes, str]] = {
-    "the tag's form before the record": (UNKNOWN, b'{"@odata.etag": 5}', "BadRequest"),
-    "the record before the tag": (
-        UNKNOWN,
-        b'{"@odata.etag": "W/\\"x\\""}',
-        "Internal_RecordNotFound",
-    ),
-    "the tag before values": (
-        SHIPPING_AGENT,
-        b'{"@odata.etag": "W/\\"x\\"", "name": 5}',
-        "Request_EntityChanged",
-    ),
-}
-
-
-@pytest.mark.parametrize("pair", ORDER)
-def test_the_first_of_two_faults_is_reported(pair: str, own_stock: Company) -> None:
-    key, body, code = ORDER[pair]
-
-    refusal(own_stock.patch(f"shippingAgentsExt({key})", body), code)
 
 
 def test_if_none_match_is_a_precondition_too(own_stock: Company) -> None:
@@ -135,7 +114,7 @@ def test_only_updates_use_it(own_stock: Company) -> None:
     refusal(deleted, "Request_PreconditionRequired", "If-Match")
 
 
-@pytest.mark.parametrize("group", [{}, {"atomicityGroup": "g"}])
+@together("group", [{}, {"atomicityGroup": "g"}])
 def test_an_update_in_a_batch_is_guarded_by_it(group: Record, own_stock: Company) -> None:
     tag = tag_of(own_stock.get(AGENT))
     part = {"method": "PATCH", "url": AGENT, **group}

@@ -10,6 +10,7 @@ from support.samples import PATHS
 from support.server import Server
 from support.service import Service
 from support.sockets import ask
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -22,8 +23,8 @@ def guards(answer: httpx.Response) -> tuple[str, ...]:
     return answer.headers["x-content-type-options"], answer.headers["cache-control"]
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("part", ["", "/displayName", "/displayName/$value"])
+@together("method", ["GET", "HEAD"])
+@together("part", ["", "/displayName", "/displayName/$value"])
 def test_a_record_is_cached_by_its_client_only_and_revalidated(
     part: str, method: str, stocked: Company
 ) -> None:
@@ -41,41 +42,6 @@ def test_a_304_has_the_same_headers(stocked: Company) -> None:
     assert answer.status_code == 304
     assert guards(answer) == ("nosniff", REVALIDATED)
     assert "Accept" in answer.headers["vary"].split(", ")
-
-
-@pytest.mark.parametrize(
-    ("path", "query"),
-    [
-        (PATHS["contactsExt"], "$expand=company"),
-        (PATHS["contactsExt"], "$compute=now() as at&$select=at"),
-        ("contactsExt", ""),
-        ("contactsExt/$count", ""),
-        (f"{PATHS['contactsExt']}/$ref", ""),
-        ("$metadata", ""),
-    ],
-)
-def test_a_response_that_its_etag_does_not_cover_is_not_cached(
-    path: str, query: str, stocked: Company
-) -> None:
-    """A change of a related record does not change the ETag, and a collection has none."""
-    answer = stocked.get(path, query)
-
-    assert answer.status_code == 200, answer.text
-    assert guards(answer) == ("nosniff", "no-store")
-
-
-def test_a_service_document_is_not_cached(service: Service) -> None:
-    assert guards(service.client.get("")) == ("nosniff", "no-store")
-
-
-@pytest.mark.parametrize("name", ["", "itemId="])
-def test_a_record_computed_from_other_records_is_not_cached(name: str, stocked: Company) -> None:
-    """Even if it has the ETag of a record."""
-    (item,) = stocked.listed("itemsExt")
-    answer = stocked.get(f"filteredItemAttributesExt({name}{item['id']})")
-
-    assert answer.status_code == 200, answer.text
-    assert guards(answer) == ("nosniff", "no-store")
 
 
 def test_the_response_to_a_write_is_not_cached(company: Company) -> None:
@@ -104,7 +70,7 @@ def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> 
     return service.origin if request.param == "in this process" else server.origin
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "caches"),
     [
         ("api/companies", "no-store"),
@@ -121,14 +87,9 @@ def test_pages_without_a_token_have_cache_headers(path: str, caches: str, origin
     assert guards(origin.get(path)) == ("nosniff", caches)
 
 
-@pytest.mark.parametrize("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])
+@together("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])
 def test_errors_of_the_server_have_cache_headers(request_line: bytes, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, request_line)
 
-    assert guards(answer) == ("nosniff", "no-store")
-
-
-def test_a_preflight_has_cache_headers(stocked: Company) -> None:
-    answer = stocked.request("OPTIONS", PATHS["contactsExt"])
     assert guards(answer) == ("nosniff", "no-store")

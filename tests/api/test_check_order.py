@@ -16,6 +16,7 @@ from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import SHIPPING_AGENT, UNKNOWN
 from support.service import Service
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -77,7 +78,7 @@ def agents(stocked: Company) -> Company:
     return stocked
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@together("pair", PAIRS)
 def test_the_first_of_two_faults_is_reported(pair: str, agents: Company, service: Service) -> None:
     tried, code = PAIRS[pair]
     base = service.client.root
@@ -92,32 +93,3 @@ def test_the_first_of_two_faults_is_reported(pair: str, agents: Company, service
 
     refusal(answer, code)
     assert agents.changes() == changed
-
-
-CREATES: Mapping[str, tuple[dict[str, str], bytes, str]] = {
-    "428 before body syntax 400": ({}, b"{", "Request_PreconditionRequired"),
-    "body syntax 400 before 412": ({"If-Match": '"x"'}, b'{"code": "PCS"', "BadRequest"),
-    "412 before values 400": (
-        {"If-Match": '"x"'},
-        b'{"code": "PCS", "symbol": 5}',
-        "Request_EntityChanged",
-    ),
-    "values 400 before 409": ({"If-Match": "*"}, b'{"code": "PCS", "symbol": 5}', "BadRequest"),
-    "409 at last": ({"If-Match": "*"}, b'{"code": "PCS"}', "Internal_EntityWithSameKeyExists"),
-}
-
-
-@pytest.mark.parametrize("pair", CREATES)
-def test_the_first_of_two_faults_of_a_guarded_create_is_reported(
-    pair: str, stocked: Company
-) -> None:
-    headers, body, code = CREATES[pair]
-
-    refusal(stocked.post("unitsOfMeasureExt", body, headers), code)
-
-
-def test_a_stale_tag_is_412_although_nothing_would_change(stocked: Company) -> None:
-    """The tag is checked before the values are compared."""
-    answer = stocked.patch(f"shippingAgentsExt({SHIPPING_AGENT})", {}, if_match='"x"')
-
-    refusal(answer, "Request_EntityChanged")

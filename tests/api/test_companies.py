@@ -1,7 +1,5 @@
 """Companies, which are listed and read if the token allows them."""
 
-import pytest
-
 from comptoir.auth.tokens import Scope
 from support.client import page, record, tag_of, values
 from support.companies import Company
@@ -9,6 +7,7 @@ from support.contract import without_control
 from support.refusals import refusal
 from support.samples import UNKNOWN
 from support.service import Service
+from support.together import together
 
 
 def test_a_company_has_its_four_fields_in_order(service: Service) -> None:
@@ -96,7 +95,7 @@ def test_companies_support_query_options(service: Service) -> None:
         assert found["id"] == ids[0]
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+@together("method", ["POST", "PATCH", "PUT", "DELETE"])
 def test_companies_are_not_written_over_http(
     method: str, company: Company, service: Service
 ) -> None:

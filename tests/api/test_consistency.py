@@ -5,8 +5,6 @@ What a replica makes of them, the tests of PostgreSQL say: without one, all read
 
 from collections.abc import Mapping
 
-import pytest
-
 from support.batches import Entry, documents
 from support.client import record
 from support.companies import Company
@@ -15,6 +13,7 @@ from support.repeats import repeatable
 from support.replicas import READ_ONLY, token
 from support.samples import SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
@@ -78,7 +77,7 @@ def test_a_refused_write_returns_no_token(own_stock: Company) -> None:
     assert "consistency-token" not in refused.headers
 
 
-@pytest.mark.parametrize("intent", ["ReadOnly", "READWRITE", " readonly"])
+@together("intent", ["ReadOnly", "READWRITE", " readonly"])
 def test_reads_are_current_without_a_replica(own_stock: Company, intent: str) -> None:
     written = token(own_stock.patch(AGENT, {"name": "New"}, if_match="*"))
     headers = {"Data-Access-Intent": intent, **written}
@@ -87,27 +86,6 @@ def test_reads_are_current_without_a_replica(own_stock: Company, intent: str) ->
     assert record(own_stock.get(AGENT, headers=written))["name"] == "New"
     assert own_stock.get("shippingAgentsExt", headers=headers).status_code == 200
     assert own_stock.get("$metadata", headers=headers).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("Data-Access-Intent", "WriteOnly"),
-        ("Data-Access-Intent", ""),
-        ("Data-Access-Intent", "ReadOnly, ReadWrite"),
-        ("Consistency-Token", ""),
-        ("Consistency-Token", "57"),
-        ("Consistency-Token", "abc.-1"),
-        ("Consistency-Token", "abc.1234567890123456789"),
-        ("Consistency-Token", "abc.1, abc.2"),
-        ("Consistency-Token", 'W/"abc.1"'),
-    ],
-)
-@pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt", "$metadata"])
-def test_invalid_consistency_headers_are_refused(
-    stocked: Company, name: str, value: str, path: str
-) -> None:
-    refusal(stocked.get(path, headers={name: value}), "BadRequest", name)
 
 
 def test_the_token_of_another_company_is_refused(own_stock: Company, service: Service) -> None:

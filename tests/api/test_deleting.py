@@ -1,16 +1,15 @@
 """DELETE requires the record's ETag, and does not change records that refer to it."""
 
-import pytest
-
 from support.client import record, tag_of
 from support.companies import Company
 from support.refusals import refusal
-from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, WRITABLE
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
 
-@pytest.mark.parametrize("resource", WRITABLE)
+@together("resource", WRITABLE)
 def test_a_deleted_record_is_404(resource: str, own_stock: Company) -> None:
     path = PATHS[resource]
     tag = tag_of(own_stock.get(path))
@@ -55,34 +54,6 @@ def test_a_delete_does_not_change_other_records(own_stock: Company) -> None:
     assert own_stock.listed("contactsExt") == others
 
 
-@pytest.mark.parametrize("guard", [{}, {"If-None-Match": "*"}, {"If-None-Match": '"x"'}])
-def test_a_delete_without_if_match_is_428(guard: dict[str, str], stocked: Company) -> None:
-    answer = stocked.delete(AGENT, headers=guard)
-
-    refusal(answer, "Request_PreconditionRequired", "If-Match")
-    assert stocked.get(AGENT).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        ({"If-Match": 'W/"x"'}, "Request_EntityChanged"),
-        ({"If-Match": "*", "If-None-Match": "*"}, "Request_EntityChanged"),
-        ({"If-Match": "x"}, "BadRequest"),
-        ({"If-Match": "*", "If-None-Match": "x"}, "BadRequest"),
-    ],
-)
-def test_a_delete_whose_precondition_fails_changes_nothing(
-    headers: dict[str, str], code: str, stocked: Company
-) -> None:
-    changed = stocked.changes()
-
-    refusal(stocked.delete(AGENT, headers=headers), code)
-
-    assert stocked.get(AGENT).status_code == 200
-    assert stocked.changes() == changed
-
-
 def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Company) -> None:
     stale = tag_of(own_stock.get(AGENT))
     current = tag_of(own_stock.patch(AGENT, {"name": "New"}, if_match=stale))
@@ -92,18 +63,7 @@ def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Compa
     assert current in error.message
 
 
-def test_an_unknown_record_is_404(company: Company) -> None:
-    for path in (f"shippingAgentsExt({UNKNOWN})", "unitsOfMeasureExt('')"):
-        refusal(company.delete(path, if_match="*"), "Internal_RecordNotFound")
-
-
-def test_query_options_are_refused(stocked: Company) -> None:
-    answer = stocked.request("DELETE", AGENT, "$top=1", headers={"If-Match": "*"})
-
-    refusal(answer, "BadRequest_InvalidRequestUrl", "$top")
-
-
-@pytest.mark.parametrize("resource", WRITABLE)
+@together("resource", WRITABLE)
 def test_a_deleted_record_can_be_created_again(resource: str, own_stock: Company) -> None:
     """Its key and unique values are free, and the new record has a new tag."""
     path = PATHS[resource]

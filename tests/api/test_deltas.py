@@ -15,6 +15,7 @@ from support.mirror import Mirror
 from support.refusals import refusal
 from support.samples import PATHS, READ_ONLY
 from support.service import Service
+from support.together import together
 
 TRACK = {"Prefer": "odata.track-changes"}
 AGENTS = "shippingAgentsExt"
@@ -159,7 +160,7 @@ def test_changes_of_other_sets_and_companies_are_not_reported(
     assert mirror.reported == []
 
 
-@pytest.mark.parametrize("resource", READ_ONLY)
+@together("resource", READ_ONLY)
 def test_loaded_records_are_reported(resource: str, company: Company, stocked: Company) -> None:
     link = company.get(resource, headers=TRACK).json()["@odata.deltaLink"]
     sample = {
@@ -174,7 +175,7 @@ def test_loaded_records_are_reported(resource: str, company: Company, stocked: C
     assert [{name: each[name] for name in sample} for each in reported] == [sample]
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "query"),
     [
         (AGENTS, "$top=1"),

@@ -1,12 +1,10 @@
 """Service documents and `$metadata`, at both service roots."""
 
-import httpx
-import pytest
-
 from support.batches import documents
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -15,7 +13,7 @@ def root(company: Company) -> str:
     return company.root.partition("/companies")[0]
 
 
-@pytest.mark.parametrize("path", ["/", ""])
+@together("path", ["/", ""])
 def test_the_root_lists_the_companies(path: str, company: Company) -> None:
     answer = company.follow(f"{root(company)}{path}")
 
@@ -35,74 +33,7 @@ def test_a_company_lists_its_sets(company: Company) -> None:
     assert "contactsExt" in [each["name"] for each in body["value"]]
 
 
-JSON = {"Accept": "application/json"}
-
-
-@pytest.mark.parametrize("under_company", [True, False])
-@pytest.mark.parametrize(
-    ("headers", "query", "media_type", "version"),
-    [
-        ({}, "", "application/xml", "4.0"),
-        ({"Accept": "*/*"}, "", "application/xml", "4.0"),
-        ({"Accept": "application/json, text/plain, */*"}, "", "application/xml", "4.0"),
-        ({"Accept": "application/xml"}, "", "application/xml", "4.0"),
-        ({"Accept": "application/json"}, "", "application/json", "4.01"),
-        ({"Accept": "application/xml"}, "$format=json", "application/json", "4.01"),
-        ({"Accept": "application/json"}, "$format=xml", "application/xml", "4.0"),
-        ({"Accept": "application/json"}, "format=application/xml", "application/xml", "4.0"),
-        ({"OData-MaxVersion": "4.0"}, "", "application/xml", "4.0"),
-        ({"OData-MaxVersion": "4.01"}, "", "application/xml", "4.01"),
-        ({"OData-MaxVersion": "5.0"}, "", "application/xml", "4.01"),
-        ({"OData-MaxVersion": "4.01", **JSON}, "", "application/json", "4.01"),
-        ({"OData-Version": "4.0", **JSON}, "", "application/json", "4.01"),
-    ],
-)
-def test_metadata_has_the_preferred_format(
-    headers: dict[str, str],
-    query: str,
-    media_type: str,
-    version: str,
-    under_company: bool,
-    company: Company,
-) -> None:
-    address = company.root if under_company else root(company)
-    answer = company.follow(f"{address}/$metadata?{query}", headers)
-
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == media_type
-    assert answer.headers["odata-version"] == version
-    assert f'Version="{version}"' in answer.text or f'"$Version":"{version}"' in answer.text
-
-
 BREEZE = "application/json;odata.metadata=full"
-POWER_QUERY = (
-    "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,"
-    "application/atomsvc+xml;q=0.8,application/atom+xml;q=0.8,application/xml;q=0.7,text/plain;q=0.7"
-)
-
-
-@pytest.mark.parametrize("version", ["4.0", "4.0;NetFx"])
-@pytest.mark.parametrize(
-    ("accept", "query"),
-    [
-        (BREEZE, ""),
-        (POWER_QUERY, ""),
-        ("application/json", ""),
-        ("application/json, application/xml;q=0", ""),
-        ("application/json", "$format=xml"),
-    ],
-)
-def test_metadata_for_a_client_of_4_0_is_xml(
-    accept: str, query: str, version: str, company: Company
-) -> None:
-    """CSDL JSON exists since 4.01."""
-    headers = {"Accept": accept, "OData-MaxVersion": version}
-    for address in (company.root, root(company)):
-        answer = company.follow(f"{address}/$metadata?{query}", headers)
-
-        assert answer.headers["content-type"] == "application/xml"
-        assert answer.headers["odata-version"] == "4.0"
-        assert 'Version="4.0"' in answer.text
 
 
 def test_metadata_in_a_batch_of_a_client_of_4_0_is_xml(company: Company) -> None:
@@ -112,47 +43,6 @@ def test_metadata_in_a_batch_of_a_client_of_4_0_is_xml(company: Company) -> None
 
     assert reply.headers["content-type"] == "application/xml"
     assert reply.headers["odata-version"] == "4.0"
-
-
-def test_format_json_is_406_for_a_client_of_4_0(company: Company) -> None:
-    """The URL names JSON, so XML would be wrong."""
-    headers = {"OData-MaxVersion": "4.0"}
-
-    answer = company.follow(f"{root(company)}/$metadata?$format=json", headers)
-
-    error = refusal(answer, "Request_NotAcceptable", "$format")
-    assert "OData-MaxVersion: 4.01" in error.message
-
-
-@pytest.mark.parametrize(
-    ("headers", "query", "code"),
-    [
-        ({"Accept": "text/html", "OData-MaxVersion": "4.0"}, "", "Request_NotAcceptable"),
-        ({"Accept": "text/html"}, "", "Request_NotAcceptable"),
-        ({"Accept": "application/xml;q=0"}, "", "Request_NotAcceptable"),
-        ({}, "$format=atom", "Request_NotAcceptable"),
-        ({}, "$select=x", "BadRequest_InvalidRequestUrl"),
-    ],
-)
-def test_metadata_in_another_format_is_406(
-    headers: dict[str, str], query: str, code: str, company: Company
-) -> None:
-    refusal(company.follow(f"{root(company)}/$metadata?{query}", headers), code)
-
-
-@pytest.mark.parametrize("path", ["/", "/$metadata"])
-@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
-def test_service_documents_are_read_only(method: str, path: str, company: Company) -> None:
-    token = {"Authorization": f"Bearer {company.token}"}
-    answer = company.carrier.send(httpx.Request(method, f"{root(company)}{path}", headers=token))
-
-    refusal(answer, "BadRequest_MethodNotAllowed")
-    assert answer.headers["allow"] == "HEAD, GET"
-
-
-@pytest.mark.parametrize("path", ["$metadata/x", "$metadata(1)", "x/$metadata"])
-def test_metadata_is_only_at_a_root(path: str, company: Company) -> None:
-    refusal(company.get(path), "BadRequest_ResourceNotFound")
 
 
 def test_service_documents_require_a_token(company: Company) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from support.companies import Company
 from support.service import Service
+from support.together import together
 
 RECORDS = 1_000
 JSON = {"Content-Type": "application/json"}
@@ -33,10 +34,8 @@ def company(service: Service) -> Company:
     return company
 
 
-@pytest.mark.parametrize(
-    ("coding", "pieces"), [("identity", 1), ("identity", 4), ("gzip", 1), ("gzip", 2)]
-)
-@pytest.mark.parametrize(
+@together(("coding", "pieces"), [("identity", 1), ("identity", 4), ("gzip", 1), ("gzip", 2)])
+@together(
     ("address", "headers", "body"),
     [
         ("contactsExt", {}, None),
@@ -48,7 +47,6 @@ def company(service: Service) -> Company:
         ("$batch", JSON, PAGES),
         ("$batch", {"Content-Type": "multipart/mixed; boundary=b"}, PART * 20 + b"--b--\r\n"),
     ],
-    ids=["page", "$expand", "$search", "$apply", "groups", "delta", "JSON", "multipart"],
 )
 def test_a_disconnect_closes_the_generators_of_a_response(
     address: str,

@@ -3,11 +3,11 @@
 import re
 
 import msgspec
-import pytest
 
 from support.batches import multipart
 from support.databases import ON_SQLITE
 from support.service import Service
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -22,7 +22,7 @@ def test_the_page_loads_its_files_from_the_service(service: Service) -> None:
     assert "://" not in page.text
 
 
-@pytest.mark.parametrize("path", PARTS)
+@together("path", PARTS)
 def test_the_files_of_the_page_exist(service: Service, path: str) -> None:
     kind = "text/css" if path.endswith("css") else "text/javascript"
     answer = service.origin.get(path)
@@ -31,7 +31,7 @@ def test_the_files_of_the_page_exist(service: Service, path: str) -> None:
     assert len(answer.content) > 100
 
 
-@pytest.mark.parametrize("path", ["docs", "docs/openapi.json", *PARTS])
+@together("path", ["docs", "docs/openapi.json", *PARTS])
 def test_the_browser_may_load_nothing_from_other_sites(service: Service, path: str) -> None:
     policy = service.origin.get(path).headers["content-security-policy"]
     allowed = {source for rule in policy.split(";") for source in rule.split()[1:]}

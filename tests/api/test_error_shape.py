@@ -2,70 +2,16 @@
 
 import pytest
 
-from support.client import Client, Query
+from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.samples import CONTACT, PATHS, UNKNOWN
 from support.server import Server
 from support.service import Service
 from support.sockets import ask, head
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
-
-READS = [
-    ("nothingExt", "", "BadRequest_ResourceNotFound"),
-    ("nothing/at/all", "", "BadRequest_ResourceNotFound"),
-    ("contactsExt(", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt(1)", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt//x", "", "BadRequest_InvalidRequestUrl"),
-    ("%FF", "", "BadRequest_InvalidRequestUrl"),
-    ("%00", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt/$each", "", "BadRequest_MethodNotImplemented"),
-    ("$metadata", "$filter=true", "BadRequest_InvalidRequestUrl"),
-    (f"contactsExt({UNKNOWN})", "", "Internal_RecordNotFound"),
-    ("contactsExt", "$filter=(", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$orderby=nothing", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$nothing=1", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$select=nothing", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$apply=concat(identity,identity)", "BadRequest_MethodNotImplemented"),
-    ("contactsExt", "$skiptoken=x", "BadRequest_InvalidRequestUrl"),
-    (f"contactsExt({CONTACT})", "$top=1", "BadRequest_InvalidRequestUrl"),
-]
-
-
-@pytest.mark.parametrize(("path", "query", "code"), READS)
-def test_a_read_that_fails(path: str, query: Query, code: str, stocked: Company) -> None:
-    answer = stocked.get(path, query)
-
-    refusal(answer, code)
-    assert answer.headers["odata-version"] == "4.0"
-    assert answer.headers["content-length"] == str(len(answer.content))
-
-
-WRITES = [
-    ("PATCH", {"If-Match": '"x"'}, b"{}", "Request_EntityChanged"),
-    ("PATCH", {}, b"{}", "Request_PreconditionRequired"),
-    ("PATCH", {"If-Match": "x"}, b"{}", "BadRequest"),
-    ("PATCH", {"If-Match": "*"}, b"", "BadRequest"),
-    ("PATCH", {"If-Match": "*"}, b'{"displayName": ""}', "BadRequest_RequiredParamNotProvided"),
-    ("PATCH", {"If-Match": "*", "Content-Type": "x"}, b"{}", "Request_UnsupportedMediaType"),
-    ("PATCH", {"If-Match": "*"}, b"x" * (1 << 21), "Request_BodyTooLarge"),
-    ("PATCH", {"If-None-Match": "*"}, b'{"displayName": "x"}', "Request_EntityChanged"),
-    ("PUT", {"If-Match": "*"}, b"{}", "BadRequest_RequiredParamNotProvided"),
-    ("DELETE", {}, None, "Request_PreconditionRequired"),
-    ("DELETE", {"If-Match": '"x"'}, None, "Request_EntityChanged"),
-    ("POST", {}, b"{}", "BadRequest_MethodNotAllowed"),
-    ("GET", {"Accept": "text/html"}, None, "Request_NotAcceptable"),
-    ("GET", {"Authorization": "x"}, None, "Authentication_InvalidCredentials"),
-]
-
-
-@pytest.mark.parametrize(("method", "headers", "body", "code"), WRITES)
-def test_a_request_of_a_record_that_fails(
-    method: str, headers: dict[str, str], body: bytes | None, code: str, stocked: Company
-) -> None:
-    refusal(stocked.request(method, PATHS["contactsExt"], body=body, headers=headers), code)
 
 
 @pytest.fixture(params=["in this process", "over a socket"])
@@ -74,7 +20,7 @@ def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> 
     return service.origin if request.param == "in this process" else server.origin
 
 
-@pytest.mark.parametrize(
+@together(
     ("method", "path", "code"),
     [
         ("POST", "", "BadRequest_MethodNotAllowed"),
@@ -120,7 +66,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@together("name", MALFORMED)
 def test_bytes_that_are_not_http(name: str, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, MALFORMED[name])
@@ -145,8 +91,8 @@ def test_malformed_chunks(server: Server) -> None:
     assert company.listed("contactsExt") == []
 
 
-@pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("number", [1, 10, 5_000])
+@together("ends", [True, False])
+@together("number", [1, 10, 5_000])
 def test_headers_above_the_limit(number: int, ends: bool, server: Server) -> None:
     """One header of 100 KB, or many short ones, in a complete or an incomplete head."""
     headers = {f"X-{n}": "x" * (100_000 // number) for n in range(number)}
@@ -162,7 +108,7 @@ def test_headers_within_the_limit(server: Server) -> None:
     assert server.origin.get("healthz", headers={"X-Long": "x" * 60_000}).status_code == 200
 
 
-@pytest.mark.parametrize("where", ["path", "query"])
+@together("where", ["path", "query"])
 def test_a_url_over_16_kib(where: str, stocked: Company) -> None:
     start = stocked.root.partition("/api")[2]
     room = (16 << 10) - len("/api") - len(start) - len("/contactsExt") - len("x=")

@@ -2,20 +2,19 @@
 
 import re
 
-import pytest
-
 from support.client import Record, record, tag_of
 from support.companies import Company
 from support.contract import without_control
 from support.refusals import refusal
-from support.samples import NO_GUID, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 NEW: Record = {"name": "New name"}
 
 
-@pytest.mark.parametrize("resource", PATHS)
+@together("resource", PATHS)
 def test_a_records_tag_is_the_same_in_header_body_and_collection(
     resource: str, stocked: Company
 ) -> None:
@@ -56,7 +55,7 @@ def _forms(tag: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("form", _forms(""))
+@together("form", _forms(""))
 def test_an_update_with_the_current_tag_succeeds(form: str, own_stock: Company) -> None:
     """The comparison is weak, and one tag of a list must match."""
     tag = tag_of(own_stock.get(AGENT))
@@ -80,38 +79,6 @@ def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Compa
     assert own_stock.changes() == changed
 
 
-@pytest.mark.parametrize(
-    "tag", ['W/"x"', '""', 'W/""', '"x", "y"', 'W/"' + "x" * 5_000 + '"', '"*"']
-)
-def test_a_tag_that_no_version_had_is_412(tag: str, own_stock: Company) -> None:
-    refusal(own_stock.patch(AGENT, NEW, if_match=tag), "Request_EntityChanged")
-
-
-@pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
-def test_an_empty_tag_is_400(header: str, own_stock: Company) -> None:
-    answer = own_stock.patch(AGENT, NEW, headers={"If-Match": "*", header: ""})
-
-    refusal(answer, "BadRequest", header)
-
-
-@pytest.mark.parametrize(
-    "resource", ["contactsExt", "itemReferencesExt", "campaignsExt", "unitsOfMeasureExt"]
-)
-def test_an_update_without_a_tag_is_428(resource: str, own_stock: Company) -> None:
-    before = own_stock.record(PATHS[resource])
-
-    answer = own_stock.patch(PATHS[resource], {"description": "x"})
-
-    refusal(answer, "Request_PreconditionRequired", "If-Match")
-    assert own_stock.record(PATHS[resource]) == before
-
-
-def test_an_update_requires_a_tag_although_the_protocol_is_named(own_stock: Company) -> None:
-    answer = own_stock.patch(AGENT, NEW, headers={"OData-Version": "4.0"})
-
-    refusal(answer, "Request_PreconditionRequired", "If-Match")
-
-
 def test_an_unchanged_record_is_304(stocked: Company) -> None:
     read = stocked.get(AGENT)
     tag = tag_of(read)
@@ -125,7 +92,7 @@ def test_an_unchanged_record_is_304(stocked: Company) -> None:
     assert record(stocked.get(AGENT, headers={"If-None-Match": '"x"'})) == record(read)
 
 
-@pytest.mark.parametrize("resource", WRITABLE)
+@together("resource", WRITABLE)
 def test_an_update_that_changes_nothing_writes_nothing(resource: str, own_stock: Company) -> None:
     """The tag, the time and the change number remain."""
     before = own_stock.get(PATHS[resource])
@@ -181,15 +148,6 @@ def test_a_patch_if_none_may_match_is_412_for_a_record_that_is_there(own_stock: 
     assert own_stock.changes() == changed
 
 
-@pytest.mark.parametrize("tag", ["*", 'W/"x"'])
-def test_an_update_does_not_create_a_record(tag: str, company: Company) -> None:
-    """Only If-None-Match: * creates a record."""
-    answer = company.patch(f"shippingAgentsExt({UNKNOWN})", {"code": "NEW"}, if_match=tag)
-
-    refusal(answer, "Internal_RecordNotFound")
-    assert company.listed("shippingAgentsExt") == []
-
-
 def test_exactly_one_of_50_concurrent_updates_with_one_tag_succeeds(own_stock: Company) -> None:
     before, changed = own_stock.get(AGENT), own_stock.changes()
     guard = {"If-Match": tag_of(before)}
@@ -234,16 +192,6 @@ def test_concurrent_creates_get_different_numbers(company: Company) -> None:
 
     numbers = [int(record(each, 201)["attributeId"]) for each in answers]
     assert sorted(numbers) == list(range(1, 51))
-
-
-@pytest.mark.parametrize("path", ["unitsOfMeasureExt('')", f"itemsExt({NO_GUID})"])
-def test_a_blank_key_creates_no_record(path: str, company: Company) -> None:
-    body = {"number": "1"} if path.startswith("items") else {"symbol": "b"}
-
-    answer = company.patch(path, body, headers={"If-None-Match": "*"})
-
-    refusal(answer, "BadRequest")
-    assert company.changes() == []
 
 
 def test_if_none_match_excludes_a_tag_from_an_update(stocked: Company) -> None:

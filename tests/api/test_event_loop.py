@@ -7,6 +7,7 @@ import pytest
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
+from support.together import together
 from support.waiting import until
 
 LONG_TEXTS = "ItemProductTextLongContentsExt"
@@ -59,7 +60,7 @@ def company(service: Service) -> Company:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("name", COMPUTED)
+@together("name", COMPUTED)
 def test_functions_hold_the_event_loop_for_a_moment_at_most(
     name: str, service: Service, company: Company
 ) -> None:

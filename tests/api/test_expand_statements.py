@@ -8,6 +8,7 @@ from support.client import Record, encoded
 from support.companies import Company
 from support.service import Service
 from support.statements import reading, statements_of
+from support.together import together
 
 MANY = 100
 BY_COLUMNS = "application/json;odata.metadata=none"
@@ -67,7 +68,7 @@ EXPANDED = [
 """What is expanded, and the number of statements for it."""
 
 
-@pytest.mark.parametrize("top", [2, MANY])
+@together("top", [2, MANY])
 def test_many_records_take_as_many_statements_as_a_few(top: int, shop: Company) -> None:
     # persons come first, since a firm has no company
     plain: dict[str, str | int] = {"$top": top, "$orderby": "number desc", "$format": BY_COLUMNS}

@@ -8,6 +8,7 @@ from support.companies import Company, Row
 from support.databases import FreshDatabase
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 
 INVALID = "BadRequest_InvalidRequestUrl"
 SET = "itemAttributesExt"
@@ -70,8 +71,8 @@ def meant(depth: int, operators: tuple[str, str]) -> list[int]:
     return matching
 
 
-@pytest.mark.parametrize("operators", [("and", "or"), ("or", "and")])
-@pytest.mark.parametrize("depth", [5, 9, 10, 11, 19, 20, 21, 30, 31, 50, 99, 100])
+@together("operators", [("and", "or"), ("or", "and")])
+@together("depth", [5, 9, 10, 11, 19, 20, 21, 30, 31, 50, 99, 100])
 def test_100_levels_of_conditions_are_right(
     depth: int, operators: tuple[str, str], attributes: Company
 ) -> None:
@@ -79,21 +80,21 @@ def test_100_levels_of_conditions_are_right(
     assert found(attributes, nested(depth, operators)) == meant(depth, operators)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 10, 11, 49, 50, 99, 100])
+@together("depth", [1, 2, 10, 11, 49, 50, 99, 100])
 def test_100_levels_of_not_are_right(depth: int, attributes: Company) -> None:
     text = "not (" * depth + "attributeId le 5" + ")" * depth
 
     assert found(attributes, text) == list(range(1, 6) if depth % 2 == 0 else range(6, 41))
 
 
-@pytest.mark.parametrize("depth", [1, 9, 10, 11, 20, 99, 100])
+@together("depth", [1, 9, 10, 11, 20, 99, 100])
 def test_100_levels_of_calls_are_right(depth: int, attributes: Company) -> None:
     calls = "".join("toupper(" if level % 2 else "tolower(" for level in range(depth))
 
     assert found(attributes, f"{calls}name{')' * depth} eq 'a7'") == [7]
 
 
-@pytest.mark.parametrize("depth", [10, 50, 100])
+@together("depth", [10, 50, 100])
 def test_mixed_nested_conditions_are_right(depth: int, attributes: Company) -> None:
     """Comparisons with true and false, calls and lists, mixed."""
     text = "startswith(tolower(toupper(name)),'a1')"
@@ -105,8 +106,8 @@ def test_mixed_nested_conditions_are_right(depth: int, attributes: Company) -> N
     assert found(attributes, text) == [n for n in range(1, 41) if (n in ones) != flipped]
 
 
-@pytest.mark.parametrize("depth", [101, 4_000])
-@pytest.mark.parametrize(
+@together("depth", [101, 4_000])
+@together(
     ("opening", "core"),
     [("(", "attributeId eq 1"), ("not (", "attributeId eq 1"), ("tolower(", "name"), ("[", "1")],
 )
@@ -135,8 +136,8 @@ def test_a_chain_of_2499_conditions_is_one_level(patient: Service) -> None:
     assert "2500" in error.message.replace(",", "")
 
 
-@pytest.mark.parametrize("operator", ["or", "and"])
-@pytest.mark.parametrize("count", [99, 100, 101, 200, 700])
+@together("operator", ["or", "and"])
+@together("count", [99, 100, 101, 200, 700])
 def test_long_chains_are_right(count: int, operator: str, attributes: Company) -> None:
     """The chain is longer than the database allows, so it is grouped."""
     compare = "eq" if operator == "or" else "ne"
@@ -147,7 +148,7 @@ def test_long_chains_are_right(count: int, operator: str, attributes: Company) -
     assert found(attributes, text) == (inside if operator == "or" else outside)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 511, 512, 513, 999, 1_000])
+@together("count", [1, 2, 3, 511, 512, 513, 999, 1_000])
 def test_a_list_of_1000_values_is_one_node(count: int, attributes: Company) -> None:
     text = f"attributeId in ({','.join(str(number) for number in range(20, 20 + count))})"
 
@@ -181,7 +182,7 @@ def test_a_filter_of_16_kib_is_read_to_its_end(stocked: Company) -> None:
     refusal(longer, "Request_UriTooLong")
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "attributeId eq 1" + " add 1" * 1_000,
@@ -194,7 +195,6 @@ def test_a_filter_of_16_kib_is_read_to_its_end(stocked: Company) -> None:
         "attributeId eq 0." + "9" * 10_000,
         "attributeId eq 1e" + "9" * 10_000,
     ],
-    ids=lambda text: text[:20],
 )
 def test_hostile_filters_get_a_response(text: str, attributes: Company) -> None:
     """Each is a result or a refusal, and the service keeps running."""

@@ -13,6 +13,7 @@ from support.refusals import refusal
 from support.replay import load_data
 from support.service import Service
 from support.specimen import WITH_SPECIMENS
+from support.together import together
 
 INVALID = "BadRequest_InvalidRequestUrl"
 
@@ -28,23 +29,6 @@ def people(service: Service) -> Company:
 ALL = "C1 C2 P1 P2 P3 P4 "
 
 
-@pytest.mark.parametrize(
-    ("resource", "text", "found"),
-    [
-        ("itemsExt", "prices/any(p:p/unitPrice mul 1.19 gt 1)", 1),
-        ("itemsExt", "prices/any(p:p/unitPrice lt 0)", 0),
-        ("itemsExt", "references/$count ge 1 and attributes/any()", 1),
-        ("itemsExt", "translations/all(t:length(t/languageCode) ge 2)", 1),
-        ("customersExt", "salesPrices/any(p:p/quantity gt 1000000)", 0),
-        ("filteredItemAttributesExt", "length(itemNo) gt 1 and contains(itemDescription,' ')", 1),
-    ],
-)
-def test_relations_of_other_entity_types_are_followed(
-    resource: str, text: str, found: int, stocked: Company
-) -> None:
-    assert len(stocked.listed(resource, {"$filter": text})) == found
-
-
 def test_companies_are_filtered_too(service: Service) -> None:
     company = service.new_company("Straße")
 
@@ -54,7 +38,7 @@ def test_companies_are_filtered_too(service: Service) -> None:
     assert company.id in [each["id"] for each in read]
 
 
-@pytest.mark.parametrize(
+@together(
     ("order", "sorted_by"),
     [
         ("company/displayName,number", ["", "P3", "P4", "C1", "P1", "P2", "C2"]),
@@ -64,7 +48,7 @@ def test_companies_are_filtered_too(service: Service) -> None:
         ("substring(number,1),type,number", ["", "C1", "P1", "C2", "P2", "P3", "P4"]),
     ],
 )
-@pytest.mark.parametrize("size", [1, 3, 7])
+@together("size", [1, 3, 7])
 def test_pages_are_sorted_by_expressions(
     order: str, sorted_by: list[str], size: int, people: Company
 ) -> None:
@@ -131,7 +115,7 @@ def test_a_fault_after_the_first_records_is_reported(attributes: Company) -> Non
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("level", ["minimal", "none"])
+@together("level", ["minimal", "none"])
 def test_a_fault_after_the_first_records_ends_the_page_and_its_link_reports_it(
     level: str, attributes: Company
 ) -> None:
@@ -186,8 +170,8 @@ def _calls(depth: int, start: str) -> str:
     return f"{calls}{start}code{')' * depth} eq '2'"
 
 
-@pytest.mark.parametrize("depth", [1, 10, 30, 90])
-@pytest.mark.parametrize("levels", [0, 1, 2, 3])
+@together("depth", [1, 10, 30, 90])
+@together("levels", [0, 1, 2, 3])
 def test_deep_conditions_are_right_at_every_place(depth: int, levels: int, deep: Company) -> None:
     """CTEs compute what is too deep for the database, also within `any`."""
     variables = ["", "v/", "w/", "x/"]

@@ -12,6 +12,7 @@ from comptoir.http.routes import profile_addresses
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
+from support.together import together
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
@@ -58,7 +59,7 @@ def test_the_page_runs_nothing_and_loads_nothing_from_elsewhere(each: Service) -
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
+@together(
     "accept", [None, "*/*", "application/json", "text/plain", "text/html;q=0.5, application/json"]
 )
 def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from support.client import Record, record, tag_of, values
 from support.companies import Company
 from support.contract import FIELDS, assert_follows, without_control
@@ -20,6 +18,7 @@ from support.samples import (
     SAMPLES,
     SHIPPING_AGENT,
 )
+from support.together import together
 
 UPDATES: Mapping[str, tuple[str, Record]] = {
     "1: contact": (f"contactsExt({CONTACT})", {"displayName": "Annette Hill-Berg", "city": "Linz"}),
@@ -44,7 +43,7 @@ UPDATES: Mapping[str, tuple[str, Record]] = {
 }
 
 
-@pytest.mark.parametrize("name", UPDATES)
+@together("name", UPDATES)
 def test_an_update_returns_the_whole_record(name: str, own_stock: Company) -> None:
     path, changes = UPDATES[name]
     resource = path.partition("(")[0]
@@ -64,7 +63,7 @@ def test_an_update_returns_the_whole_record(name: str, own_stock: Company) -> No
     assert own_stock.record(path) == updated
 
 
-@pytest.mark.parametrize("name", UPDATES)
+@together("name", UPDATES)
 def test_an_update_with_another_records_tag_changes_nothing(name: str, own_stock: Company) -> None:
     path, changes = UPDATES[name]
     before = own_stock.record(path)
@@ -193,22 +192,7 @@ def test_operation_11_assigns_a_missing_number(company: Company) -> None:
     assert (first["attributeId"], last["attributeId"]) == (1, 8)
 
 
-def test_operation_11_requires_a_number_after_the_highest_possible(company: Company) -> None:
-    record(company.post("itemAttributesExt", {"attributeId": 2**31 - 1, "name": "Last"}), 201)
-
-    refusal(company.post("itemAttributesExt", {"name": "Next"}), "BadRequest", "attributeId")
-
-
-def test_operation_11_refuses_a_number_in_use(own_stock: Company) -> None:
-    answer = own_stock.post("itemAttributesExt", {"attributeId": "5", "name": "Size"})
-
-    refusal(answer, "Internal_EntityWithSameKeyExists", "attributeId")
-    assert len(own_stock.listed("itemAttributesExt")) == 1
-
-
-@pytest.mark.parametrize(
-    "resource", [name for name in FIELDS if name != "filteredItemAttributesExt"]
-)
+@together("resource", [name for name in FIELDS if name != "filteredItemAttributesExt"])
 def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> None:
     """Every property has its value, order and type."""
     read = stocked.record(PATHS[resource])
@@ -218,7 +202,7 @@ def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> Non
     assert stocked.listed(resource) == [{k: v for k, v in read.items() if k != "@odata.context"}]
 
 
-@pytest.mark.parametrize(
+@together(
     ("resource", "body"),
     [
         ("contactsExt", {"displayName": "x"}),

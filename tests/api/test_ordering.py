@@ -7,6 +7,7 @@ from support.companies import Company
 from support.refusals import refusal
 from support.samples import SAMPLES
 from support.service import Service
+from support.together import together
 
 NAMES = ["", " ", "A", "B", "Z", "a", "b", "z", "Ä", "ß", "é", "\u0627", "中", "文", "\uffee", "😀"]
 """Texts by code point, an order that differs from alphabets and from UTF-16."""
@@ -33,7 +34,7 @@ def prices(service: Service) -> Company:
     return company
 
 
-@pytest.mark.parametrize("direction", ["", " desc"])
+@together("direction", ["", " desc"])
 def test_pages_by_a_negative_duration_return_each_record_once(
     direction: str, prices: Company
 ) -> None:

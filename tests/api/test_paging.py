@@ -11,6 +11,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 from support.waiting import until
 
 COUNT = 23
@@ -46,8 +47,8 @@ def codes(read: Iterator[list[Record]]) -> list[str]:
 ALL = [f"A{number:02}" for number in range(COUNT)]
 
 
-@pytest.mark.parametrize("size", [1, 5, 22, 23, 24, 25])
-@pytest.mark.parametrize("order", ["code", "code desc", "name,code", "name desc,code", "name desc"])
+@together("size", [1, 5, 22, 23, 24, 25])
+@together("order", ["code", "code desc", "name,code", "name desc,code", "name desc"])
 def test_pages_have_every_record_once(size: int, order: str, agents: Company) -> None:
     whole = [str(each["code"]) for each in agents.listed("shippingAgentsExt", {"$orderby": order})]
 
@@ -68,7 +69,7 @@ def test_pages_of_a_filter_have_all_matching_records(agents: Company) -> None:
     assert codes(pages(agents, query, 2)) == ALL[1::3][::-1]
 
 
-@pytest.mark.parametrize("order", ["code", "name,code desc"])
+@together("order", ["code", "name,code desc"])
 def test_records_created_or_deleted_between_pages_do_not_affect_the_others(
     order: str, agents: Company
 ) -> None:
@@ -101,14 +102,14 @@ def test_a_record_renamed_between_pages_is_not_read_again_at_its_old_position(
     assert rest == ALL[5:]
 
 
-@pytest.mark.parametrize("top", [0, 1, 4, 5, 6, 10, 22, 23, 24, 10**30])
+@together("top", [0, 1, 4, 5, 6, 10, 22, 23, 24, 10**30])
 def test_top_limits_all_pages_together(top: int, agents: Company) -> None:
     found = codes(pages(agents, {"$orderby": "code", "$top": top}))
 
     assert found == ALL[:top]
 
 
-@pytest.mark.parametrize("skip", [4, 5, 12, 22, 23])
+@together("skip", [4, 5, 12, 22, 23])
 def test_skip_counts_from_the_first_page(skip: int, agents: Company) -> None:
     found = codes(pages(agents, {"$orderby": "code", "$skip": skip}))
 
@@ -148,7 +149,7 @@ def test_a_link_has_all_options_of_the_request(agents: Company) -> None:
     assert len(page(agents.follow(first.next_link)).value) == 3
 
 
-@pytest.mark.parametrize(
+@together(
     ("prefer", "size"),
     [
         ("odata.maxpagesize=7", 7),
@@ -195,9 +196,7 @@ def _changed(token: str) -> str:
     return token[:20] + ("A" if token[20] != "A" else "B") + token[21:]
 
 
-@pytest.mark.parametrize(
-    "damage", [_cut, _changed, lambda _: "", lambda _: "bm90aGluZw", lambda _: "é"]
-)
+@together("damage", [_cut, _changed, lambda _: "", lambda _: "bm90aGluZw", lambda _: "é"])
 def test_a_damaged_token_is_400(damage: Callable[[str], str], agents: Company) -> None:
     first = page(agents.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=5"}))
     assert first.next_link is not None
@@ -208,7 +207,7 @@ def test_a_damaged_token_is_400(damage: Callable[[str], str], agents: Company) -
     refusal(answer, "BadRequest_InvalidRequestUrl", "$skiptoken")
 
 
-@pytest.mark.parametrize("query", [{"$filter": "code eq 'A01'"}, {"$orderby": "name"}])
+@together("query", [{"$filter": "code eq 'A01'"}, {"$orderby": "name"}])
 def test_a_token_of_another_query_is_400(query: dict[str, str], agents: Company) -> None:
     first = page(agents.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=5"}))
     assert first.next_link is not None
@@ -240,7 +239,7 @@ def test_a_page_has_records_written_before_it(company: Company) -> None:
     assert [each["id"] for each in company.listed("shippingAgentsExt")] == [created["id"]]
 
 
-@pytest.mark.parametrize(("earlier", "value"), [(-1, "A05"), (5, 10**30), (2**70, "A05")])
+@together(("earlier", "value"), [(-1, "A05"), (5, 10**30), (2**70, "A05")])
 def test_a_forged_token_is_400(earlier: int, value: str | int, agents: Company) -> None:
     """The checksum has no secret, so the values of a token are checked like any other input."""
     query = ("shippingAgentsExt", agents.id, "", "")

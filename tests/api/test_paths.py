@@ -10,6 +10,7 @@ from support.companies import Company
 from support.contract import without_control
 from support.refusals import refusal
 from support.samples import CONTACT, ITEM, PATHS, READ_ONLY, SAMPLES, UNKNOWN
+from support.together import together
 
 COMPANY_CONTACT = "11111111-1111-4111-8111-1111111111c0"
 
@@ -27,7 +28,7 @@ def people(company: Company) -> Company:
     return company
 
 
-@pytest.mark.parametrize("resource", PATHS)
+@together("resource", PATHS)
 def test_every_property_can_be_read_alone(resource: str, stocked: Company) -> None:
     for name, value in SAMPLES[resource].items():
         answer = stocked.get(f"{PATHS[resource]}/{name}")
@@ -36,7 +37,7 @@ def test_every_property_can_be_read_alone(resource: str, stocked: Company) -> No
         assert answer.headers["etag"] == stocked.record(PATHS[resource])["@odata.etag"]
 
 
-@pytest.mark.parametrize("resource", PATHS)
+@together("resource", PATHS)
 def test_every_property_can_be_read_as_raw_text(resource: str, stocked: Company) -> None:
     for name, value in SAMPLES[resource].items():
         answer = stocked.get(f"{PATHS[resource]}/{name}/$value", headers={"Accept": "text/plain"})
@@ -78,7 +79,7 @@ def _alternate_keys() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("resource", "key"), _alternate_keys())
+@together(("resource", "key"), _alternate_keys())
 def test_a_unique_rule_is_a_key(resource: str, key: str, stocked: Company) -> None:
     assert without_control(stocked.record(f"{resource}({key})")) == SAMPLES[resource]
 
@@ -88,12 +89,6 @@ def test_a_record_is_updated_by_an_alternate_key(own_stock: Company) -> None:
 
     assert record(answer)["city"] == "Wien"
     assert own_stock.record(PATHS["contactsExt"])["city"] == "Wien"
-
-
-def test_a_blank_number_is_not_a_key(company: Company) -> None:
-    company.load("contactsExt", {"id": CONTACT, "number": ""})
-
-    refusal(company.get("contactsExt(number='')"), "Internal_RecordNotFound")
 
 
 def test_a_blank_value_relates_to_nothing(people: Company) -> None:
@@ -118,7 +113,7 @@ def test_related_records_are_paged(people: Company) -> None:
     )
 
 
-@pytest.mark.parametrize("resource", PATHS)
+@together("resource", PATHS)
 def test_a_cast_to_the_own_type_changes_nothing(resource: str, stocked: Company) -> None:
     type_name = MODEL.by_name[resource].type.name
 
@@ -130,26 +125,6 @@ def test_a_cast_to_the_own_type_changes_nothing(resource: str, stocked: Company)
     assert len(stocked.listed(f"{resource}/Comptoir.{type_name}")) == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        (f"{PATHS['contactsExt']}/city", "HEAD, GET"),
-        (f"{PATHS['contactsExt']}/city/$value", "HEAD, GET"),
-        ("contactsExt/$count", "HEAD, GET"),
-        ("contactsExt/$ref", "HEAD, GET"),
-        (f"{PATHS['contactsExt']}/people", "HEAD, GET"),
-    ],
-)
-@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_read_only_resources_refuse_other_methods(
-    method: str, path: str, allowed: str, stocked: Company
-) -> None:
-    answer = stocked.request(method, path, body={})
-
-    refusal(answer, "BadRequest_MethodNotAllowed")
-    assert answer.headers["allow"] == allowed
-
-
 def test_full_metadata_names_types_and_navigation(stocked: Company) -> None:
     accept = {"Accept": "application/json;odata.metadata=full"}
     read: Mapping[str, object] = stocked.get(PATHS["itemsExt"], headers=accept).json()
@@ -159,7 +134,7 @@ def test_full_metadata_names_types_and_navigation(stocked: Company) -> None:
     assert "number@odata.type" not in read
 
 
-@pytest.mark.parametrize("resource", READ_ONLY)
+@together("resource", READ_ONLY)
 def test_a_company_has_the_properties_of_a_record(resource: str, stocked: Company) -> None:
     base = stocked.root.partition("/companies")[0]
 

@@ -7,7 +7,11 @@ from comptoir.catalog import MODEL
 from comptoir.edm.types import TEXT
 from support.client import record, tag_of
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.samples import PATHS, SAMPLES, WRITABLE
+from support.together import together
+
+pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 MINIMAL = {"Prefer": "return=minimal", "If-Match": "*"}
 WHOLE = {"Prefer": "return=representation", "If-Match": "*"}
@@ -39,7 +43,7 @@ def check_minimal(answer: httpx.Response, company: Company, path: str) -> None:
     assert tag_of(answer) == company.record(path)["@odata.etag"]
 
 
-@pytest.mark.parametrize("resource", WRITABLE)
+@together("resource", WRITABLE)
 def test_a_create_may_return_no_record(resource: str, company: Company) -> None:
     path = PATHS[resource]
 
@@ -88,7 +92,7 @@ def test_the_record_may_be_requested(own_stock: Company) -> None:
         assert "odata-entityid" not in answer.headers
 
 
-@pytest.mark.parametrize("prefer", ["", "return", "return=all", "x=1"])
+@together("prefer", ["", "return", "return=all", "x=1"])
 def test_an_unknown_preference_is_ignored(prefer: str, own_stock: Company) -> None:
     """It is neither refused nor applied (RFC 7240, section 2)."""
     headers = {"Prefer": prefer, "If-Match": "*"}

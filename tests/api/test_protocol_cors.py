@@ -12,6 +12,7 @@ from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 
 SITE = "https://app.example.com"
 OTHER = "https://other.example.com:8443"
@@ -49,8 +50,8 @@ def preflight(client: Client, origin: str, method: str, asked: str | None = None
     return dict(answer.headers)
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "PUT", "DELETE"])
-@pytest.mark.parametrize("origin", [SITE, OTHER])
+@together("method", ["GET", "POST", "PATCH", "PUT", "DELETE"])
+@together("origin", [SITE, OTHER])
 def test_a_preflight_needs_no_token(origin: str, method: str, opened: Company) -> None:
     headers = preflight(opened, origin, method, "authorization,content-type,if-match")
 
@@ -63,7 +64,7 @@ def test_a_preflight_needs_no_token(origin: str, method: str, opened: Company) -
     assert "access-control-allow-credentials" not in headers
 
 
-@pytest.mark.parametrize(
+@together(
     ("asked", "allowed"),
     [
         (None, None),
@@ -100,7 +101,7 @@ def test_a_script_may_name_its_company_if_the_profile_has_that(
     assert headers["access-control-allow-headers"] == "company, companyid, isolation"
 
 
-@pytest.mark.parametrize(
+@together(
     "headers",
     [
         {"Origin": FOREIGN, "Access-Control-Request-Method": "GET"},
@@ -149,7 +150,7 @@ def test_an_allowed_site_reads_responses_and_errors(opened: Company) -> None:
         assert "Origin" in answer.headers["vary"]
 
 
-@pytest.mark.parametrize("headers", [{}, {"Origin": FOREIGN}, {"Origin": "null"}, {"Origin": ""}])
+@together("headers", [{}, {"Origin": FOREIGN}, {"Origin": "null"}, {"Origin": ""}])
 def test_responses_to_another_site_only_vary_by_origin(
     headers: dict[str, str], opened: Company
 ) -> None:
@@ -160,7 +161,7 @@ def test_responses_to_another_site_only_vary_by_origin(
     assert answer.headers["vary"] == "Origin"
 
 
-@pytest.mark.parametrize("origin", [SITE, FOREIGN, "null"])
+@together("origin", [SITE, FOREIGN, "null"])
 def test_every_site_may_be_allowed(origin: str, open_to_all: Company) -> None:
     assert preflight(open_to_all, origin, "GET")["access-control-allow-origin"] == "*"
 
@@ -181,7 +182,7 @@ def test_no_site_is_allowed_by_default(company: Company) -> None:
         assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize(
+@together(
     "origins",
     [
         "app.example.com",
@@ -199,7 +200,7 @@ def test_a_site_is_a_scheme_a_host_and_an_optional_port(origins: str) -> None:
         load_settings({"cors_origins": origins}, {})
 
 
-@pytest.mark.parametrize("origins", ["", "*", SITE, f"{SITE},{OTHER}", "capacitor://localhost"])
+@together("origins", ["", "*", SITE, f"{SITE},{OTHER}", "capacitor://localhost"])
 def test_sites_are_written_as_browsers_send_them(origins: str) -> None:
     assert load_settings({}, {"COMPTOIR_CORS_ORIGINS": origins}).origins == frozenset(
         each for each in origins.split(",") if each

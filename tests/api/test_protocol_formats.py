@@ -12,32 +12,8 @@ from support.samples import PATHS
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 AGENT = PATHS["shippingAgentsExt"]
-MINIMAL = "application/json;odata.metadata=minimal"
 NONE = "application/json;odata.metadata=none"
-FULL = "application/json;odata.metadata=full"
 IEEE754 = "application/json;IEEE754Compatible=true"
-
-
-@pytest.mark.parametrize(
-    ("option", "media"),
-    [
-        ("json", MINIMAL),
-        ("JSON", MINIMAL),
-        ("application/json;odata.metadata=none", NONE),
-        ("application%2Fjson%3Bodata.metadata%3Dfull", FULL),
-        ("application/json;IEEE754Compatible=true", f"{MINIMAL};IEEE754Compatible=true"),
-    ],
-)
-@pytest.mark.parametrize("name", ["$format", "format", "%24FORMAT"])
-@pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt", f"{AGENT}/code", f"{AGENT}/$ref", ""])
-def test_the_option_wins_over_what_is_accepted(
-    path: str, name: str, option: str, media: str, stocked: Company
-) -> None:
-    """A browser asks for HTML, and a person who types an address for a format."""
-    answer = stocked.get(path, f"{name}={option}", {"Accept": "text/html"})
-
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["content-type"] == media
 
 
 def test_the_link_to_the_next_page_keeps_the_format(company: Company) -> None:
@@ -46,39 +22,6 @@ def test_the_link_to_the_next_page_keeps_the_format(company: Company) -> None:
     assert first.next_link is not None
 
     assert company.follow(first.next_link).headers["content-type"] == NONE
-
-
-@pytest.mark.parametrize(
-    "charset", ["utf-8", "UTF-8", "*", "iso-8859-1, utf-8;q=0.7, *;q=0.1", "x, *;q=0.1", ""]
-)
-def test_utf_8_is_the_charset(charset: str, stocked: Company) -> None:
-    assert stocked.get(AGENT, headers={"Accept-Charset": charset}).status_code == 200
-
-
-@pytest.mark.parametrize("level", ["minimal", "none", "full"])
-def test_decimals_and_counts_are_texts_where_ieee754_is_asked_for(
-    level: str, stocked: Company
-) -> None:
-    """Edm.Int32 fits a double and stays a number (OData JSON Format 4.01, 3.2)."""
-    accept = f"{IEEE754};odata.metadata={level}"
-
-    answer = stocked.get(
-        "salesPricesExt", "$count=true", {"Accept": accept, "OData-Version": "4.0"}
-    )
-
-    assert b'"@odata.count":"1"' in answer.content
-    for part in (b'"entryNo":17', b'"quantity":"2"', b'"unitPrice":"33.6442"'):
-        assert part in answer.content
-    alone = stocked.get(PATHS["customersExt"], headers={"Accept": accept})
-    for part in (b'"balanceDue":"1234.5"', b'"creditLimit":"50000"', b'"taxLiable":true'):
-        assert part in alone.content
-
-
-def test_a_single_decimal_is_a_text_too(stocked: Company) -> None:
-    path = f"{PATHS['salesPricesExt']}/unitPrice"
-
-    assert b'"value":"33.6442"' in stocked.get(path, headers={"Accept": IEEE754}).content
-    assert b'"value":33.6442' in stocked.get(path).content
 
 
 def test_decimals_and_counts_are_numbers_otherwise(stocked: Company) -> None:
@@ -121,23 +64,6 @@ def test_a_very_long_text_is_not_a_decimal(specimens: Company) -> None:
     body = f'{{"code": "a", "amount": "{"9" * 100_000}"}}'.encode()
 
     refusal(specimens.post("specimensExt", body, {"Content-Type": IEEE754}), "BadRequest", "amount")
-
-
-@pytest.mark.parametrize(
-    "media",
-    [
-        "application/json;odata.metadata=some",
-        "application/json;odata=verbose;odata.metadata=some",
-        "application/json;IEEE754Compatible=yes",
-        "application/json, application/json",
-        'application/json;charset="utf-8',
-    ],
-)
-def test_a_body_of_an_unknown_form_is_415(media: str, company: Company) -> None:
-    answer = company.post("contactsExt", {"displayName": "x"}, {"Content-Type": media})
-
-    refusal(answer, "Request_UnsupportedMediaType", "Content-Type")
-    assert company.changes() == []
 
 
 def test_streaming_keeps_control_information_in_front(stocked: Company) -> None:

@@ -7,8 +7,9 @@ from support.client import Record, record, tag_of
 from support.companies import Company
 from support.contract import without_control
 from support.refusals import refusal
-from support.samples import CONTACT, NO_GUID, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.samples import CONTACT, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 CONTACT_PATH = f"contactsExt({CONTACT})"
@@ -22,7 +23,7 @@ def required(resource: str) -> Record:
     }
 
 
-@pytest.mark.parametrize("resource", WRITABLE)
+@together("resource", WRITABLE)
 def test_omitted_properties_get_the_default_of_a_new_record(
     resource: str, own_stock: Company, service: Service
 ) -> None:
@@ -46,7 +47,7 @@ def test_omitted_properties_get_the_default_of_a_new_record(
     assert own_stock.record(path) == after
 
 
-@pytest.mark.parametrize("resource", WRITABLE)
+@together("resource", WRITABLE)
 def test_a_replacement_with_equal_values_writes_nothing(resource: str, own_stock: Company) -> None:
     before, changed = own_stock.get(PATHS[resource]), own_stock.changes()
 
@@ -106,68 +107,12 @@ def test_another_key_in_the_body_is_ignored(own_stock: Company) -> None:
     assert (unit["code"], unit["symbol"]) == ("PCS", "")
 
 
-@pytest.mark.parametrize(
-    ("resource", "name"),
-    [
-        (resource, name)
-        for resource in WRITABLE
-        for name in required(resource)
-        if name != MODEL.by_name[resource].type.key
-    ],
-)
-def test_an_omitted_required_property_is_400(resource: str, name: str, stocked: Company) -> None:
-    path, changed = PATHS[resource], stocked.changes()
-    body = {key: value for key, value in SAMPLES[resource].items() if key != name}
-
-    for sent in (body, {**body, name: ""}):
-        answer = stocked.put(path, sent, if_match="*")
-        refusal(answer, "BadRequest_RequiredParamNotProvided", name)
-
-    assert stocked.changes() == changed
-
-
-def test_an_unknown_field_is_400(stocked: Company) -> None:
-    refusal(stocked.put(AGENT, {"code": "A", "nme": "x"}, if_match="*"), "BadRequest", "nme")
-
-
 def test_a_value_in_use_is_409(own_stock: Company) -> None:
     own_stock.post("shippingAgentsExt", {"code": "UPS"})
 
     answer = own_stock.put(AGENT, {"code": "UPS"}, if_match="*")
 
     refusal(answer, "Internal_EntityWithSameKeyExists", "code")
-
-
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        ({}, "Request_PreconditionRequired"),
-        ({"If-None-Match": '"x"'}, "Request_PreconditionRequired"),
-        ({"OData-Version": "4.0"}, "Request_PreconditionRequired"),
-        ({"If-Match": '"x"'}, "Request_EntityChanged"),
-        ({"If-None-Match": "*"}, "Request_EntityChanged"),
-        ({"If-Match": "*", "If-None-Match": "*"}, "Request_EntityChanged"),
-        ({"If-Match": "x"}, "BadRequest"),
-        ({"If-Match": "*", "Content-Type": "text/plain"}, "Request_UnsupportedMediaType"),
-    ],
-)
-def test_a_replacement_whose_precondition_fails_changes_nothing(
-    headers: dict[str, str], code: str, stocked: Company
-) -> None:
-    changed = stocked.changes()
-
-    refusal(stocked.put(AGENT, {"code": "NEW"}, headers=headers), code)
-
-    assert stocked.changes() == changed
-
-
-@pytest.mark.parametrize("tag", ["*", 'W/"x"'])
-def test_a_replacement_does_not_create_a_record(tag: str, company: Company) -> None:
-    """Only If-None-Match: * creates a record."""
-    answer = company.put(f"shippingAgentsExt({UNKNOWN})", {"code": "NEW"}, if_match=tag)
-
-    refusal(answer, "Internal_RecordNotFound")
-    assert company.listed("shippingAgentsExt") == []
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
@@ -185,12 +130,3 @@ def test_a_put_if_none_may_match_creates_under_the_key_in_the_path(
     assert answer.headers["location"] == f"{company.root}/{PATHS[resource]}"
     assert company.record(PATHS[resource]) == created
     assert [change.verb for change in company.changes()] == ["create"]
-
-
-@pytest.mark.parametrize("path", ["unitsOfMeasureExt('')", f"itemsExt({NO_GUID})"])
-def test_a_blank_key_creates_no_record(path: str, company: Company) -> None:
-    body = required(path.partition("(")[0])
-
-    refusal(company.put(path, body, headers={"If-None-Match": "*"}), "BadRequest")
-
-    assert company.changes() == []

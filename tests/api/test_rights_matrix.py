@@ -33,6 +33,7 @@ from support.relating import OF_ITEMS, RELATING
 from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -149,7 +150,7 @@ def _check_reads(matrix: Matrix, reads: Iterable[Read]) -> None:
         assert _full(powerful, read).content == full.content
 
 
-@pytest.mark.parametrize("name", SETS)
+@together("name", SETS)
 def test_each_way_to_read_a_set_needs_its_right(name: str, matrix: Matrix) -> None:
     entity_set = RELATING.by_name[name]
     for read in own_reads(entity_set):
@@ -163,21 +164,21 @@ def test_each_way_to_read_a_set_needs_its_right(name: str, matrix: Matrix) -> No
             _check_unseen(answer, {name} if "R" in letters else ())
 
 
-@pytest.mark.parametrize(("source", "navigation"), NAVIGATION, ids=lambda each: each.name)
+@together(("source", "navigation"), NAVIGATION)
 def test_each_way_along_a_navigation_property_needs_the_rights_of_its_sets(
     source: EntitySet, navigation: NavigationProperty, matrix: Matrix
 ) -> None:
     _check_reads(matrix, related_reads(source, navigation))
 
 
-@pytest.mark.parametrize(("source", "navigation"), NAVIGATION, ids=lambda each: each.name)
+@together(("source", "navigation"), NAVIGATION)
 def test_each_way_along_two_navigation_properties_needs_the_rights_of_its_sets(
     source: EntitySet, navigation: NavigationProperty, matrix: Matrix
 ) -> None:
     _check_reads(matrix, nested_reads(source, navigation))
 
 
-@pytest.mark.parametrize("role", ["everything", *[reader([each]) for each in SETS]])
+@together("role", ["everything", *[reader([each]) for each in SETS]])
 def test_the_service_document_lists_what_a_client_may_read(role: str, matrix: Matrix) -> None:
     client = matrix.client(role)
 
@@ -186,7 +187,7 @@ def test_the_service_document_lists_what_a_client_may_read(role: str, matrix: Ma
     assert listed == [name for name in SETS if role in ("everything", reader([name]))]
 
 
-@pytest.mark.parametrize("name", SETS)
+@together("name", SETS)
 def test_expanding_everything_leaves_out_what_a_client_may_not_read(
     name: str, matrix: Matrix
 ) -> None:
@@ -206,7 +207,7 @@ def test_expanding_everything_leaves_out_what_a_client_may_not_read(
         assert expanded == readable
 
 
-@pytest.mark.parametrize("name", SETS)
+@together("name", SETS)
 def test_companies_show_only_the_sets_that_a_client_may_read(name: str, matrix: Matrix) -> None:
     company = matrix.company
     root = company.root.partition("/companies(")[0]
@@ -228,9 +229,7 @@ def test_companies_show_only_the_sets_that_a_client_may_read(name: str, matrix: 
             _check_unseen(refused, {name})
 
 
-@pytest.mark.parametrize(
-    "name", [each.name for each in RELATING.per_company if each.tracks_changes]
-)
+@together("name", [each.name for each in RELATING.per_company if each.tracks_changes])
 def test_a_delta_needs_the_right_to_read(name: str, matrix: Matrix) -> None:
     tracked = matrix.client("everything").get(name, headers={"Prefer": "odata.track-changes"})
     link = tracked.json()["@odata.deltaLink"]
@@ -315,9 +314,9 @@ def _in_change_set(client: Client, write: Write) -> tuple[httpx.Response, Writte
 WAYS = (_alone, _in_group, _in_change_set)
 
 
-@pytest.mark.parametrize("send", WAYS, ids=lambda send: send.__name__.strip("_"))
-@pytest.mark.parametrize("verb", NEEDED)
-@pytest.mark.parametrize("name", WRITABLE)
+@together("send", WAYS)
+@together("verb", NEEDED)
+@together("name", WRITABLE)
 def test_each_write_needs_its_right_and_shows_the_record_to_readers_only(
     name: str,
     verb: str,
@@ -354,7 +353,7 @@ def test_each_write_needs_its_right_and_shows_the_record_to_readers_only(
     _alone(powerful, _write("POST", name))
 
 
-@pytest.mark.parametrize("source", OF_ITEMS)
+@together("source", OF_ITEMS)
 def test_a_write_along_navigation_needs_to_read_what_it_passes(source: str, matrix: Matrix) -> None:
     """Its response shows whether the navigation property leads to a record."""
     path = f"{PATHS[source]}/item"

@@ -5,8 +5,6 @@ from email.utils import format_datetime
 from pathlib import Path
 from uuid import uuid4
 
-import pytest
-
 from comptoir.auth.tokens import Scope
 from support.batches import documents
 from support.client import record, values
@@ -16,6 +14,7 @@ from support.refusals import error_in, refusal
 from support.roles import apply_roles, tokens_of_roles
 from support.samples import SHIPPING_AGENT
 from support.service import Service
+from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 DENIED = "Authorization_RequestDenied"
@@ -118,7 +117,7 @@ def test_a_repeated_write_shows_the_record_to_readers_only(
     assert len(own_stock.changes()) == changes
 
 
-@pytest.mark.parametrize("scope", [Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN])
+@together("scope", [Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN])
 def test_scopes_bound_what_roles_give_and_roles_what_scopes_give(
     scope: Scope, own_stock: Company, service: Service
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from support.client import Query, Record, page, values
 from support.companies import Company
 from support.samples import SAMPLES
+from support.together import together
 
 ONE = "assetType eq 'Item' and assetNumber eq '1896-S'"
 SEVERAL = "assetType eq 'Item'"
@@ -51,7 +52,7 @@ def test_value_comes_last(prices: Company) -> None:
     assert list(msgspec.json.decode(answer.content))[-1] == "value"
 
 
-@pytest.mark.parametrize("text", [SEVERAL, NONE])
+@together("text", [SEVERAL, NONE])
 def test_several_or_no_matches_are_a_collection_alone(text: str, prices: Company) -> None:
     answer = prices.get("salesPricesExt", {"$filter": text})
 
@@ -59,7 +60,7 @@ def test_several_or_no_matches_are_a_collection_alone(text: str, prices: Company
     assert len(values(answer)) == (2 if text == SEVERAL else 0)
 
 
-@pytest.mark.parametrize(
+@together(
     "query",
     [
         {"$filter": SEVERAL, "$top": 1},
@@ -68,7 +69,6 @@ def test_several_or_no_matches_are_a_collection_alone(text: str, prices: Company
         {"$filter": ONE, "$count": "false"},
         {"$filter": ONE, "$orderby": "entryNo"},
     ],
-    ids=str,
 )
 def test_another_option_makes_it_a_collection_alone(query: Query, prices: Company) -> None:
     answer = prices.get("salesPricesExt", query)
@@ -77,7 +77,7 @@ def test_another_option_makes_it_a_collection_alone(query: Query, prices: Compan
     assert len(page(answer).value) == 1
 
 
-@pytest.mark.parametrize("header", ["OData-Version", "OData-MaxVersion"])
+@together("header", ["OData-Version", "OData-MaxVersion"])
 def test_a_client_that_names_the_protocol_gets_a_collection_alone(
     header: str, prices: Company
 ) -> None:

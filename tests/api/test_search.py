@@ -15,6 +15,7 @@ from support.refusals import refusal
 from support.samples import PATHS, SAMPLES
 from support.service import Service
 from support.specimen import SPECIMEN, SPECIMENS, WITH_SPECIMENS
+from support.together import together
 from support.waiting import until
 
 Indexing = Callable[[Company, str], None]
@@ -59,7 +60,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("text", FOUND)
+@together("text", FOUND)
 def test_a_term_is_found_anywhere_in_a_text_whatever_its_case(
     text: str, company: Company, indexing: Indexing
 ) -> None:

@@ -1,16 +1,15 @@
 """`$select`: the selected properties, in the order of the interface."""
 
-import pytest
-
 from comptoir.catalog import MODEL
 from support.client import record
 from support.companies import Company
 from support.contract import without_control
 from support.samples import CONTACT, PATHS, SAMPLES
+from support.together import together
 
 
-@pytest.mark.parametrize("resource", PATHS)
-@pytest.mark.parametrize("alone", [True, False])
+@together("resource", PATHS)
+@together("alone", [True, False])
 def test_every_property_can_be_selected(resource: str, alone: bool, stocked: Company) -> None:
     for name, value in SAMPLES[resource].items():
         path = PATHS[resource] if alone else resource
@@ -23,7 +22,7 @@ def test_every_property_can_be_selected(resource: str, alone: bool, stocked: Com
         assert answer["@odata.context"].endswith(ending)
 
 
-@pytest.mark.parametrize(
+@together(
     ("select", "names"),
     [
         ("city,displayName", ["displayName", "city"]),
@@ -42,14 +41,14 @@ def test_properties_are_in_the_order_of_the_interface(
     assert list(without_control(read)) == names
 
 
-@pytest.mark.parametrize("select", ["*", "city,*", "*,people"])
+@together("select", ["*", "city,*", "*,people"])
 def test_a_star_selects_all(select: str, stocked: Company) -> None:
     read = record(stocked.get(PATHS["contactsExt"], {"$select": select}))
 
     assert without_control(read) == SAMPLES["contactsExt"]
 
 
-@pytest.mark.parametrize("name", ["select", "$SELECT", "$Select"])
+@together("name", ["select", "$SELECT", "$Select"])
 def test_select_has_its_names_too(name: str, stocked: Company) -> None:
     read = record(stocked.get(PATHS["contactsExt"], f"{name}=city"))
 
@@ -78,7 +77,7 @@ def test_a_selection_without_metadata_has_only_the_properties(stocked: Company) 
     assert answer.json() == {"city": "Graz"}
 
 
-@pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+@together("entity_set", MODEL.sets)
 def test_every_set_can_be_selected_from(entity_set: object, stocked: Company) -> None:
     name = getattr(entity_set, "name", "")
     base = stocked.root.partition("/companies")[0]

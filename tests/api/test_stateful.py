@@ -94,9 +94,9 @@ class Clients(RuleBasedStateMachine):
         resources=st.lists(st.sampled_from(RESOURCES_TO_DRAW), min_size=1, max_size=2, unique=True),
         data=st.data(),
     )
-    def begin(self, resources: Resources, data: st.DataObject) -> None:
+    def begin(self, resources: list[str], data: st.DataObject) -> None:
         """With few entity sets, more happens to each."""
-        self.resources = resources
+        self.resources = tuple(resources)
         for resource in resources:
             for move in data.draw(st.lists(creates(resource), min_size=1, max_size=3)):
                 self.write(move)

@@ -1,18 +1,17 @@
 """An unknown name is refused with the nearest name that the client may mean."""
 
-import pytest
-
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.service import Service
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 URL, MISSING = "BadRequest_InvalidRequestUrl", "BadRequest_ResourceNotFound"
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "nearest"), [("Companies", "companies"), ("company", "companies"), ("$meta", "")]
 )
 def test_a_path_at_the_base_url(path: str, nearest: str, service: Service) -> None:
@@ -30,7 +29,7 @@ def test_a_body_with_an_unknown_name(own_stock: Company) -> None:
     assert "Did you mean languageCode?" in error.details[1].message
 
 
-@pytest.mark.parametrize(
+@together(
     ("option", "text"),
     [
         ("$filter", "onlinePasword eq 'x'"),

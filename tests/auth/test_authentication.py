@@ -25,7 +25,7 @@ from comptoir.auth.verification import (
     invalid_token,
 )
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import INVALID_CREDENTIALS, REQUEST_DENIED
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.effort import examples
@@ -521,7 +521,7 @@ def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
 
 
 def test_the_challenge_for_missing_credentials_has_no_error() -> None:
-    challenge = refuse(rows.NO_TOKEN).headers["WWW-Authenticate"]
+    challenge = rows.NO_TOKEN().headers["WWW-Authenticate"]
     assert challenge == 'Bearer realm="comptoir"'
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from comptoir.auth.audit import Act
 from comptoir.auth.failures import FREE_ENTRIES, MOST_CHARACTERS, MOST_WAITING, Failures
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.refusal_rows import UNANSWERED
 from support.clocks import SetClock
 
@@ -22,7 +22,7 @@ class Log:
     async def record(self, acts: Sequence[Act]) -> None:
         if self.fails:
             self.fails -= 1
-            raise refuse(UNANSWERED)
+            raise UNANSWERED()
         self.acts += acts
 
     def write(self, failures: Failures) -> list[Act]:

@@ -11,8 +11,8 @@ from auth.issuer_source import ISSUER, Source
 from auth.token_forger import new_key
 from comptoir.auth.issuers import IssuerKeys, fetch_keys
 from comptoir.auth.keys import VerificationKey
-from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType
+from comptoir.errors.refusal import ErrorType, Refusal
+from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE
 from comptoir.outgoing import OutgoingError
 from support.clocks import SetClock
 from support.waiting import PATIENCE_SECONDS

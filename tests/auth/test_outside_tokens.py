@@ -15,8 +15,8 @@ from comptoir.auth.keys import KeyRing
 from comptoir.auth.records import Issuer, IssuerPolicy, RegistrySnapshot
 from comptoir.auth.roles import Principal, Roles
 from comptoir.auth.verification import CLOCK_SKEW, TokenVerifier
-from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE, ErrorType
+from comptoir.errors.refusal import ErrorType, Refusal
+from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE
 from support.clients import NO_LIMITS
 from support.clocks import SetClock
 

@@ -46,7 +46,7 @@ def test_no_role_gives_no_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "error"),
     [
         ("[shop", "not valid TOML"),
         ('contactsExt = "R"', "'contactsExt' is outside a role"),
@@ -63,8 +63,8 @@ def test_no_role_gives_no_right() -> None:
         ('[shop.itemsExt]\nx = "R"', "are not valid"),
     ],
 )
-def test_a_file_that_is_not_valid_is_refused_with_its_fault(text: str, fault: str) -> None:
+def test_a_file_that_is_not_valid_is_refused_with_its_error(text: str, error: str) -> None:
     with pytest.raises(OperatorError) as raised:
         parse_roles(text, SETS)
 
-    assert fault in str(raised.value)
+    assert error in str(raised.value)

@@ -60,7 +60,3 @@ class TestIssue:
     def test_a_company_that_is_no_guid_is_refused(self, forger: TokenForger) -> None:
         with pytest.raises(OperatorError, match="companies"):
             forger.issuer.issue("tests", [Scope.ADMIN], ["CRONUS"], HOUR)
-
-
-def test_every_scope_has_a_meaning_of_one_line() -> None:
-    assert all(scope.meaning and "\n" not in scope.meaning for scope in Scope)

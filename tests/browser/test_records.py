@@ -99,7 +99,7 @@ def test_a_search_finds_words(open_tab: OpenTab, site: Site) -> None:
     assert names(tab) == ["U001", "U003", "U005", "U007"]
 
 
-def test_the_caret_is_below_the_fault(open_tab: OpenTab, site: Site) -> None:
+def test_the_caret_is_below_the_error(open_tab: OpenTab, site: Site) -> None:
     tab = open_tab(ConsoleRole.VIEWER)
     for width in (1_280, NARROWEST):
         tab.do(tab.page.set_viewport_size({"width": width, "height": 800}))
@@ -110,10 +110,10 @@ def test_the_caret_is_below_the_fault(open_tab: OpenTab, site: Site) -> None:
         submit(tab, "Run")
         forgive(tab, 400)
 
-        fault, caret = tab.page.locator(".at"), tab.page.locator(".caret")
+        error, caret = tab.page.locator(".at"), tab.page.locator(".caret")
         assert tab.texts(caret) == ["^"]
-        assert tab.texts(fault) == ["e\n^"]
-        above, below = box(tab, fault), box(tab, caret)
+        assert tab.texts(error) == ["e\n^"]
+        above, below = box(tab, error), box(tab, caret)
         assert abs(above["x"] - below["x"]) < 1
         assert below["y"] > above["y"] + above["height"] / 2
         assert tab.do(tab.page.get_by_label("Filter").input_value()) == typed

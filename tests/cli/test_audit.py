@@ -65,14 +65,14 @@ def test_every_act_of_a_command_has_an_entry(shop: Command) -> None:
     # a reader continues after the last number that it has
     assert entries(shop, "--since", "4") == found[4:]
     assert entries(shop, "--since", "10") == []
-    fault = shop.fault("audit", "--since", "11")
-    assert "the audit log ends at entry 10, before --since 11: entries were lost" in fault
+    error = shop.error("audit", "--since", "11")
+    assert "the audit log ends at entry 10, before --since 11: entries were lost" in error
 
 
 def test_an_act_that_was_refused_has_no_entry(ready: Command) -> None:
     ready.done("client", "add", "webshop", "--scope", "records.read")
-    ready.fault("client", "add", "webshop", "--scope", "records.read")
-    ready.fault("client", "remove", "other")
+    ready.error("client", "add", "webshop", "--scope", "records.read")
+    ready.error("client", "remove", "other")
     assert [each["act"] for each in entries(ready)] == ["client.add"]
 
 

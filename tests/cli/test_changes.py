@@ -65,8 +65,8 @@ def test_a_number_after_the_last_change_is_an_error_about_lost_changes(
     ready: Command, load_target: LoadTarget
 ) -> None:
     load_items(load_target, 1, 2)
-    fault = ready.fault("changes", "--company", COMPANY, "--since", "3")
-    assert "ends at change 2, before --since 3" in fault
+    error = ready.error("changes", "--company", COMPANY, "--since", "3")
+    assert "ends at change 2, before --since 3" in error
 
 
 @pytest.mark.usefixtures("brief_cache")
@@ -104,4 +104,4 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(
 
 
 def test_a_negative_number_is_refused(ready: Command) -> None:
-    assert "--since" in ready.fault("changes", "--company", COMPANY, "--since", "-1")
+    assert "--since" in ready.error("changes", "--company", COMPANY, "--since", "-1")

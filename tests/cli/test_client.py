@@ -55,8 +55,8 @@ def test_an_unknown_company_is_warned_of(ready: Command) -> None:
 
 def test_a_name_is_taken_until_its_client_is_removed(ready: Command) -> None:
     first = ready.done("client", "add", "webshop", *READS).out.splitlines()[0]
-    fault = ready.fault("client", "add", "webshop", *READS)
-    assert fault == "comptoir: the client 'webshop' already exists. Choose another name."
+    error = ready.error("client", "add", "webshop", *READS)
+    assert error == "comptoir: the client 'webshop' already exists. Choose another name."
     assert ready.done("client", "remove", "webshop").out == "webshop: removed\n"
     assert ready.done("client", "list").out == ""
     assert run_sql(ready.url, "SELECT id FROM client_secrets") == []
@@ -65,8 +65,8 @@ def test_a_name_is_taken_until_its_client_is_removed(ready: Command) -> None:
 
 def test_an_invalid_rate_is_refused(ready: Command) -> None:
     for rate in ("6000", "0/300s", "6000/300"):
-        fault = ready.fault("client", "add", "webshop", *READS, "--rate", rate)
-        assert fault == (
+        error = ready.error("client", "add", "webshop", *READS, "--rate", rate)
+        assert error == (
             f"comptoir: invalid rate '{rate}'. Write requests and seconds, such as 6000/300s."
         )
     assert ready.done("client", "list").out == ""
@@ -129,7 +129,7 @@ def test_an_invalid_change_is_refused(ready: Command) -> None:
     ready.done("client", "add", "webshop", *READS)
     before = run_sql(ready.url, "SELECT * FROM clients")
     for arguments, problem in INVALID_CHANGES:
-        assert problem in ready.fault("client", "change", "webshop", *arguments)
+        assert problem in ready.error("client", "change", "webshop", *arguments)
     assert run_sql(ready.url, "SELECT * FROM clients") == before
 
 
@@ -138,18 +138,18 @@ def test_a_client_has_at_most_what_fits_into_a_token(ready: Command) -> None:
     companies = [part for each in guids(101) for part in ("--company", each)]
     roles = [part for number in range(17) for part in ("--role", f"role-{number}")]
     for act, scope in (("add", READS), ("change", ())):
-        fault = ready.fault("client", act, "webshop", *scope, *companies)
-        assert "a token cannot contain 101 companies. Name up to 100" in fault
-        fault = ready.fault("client", act, "webshop", *scope, *roles)
-        assert "a client cannot have 17 roles. Name up to 16" in fault
+        error = ready.error("client", act, "webshop", *scope, *companies)
+        assert "a token cannot contain 101 companies. Name up to 100" in error
+        error = ready.error("client", act, "webshop", *scope, *roles)
+        assert "a client cannot have 17 roles. Name up to 16" in error
 
 
 def test_an_unknown_client_is_an_error(ready: Command) -> None:
     remedy = "List the clients with `comptoir client list`."
     for act in ("disable", "remove", "enable", "change"):
         options = ("--quota", "1") if act == "change" else ()
-        fault = ready.fault("client", act, "webshop", *options)
-        assert fault == f"comptoir: the client 'webshop' does not exist. {remedy}"
+        error = ready.error("client", act, "webshop", *options)
+        assert error == f"comptoir: the client 'webshop' does not exist. {remedy}"
 
 
 INVALID = [
@@ -167,12 +167,12 @@ INVALID = [
 
 def test_invalid_arguments_are_refused(ready: Command) -> None:
     for arguments, problem in INVALID:
-        assert problem in ready.fault("client", "add", *arguments)
+        assert problem in ready.error("client", "add", *arguments)
     assert ready.done("client", "list").out == ""
 
 
 def test_a_missing_database_is_an_error(command: Command) -> None:
-    assert "does not exist. Create it" in command.fault("client", "add", "webshop", *READS)
+    assert "does not exist. Create it" in command.error("client", "add", "webshop", *READS)
 
 
 def test_a_secret_is_replaced_by_a_second_one(ready: Command) -> None:
@@ -186,7 +186,7 @@ def test_a_secret_is_replaced_by_a_second_one(ready: Command) -> None:
     digests = {digest for (digest,) in run_sql(ready.url, "SELECT digest FROM client_secrets")}
     assert digests == {hashlib.sha256(each.encode()).hexdigest() for each in (first, second)}
 
-    third = ready.fault("client", "secret", "add", "webshop")
+    third = ready.error("client", "secret", "add", "webshop")
     assert third == (
         "comptoir: the client webshop has 2 secrets already. "
         "Remove one with `comptoir client secret remove`."
@@ -199,10 +199,10 @@ def test_a_secret_is_replaced_by_a_second_one(ready: Command) -> None:
 
 def test_an_unknown_secret_or_client_is_refused(ready: Command) -> None:
     ready.done("client", "add", "webshop", *READS)
-    fault = ready.fault("client", "secret", "remove", "webshop", "?")
-    assert fault == (
+    error = ready.error("client", "secret", "remove", "webshop", "?")
+    assert error == (
         "comptoir: the client webshop has no secret that begins with '?'. "
         "List the clients with `comptoir client list`."
     )
     for arguments in (("add", "shop"), ("remove", "shop", "?")):
-        assert "the client 'shop' does not exist" in ready.fault("client", "secret", *arguments)
+        assert "the client 'shop' does not exist" in ready.error("client", "secret", *arguments)

@@ -53,7 +53,7 @@ def test_a_public_key_is_added_listed_and_removed(with_shop: Command, tmp_path: 
         listed, _, end = with_shop.done("client", "list").last.rpartition(":")
         assert listed.endswith(f" active records.read key={kid}")
         assert end in days_ahead(180, began)
-        again = with_shop.fault("client", "key", "add", "webshop", path)
+        again = with_shop.error("client", "key", "add", "webshop", path)
         assert f"the client webshop has the key {kid} already" in again
         removed = with_shop.done("client", "key", "remove", "webshop", "--", kid)
         assert removed.out == f"webshop: key {kid} removed\n"
@@ -101,8 +101,8 @@ def test_a_private_key_is_refused(with_shop: Command, tmp_path: Path) -> None:
     )
     for content in private:
         path = write(tmp_path, content)
-        fault = with_shop.fault("client", "key", "add", "webshop", path)
-        assert fault == (
+        error = with_shop.error("client", "key", "add", "webshop", path)
+        assert error == (
             f"comptoir: {path} contains a private key, which only the client may have. Name a file "
             "with the public key alone, as `openssl pkey -pubout` writes it, or with the "
             "certificate alone."
@@ -119,8 +119,8 @@ def test_unsupported_keys_are_refused(with_shop: Command, tmp_path: Path) -> Non
     ):
         public_key = key.public_key()
         content = public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        fault = with_shop.fault("client", "key", "add", "webshop", write(tmp_path, content))
-        assert "is not supported. Use an RSA key of 2048 to 4096 bits, a P-256 key, or" in fault
+        error = with_shop.error("client", "key", "add", "webshop", write(tmp_path, content))
+        assert "is not supported. Use an RSA key of 2048 to 4096 bits, a P-256 key, or" in error
 
 
 NOT_KEYS = [
@@ -136,7 +136,7 @@ NOT_KEYS = [
 
 def test_other_files_are_refused(with_shop: Command, tmp_path: Path) -> None:
     for content, problem in NOT_KEYS:
-        assert problem in with_shop.fault(
+        assert problem in with_shop.error(
             "client", "key", "add", "webshop", write(tmp_path, content)
         )
 
@@ -146,19 +146,19 @@ def test_a_certificate_that_is_not_valid_is_refused(with_shop: Command, tmp_path
     pair = Pair(tmp_path / "certificate.pem", tmp_path / "private.pem")
     for begins, ends in ((-30, -1), (1, 30)):
         write_pair(pair, begins_in_days=begins, ends_in_days=ends)
-        fault = with_shop.fault("client", "key", "add", "webshop", pair.certificate)
+        error = with_shop.error("client", "key", "add", "webshop", pair.certificate)
         days = product(days_ahead(begins, began), days_ahead(ends, began))
-        assert any(f"is valid from {first} to {last} only" in fault for first, last in days)
+        assert any(f"is valid from {first} to {last} only" in error for first, last in days)
 
 
 def test_a_missing_file_client_or_key_is_an_error(with_shop: Command, tmp_path: Path) -> None:
-    missing = with_shop.fault("client", "key", "add", "webshop", tmp_path / "none.pem")
+    missing = with_shop.error("client", "key", "add", "webshop", tmp_path / "none.pem")
     assert "none.pem cannot be read: No such file or directory" in missing
     path = public(tmp_path)
-    assert "the client 'shop' does not exist" in with_shop.fault(
+    assert "the client 'shop' does not exist" in with_shop.error(
         "client", "key", "add", "shop", path
     )
-    unknown = with_shop.fault("client", "key", "remove", "webshop", "x")
+    unknown = with_shop.error("client", "key", "remove", "webshop", "x")
     assert unknown == (
         "comptoir: the client webshop does not have the key 'x'. "
         "List the clients with `comptoir client list`."
@@ -168,7 +168,7 @@ def test_a_missing_file_client_or_key_is_an_error(with_shop: Command, tmp_path: 
 def test_a_client_has_five_keys_at_most(with_shop: Command, tmp_path: Path) -> None:
     for _ in range(5):
         with_shop.done("client", "key", "add", "webshop", public(tmp_path))
-    sixth = with_shop.fault("client", "key", "add", "webshop", public(tmp_path))
+    sixth = with_shop.error("client", "key", "add", "webshop", public(tmp_path))
     assert "the client webshop has 5 keys already" in sixth
     with_shop.done("client", "remove", "webshop")
     assert run_sql(with_shop.url, "SELECT kid FROM client_keys") == []

@@ -25,8 +25,8 @@ def test_a_name_belongs_to_one_company_whatever_its_case(migrated: Command) -> N
     first = migrated.done("company", "create", "Straße Süd").last_word
     for taken in ("Straße Süd", "STRASSE SÜD"):
         for command in (("company", "create", taken), ("sample", "--company-name", taken)):
-            fault = migrated.fault(*command)
-            assert f"the company {first} has the name 'Straße Süd' already. Choose" in fault
+            error = migrated.error(*command)
+            assert f"the company {first} has the name 'Straße Süd' already. Choose" in error
     listed = migrated.done("company", "list")
     assert (listed.out, listed.err) == (f"Straße Süd {first}\n", "")
 
@@ -79,7 +79,7 @@ INVALID = [
 
 def test_an_invalid_argument_is_an_error_in_one_line(ready: Command) -> None:
     for arguments, reason in INVALID:
-        assert reason in ready.fault("company", "create", *arguments)
+        assert reason in ready.error("company", "create", *arguments)
 
 
 def test_the_version_is_printed(command: Command) -> None:

@@ -68,10 +68,10 @@ def test_the_modes_of_existing_files_do_not_change(command: Command) -> None:
 @pytest.mark.usefixtures("item")
 def test_a_misspelled_name_creates_no_database(command: Command) -> None:
     for arguments in IN_NEED:
-        fault = command.fault(*arguments)
-        assert fault.startswith("comptoir: the database ")
-        assert "does not exist" in fault
-        assert "comptoir migrate" in fault
+        error = command.error(*arguments)
+        assert error.startswith("comptoir: the database ")
+        assert "does not exist" in error
+        assert "comptoir migrate" in error
         assert not command.database.exists()
 
 
@@ -93,7 +93,7 @@ def test_a_newer_schema_is_left_alone(ready: Command) -> None:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.commit()
     for arguments in (*IN_NEED, *MAKING):
-        assert "has schema 9999, which is newer than that of this program" in ready.fault(
+        assert "has schema 9999, which is newer than that of this program" in ready.error(
             *arguments
         )
 
@@ -103,15 +103,15 @@ def test_a_file_that_is_not_a_database_is_left_unchanged(command: Command) -> No
     command.database.write_bytes(b"These are my notes. " * 100)
     before = command.database.read_bytes()
     for arguments in (*IN_NEED, *MAKING):
-        assert "is not an SQLite database" in command.fault(*arguments)
+        assert "is not an SQLite database" in command.error(*arguments)
         assert command.database.read_bytes() == before
 
 
 @pytest.mark.parametrize("url", ["comptoir.db", "mysql://x/y", "sqlite:///"])
 def test_an_unsupported_url_is_reported(command: Command, url: str) -> None:
     for arguments in (("migrate",), ("company", "list")):
-        fault = command.fault(*arguments, "--database", url)
-        assert "invalid database '" in fault
+        error = command.error(*arguments, "--database", url)
+        assert "invalid database '" in error
 
 
 def obeying_modes() -> list[str]:
@@ -139,7 +139,7 @@ def closed(ready: Command) -> Iterator[Command]:
 @pytest.mark.usefixtures("item")
 def test_a_read_only_folder_is_reported(closed: Command) -> None:
     for arguments in (IN_NEED[0], IN_NEED[-1], *MAKING[:2]):
-        assert "read-only" in closed.run(*arguments, through=obeying_modes()).fault()
+        assert "read-only" in closed.run(*arguments, through=obeying_modes()).error()
 
 
 @ON_SQLITE
@@ -148,9 +148,9 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
     ready.done("load", "--company", COMPANY, "itemsExt.csv")
     out = ready.folder / "out"
     out.mkdir(mode=0o555)
-    fault = ready.run("dump", "--company", COMPANY, out, through=obeying_modes()).fault()
-    assert "cannot be written" in fault
-    assert "Permission denied" in fault
+    error = ready.run("dump", "--company", COMPANY, out, through=obeying_modes()).error()
+    assert "cannot be written" in error
+    assert "Permission denied" in error
 
 
 @ON_SQLITE

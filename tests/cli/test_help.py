@@ -58,7 +58,7 @@ def test_a_shell_completes_commands_options_and_values(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "fault"),
+    ("arguments", "error"),
     [
         (["tokem"], "comptoir: No such command 'tokem'. Did you mean 'token'? Try --help."),
         (["token", "--ttl"], "comptoir: Option '--ttl' requires an argument. Try --help."),
@@ -66,6 +66,6 @@ def test_a_shell_completes_commands_options_and_values(
     ],
 )
 def test_a_usage_error_ends_with_its_remedy(
-    arguments: list[str], fault: str, command: Command
+    arguments: list[str], error: str, command: Command
 ) -> None:
-    assert command.run(*arguments).fault() == fault
+    assert command.run(*arguments).error() == error

@@ -112,7 +112,7 @@ def test_an_unusable_certificate(case: str, command: Command) -> None:
     config = command.folder / "comptoir.toml"
     config.write_text(f"tls_certificate = '{pair.certificate}'\ntls_key = '{pair.key}'\n")
 
-    assert expected in command.fault("serve", "--config", config)
+    assert expected in command.error("serve", "--config", config)
     assert not command.database.exists()
 
 
@@ -124,12 +124,12 @@ def test_a_certificate_and_its_key_are_set_together(
 ) -> None:
     config = command.folder / "comptoir.toml"
     config.write_text(f"{given} = 'file.pem'\n")
-    assert f"invalid setting {missing} ''" in command.fault("serve", "--config", config)
+    assert f"invalid setting {missing} ''" in command.error("serve", "--config", config)
 
 
 def test_there_is_one_certificate(command: Command) -> None:
     config = command.folder / "comptoir.toml"
     config.write_text("tls_certificate = 'a.pem'\ntls_key = 'a.key'\n")
-    fault = command.fault("serve", "--https", "--config", config)
-    assert "--https creates a certificate, but tls_certificate is a.pem" in fault
+    error = command.error("serve", "--https", "--config", config)
+    assert "--https creates a certificate, but tls_certificate is a.pem" in error
     assert not (command.folder / "tls").exists()

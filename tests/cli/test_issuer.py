@@ -47,9 +47,9 @@ def test_an_issuer_without_companies_is_warned_of(ready: Command) -> None:
 def test_a_name_and_a_url_are_taken_until_the_issuer_is_removed(ready: Command) -> None:
     ready.done(*ADD, *EVERY)
     taken = f"comptoir: the issuer entra with the URL {URL} already exists."
-    assert ready.fault(*ADD, *EVERY).startswith(taken)
-    assert ready.fault("issuer", "add", "other", *ADD[3:]).startswith(taken)
-    other = ready.fault("issuer", "add", "entra", "https://other.example", *ADD[4:])
+    assert ready.error(*ADD, *EVERY).startswith(taken)
+    assert ready.error("issuer", "add", "other", *ADD[3:]).startswith(taken)
+    other = ready.error("issuer", "add", "entra", "https://other.example", *ADD[4:])
     assert other.startswith(taken)
     assert ready.done("issuer", "remove", "entra").out == "entra: removed\n"
     assert ready.done("issuer", "list").out == ""
@@ -59,15 +59,15 @@ def test_a_name_and_a_url_are_taken_until_the_issuer_is_removed(ready: Command) 
 def test_an_unknown_issuer_is_an_error(ready: Command) -> None:
     remedy = "List the issuers with `comptoir issuer list`."
     for act in ("refresh", "remove"):
-        assert ready.fault("issuer", act, "entra") == (
+        assert ready.error("issuer", act, "entra") == (
             f"comptoir: the issuer 'entra' does not exist. {remedy}"
         )
 
 
 def test_a_name_of_other_parties_is_refused(ready: Command) -> None:
     for name in ("client", "Console", "CLI"):
-        fault = ready.fault("issuer", "add", name, *ADD[3:])
-        assert "begins the subjects of other parties" in fault
+        error = ready.error("issuer", "add", name, *ADD[3:])
+        assert "begins the subjects of other parties" in error
 
 
 NOT_REACHED = [
@@ -87,9 +87,9 @@ NOT_REACHED = [
 
 def test_an_address_that_may_not_be_reached_is_refused(ready: Command) -> None:
     for url, part in NOT_REACHED:
-        fault = ready.fault("issuer", "add", "entra", url, "--audience", "a", *EVERY)
-        assert fault.startswith("comptoir: the issuer was not added: ")
-        assert part in fault
+        error = ready.error("issuer", "add", "entra", url, "--audience", "a", *EVERY)
+        assert error.startswith("comptoir: the issuer was not added: ")
+        assert part in error
     assert ready.done("issuer", "list").out == ""
 
 
@@ -110,10 +110,10 @@ INVALID = [
 
 def test_invalid_options_are_refused(ready: Command) -> None:
     for options, part in INVALID:
-        assert part in ready.fault(*ADD, *options)
+        assert part in ready.error(*ADD, *options)
     assert ready.done("issuer", "list").out == ""
 
 
 def test_the_service_itself_is_not_another_issuer(ready: Command) -> None:
     own = "http://127.0.0.1:8080/comptoir/v2.0"
-    assert "is this service" in ready.fault("issuer", "add", "entra", own, *ADD[4:])
+    assert "is this service" in ready.error("issuer", "add", "entra", own, *ADD[4:])

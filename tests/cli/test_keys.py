@@ -80,16 +80,16 @@ def test_the_command_shown_keeps_longer_tokens_valid(command: Command) -> None:
     "time", ["tomorrow", "2027-01-31", "2027-01-31T22:00:00", "9999-12-31T23:59:59Z", ""]
 )
 def test_a_time_needs_an_offset(command: Command, time: str) -> None:
-    assert "invalid --at" in command.fault("keys", "rotate", "--at", time)
+    assert "invalid --at" in command.error("keys", "rotate", "--at", time)
 
 
 def test_a_key_begins_after_the_last_one(command: Command) -> None:
     command.done("keys", "rotate")
-    assert "Choose a later --at" in command.fault("keys", "rotate", "--at", "2026-01-01T00:00:00Z")
+    assert "Choose a later --at" in command.error("keys", "rotate", "--at", "2026-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("act", ["rotate", "list"])
 def test_a_misspelled_directory_gets_no_keys(tmp_path: Path, act: str) -> None:
     command = Command.without_database(tmp_path)
-    assert "does not exist. Name the service's with --keys" in command.fault("keys", act)
+    assert "does not exist. Name the service's with --keys" in command.error("keys", act)
     assert not (tmp_path / "keys").exists()

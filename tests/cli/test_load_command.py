@@ -62,7 +62,7 @@ def test_a_terminal_shows_progress_and_nothing_of_it_remains(ready: Command) -> 
     assert lines == ["", "checking itemsExt: 1 rows", "writing itemsExt: 1 of 1 rows", ""]
 
 
-def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) -> None:
+def test_errors_name_file_line_and_column_and_the_status_is_1(ready: Command) -> None:
     folder = write(
         ready.folder / "in",
         customersExt__csv="number,taxLiable\nC1,true\nC2,maybe\nC3\n",
@@ -84,14 +84,14 @@ def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) ->
     ]
 
 
-def test_keep_good_prints_the_faults_and_succeeds(ready: Command) -> None:
+def test_keep_good_prints_the_errors_and_succeeds(ready: Command) -> None:
     folder = write(ready.folder / "in", customersExt__csv="number,taxLiable\nC1,true\nC2,maybe\n")
     result = ready.done("load", "--company", COMPANY, folder, "--keep-good")
     assert result.last == "total: 2 rows: 1 inserted, 0 updated, 0 unchanged, 1 refused"
     assert "customersExt.csv:3: taxLiable:" in result.err
 
 
-def test_many_faults_are_counted(ready: Command) -> None:
+def test_many_errors_are_counted(ready: Command) -> None:
     rows = "".join(f"C{at},maybe\n" for at in range(50))
     folder = write(ready.folder / "in", customersExt__csv=f"number,taxLiable\n{rows}")
     result = ready.here("load", "--company", COMPANY, folder)
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
             (folder / "campaignsExt.csv").write_text("number\nCP1\n", encoding="utf-8")
         for name, content in names.items():
             (folder / name).write_text(content, encoding="utf-8")
-        assert reason in ready.fault("load", "--company", COMPANY, folder)
+        assert reason in ready.error("load", "--company", COMPANY, folder)
     assert ready.done("changes", "--company", COMPANY).out == ""
 
 
@@ -141,7 +141,7 @@ WRONG = [
 def test_a_wrong_argument_is_an_error_in_one_line(ready: Command) -> None:
     write(ready.folder, notes__txt="x", itemsExt__csv="number\nX\n")
     for arguments, reason in WRONG:
-        assert reason in ready.fault("load", *arguments)
+        assert reason in ready.error("load", *arguments)
 
 
 def many_customers(folder: Path, rows: int) -> Path:

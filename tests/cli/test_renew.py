@@ -103,12 +103,12 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         lost_link = delta_link(client)
     command = Command(ready.folder, backup.restored())
 
-    fault = refused_start(command)
+    error = refused_start(command)
     printed = command.done("company", "renew", COMPANY).out
 
-    assert "lacks changes that this service has acknowledged" in fault
-    assert f"change 4 of the company {COMPANY}" in fault
-    assert "`comptoir company renew --all`" in fault
+    assert "lacks changes that this service has acknowledged" in error
+    assert f"change 4 of the company {COMPANY}" in error
+    assert "`comptoir company renew --all`" in error
     assert printed.startswith(f"Test {COMPANY}: renewed after change 2")
     with serving(command) as client:
         assert client.get(path, headers={"If-None-Match": early_tag}).status_code == 200
@@ -149,9 +149,9 @@ def test_a_start_notices_an_older_database_even_if_as_much_was_written_to_it_sin
     (command.folder / "unitsOfMeasureExt.csv").write_text("code\nPCS\nBOX\n")
     command.done("load", "--company", COMPANY, command.folder / "unitsOfMeasureExt.csv")
 
-    fault = refused_start(command)
+    error = refused_start(command)
 
-    assert f"change 1 of the company {COMPANY}" in fault
+    assert f"change 1 of the company {COMPANY}" in error
     command.done("company", "renew", "--all")
     with serving(command) as client:
         record(client.post(AGENTS, {"code": "A"}), 201)
@@ -232,7 +232,7 @@ def test_a_renewal_of_an_unknown_company_is_refused_as_a_whole(
     path = f"{AGENTS}({record(made, 201)['id']})"
 
     for arguments, reason in REFUSED:
-        assert reason in ready.fault("company", "renew", *arguments)
+        assert reason in ready.error("company", "renew", *arguments)
     assert client.patch(path, {"name": "same"}, tag_of(made)).status_code == 200
 
 
@@ -243,9 +243,9 @@ def test_all_processes_save_their_watermarks_in_one_file(ready: Command, back_up
             record(company_of(service, OTHER_COMPANY).post(AGENTS, {"code": "A"}), 201)
             record(client.post(AGENTS, {"code": "A"}), 201)
 
-    fault = refused_start(Command(ready.folder, backup.restored()))
+    error = refused_start(Command(ready.folder, backup.restored()))
 
-    assert f"change 1 of the company {COMPANY}, and changes of 1 more" in fault.replace(
+    assert f"change 1 of the company {COMPANY}, and changes of 1 more" in error.replace(
         OTHER_COMPANY, COMPANY
     )
 

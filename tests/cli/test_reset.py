@@ -139,9 +139,9 @@ def test_a_reset_asks_first(
     path = f"shippingAgentsExt({agent['id']})"
     running.patch(path, {"name": "Other"}, "*")
 
-    fault = command.fault("reset")
+    error = command.error("reset")
     refused = answered(command, "no", monkeypatch)
-    assert "can be confirmed only in a terminal. Use --yes" in fault
+    assert "can be confirmed only in a terminal. Use --yes" in error
     assert f"Undo all changes of {NAME} {company_id}? Type yes: " in refused.err
     assert "Nothing was changed" in refused.err
     assert refused.status == 1
@@ -188,7 +188,7 @@ def test_a_reset_is_refused_for_a_company(case: str, migrated: Command) -> None:
     if case == "twice":
         migrated.done("company", "create", "Other")
         run_sql(migrated.url, f"UPDATE companies SET name = '{NAME}'")
-    assert REFUSED[case] in migrated.fault("reset", "--yes")
+    assert REFUSED[case] in migrated.error("reset", "--yes")
 
 
 @ON_SQLITE
@@ -197,5 +197,5 @@ def test_a_company_of_the_same_name_is_not_emptied(migrated: Command) -> None:
     path = migrated.folder / "unitsOfMeasureExt.json"
     path.write_bytes(msgspec.json.encode([{"code": "PCS"}]))
     migrated.done("load", "--company", company_id, path)
-    assert "did not begin with the sample" in migrated.fault("reset", "--yes")
+    assert "did not begin with the sample" in migrated.error("reset", "--yes")
     assert len(migrated.done("changes", "--company", company_id).out.splitlines()) == 1

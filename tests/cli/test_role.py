@@ -37,7 +37,7 @@ def test_a_role_is_removed_once_no_client_has_it(ready: Command) -> None:
     ready.done("client", "add", "webshop", *READS, "--role", "shop", "--role", "archive")
     assert " active records.read role=archive role=shop " in ready.done("client", "list").out
 
-    assert ready.fault("role", "remove", "shop") == (
+    assert ready.error("role", "remove", "shop") == (
         "comptoir: the client webshop has the role shop. "
         "Give the client other roles with `comptoir client change`."
     )
@@ -45,10 +45,10 @@ def test_a_role_is_removed_once_no_client_has_it(ready: Command) -> None:
 
     assert ready.done("role", "remove", "shop").out == "shop: removed\n"
     assert ready.done("role", "list").out == "archive\n"
-    assert "the role 'shop' does not exist" in ready.fault("role", "remove", "shop")
+    assert "the role 'shop' does not exist" in ready.error("role", "remove", "shop")
 
 
-FAULTS = {
+ERRORS = {
     '[a]\nitemsExt = "R"\n[b]\nitemExt = "R"': (
         "the role b names the entity set 'itemExt', which does not exist"
     ),
@@ -56,28 +56,28 @@ FAULTS = {
 }
 
 
-def test_a_file_with_a_fault_changes_nothing(ready: Command) -> None:
+def test_a_file_with_an_error_changes_nothing(ready: Command) -> None:
     file = ready.folder / "roles.toml"
-    for text, fault in FAULTS.items():
+    for text, error in ERRORS.items():
         file.write_text(text, encoding="utf-8")
-        assert ready.fault("role", "apply", file).startswith(f"comptoir: {fault}. ")
+        assert ready.error("role", "apply", file).startswith(f"comptoir: {error}. ")
         assert ready.done("role", "list").out == ""
 
 
 def test_a_missing_or_unreadable_file_is_refused(ready: Command) -> None:
-    assert "no.toml cannot be read" in ready.fault("role", "apply", ready.folder / "no.toml")
+    assert "no.toml cannot be read" in ready.error("role", "apply", ready.folder / "no.toml")
     binary = ready.folder / "binary.toml"
     binary.write_bytes(b"\xff")
-    assert "binary.toml cannot be read" in ready.fault("role", "apply", binary)
+    assert "binary.toml cannot be read" in ready.error("role", "apply", binary)
 
 
 def test_an_unknown_role_of_a_client_is_refused(ready: Command) -> None:
-    fault = ready.fault("client", "add", "webshop", *READS, "--role", "shop")
-    assert fault == (
+    error = ready.error("client", "add", "webshop", *READS, "--role", "shop")
+    assert error == (
         "comptoir: the role 'shop' does not exist. Add it to a file and run `comptoir role apply`."
     )
     applied(ready, SHOP)
-    misspelled = ready.fault("client", "add", "webshop", *READS, "--role", "shops")
+    misspelled = ready.error("client", "add", "webshop", *READS, "--role", "shops")
     assert misspelled == "comptoir: the role 'shops' does not exist. Did you mean shop?"
     assert ready.done("client", "list").out == ""
 
@@ -87,7 +87,7 @@ def test_a_role_of_an_issuer_is_not_removed(ready: Command) -> None:
     trust = ("--audience", "api://comptoir", "--map", "Reader=shop", "--unchecked")
     ready.done("issuer", "add", "idp", "https://issuer.example", *trust)
 
-    assert ready.fault("role", "remove", "shop") == (
+    assert ready.error("role", "remove", "shop") == (
         "comptoir: the issuer idp maps a value to the role shop. "
         "Remove the issuer, and add it with other roles."
     )

@@ -24,5 +24,5 @@ def test_a_sample_fills_every_entity_set_of_the_interface(
 
 
 def test_a_blank_name_is_an_error_in_one_line(command: Command) -> None:
-    assert "blank" in command.fault("sample", "--company-name", "")
+    assert "blank" in command.error("sample", "--company-name", "")
     assert not command.database.exists()

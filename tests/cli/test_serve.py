@@ -18,8 +18,8 @@ QUICKSTART = ("serve", "--port", "0", "--quickstart")
 def test_a_port_in_use_is_an_error_in_one_line(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        fault = command.run("serve", "--port", port, "--quickstart").fault()
-    assert f"port {port} of 127.0.0.1 is in use" in fault
+        error = command.run("serve", "--port", port, "--quickstart").error()
+    assert f"port {port} of 127.0.0.1 is in use" in error
     assert not command.database.exists()
 
 
@@ -28,9 +28,9 @@ def test_an_admin_port_in_use_is_an_error_before_anything_starts(command: Comman
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         config.write_text(f"admin_port = {port}\n", encoding="utf-8")
-        fault = command.run("serve", "--port", "0", "--config", config).fault()
-    assert f"port {port} of 127.0.0.1 is in use" in fault
-    assert "set admin_port to another one" in fault
+        error = command.run("serve", "--port", "0", "--config", config).error()
+    assert f"port {port} of 127.0.0.1 is in use" in error
+    assert "set admin_port to another one" in error
     assert not command.database.exists()
 
 
@@ -38,7 +38,7 @@ def test_an_invalid_admin_port_is_an_error(command: Command) -> None:
     config = command.folder / "comptoir.toml"
     for port in (8080, 65_536, -1):
         config.write_text(f"admin_port = {port}\n", encoding="utf-8")
-        assert "invalid setting admin_port" in command.fault("serve", "--config", config)
+        assert "invalid setting admin_port" in command.error("serve", "--config", config)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_settings_are_checked_before_the_port_opens(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         given = replace(command, url=value) if name == "database" else command
-        fault = given.run("serve", "--port", port, "--config", config).fault()
-    assert problem in fault
+        error = given.run("serve", "--port", port, "--config", config).error()
+    assert problem in error
 
 
 def test_an_unknown_profile_is_an_error(command: Command) -> None:
-    fault = command.fault("serve", "--profile", "busines")
-    assert "invalid --profile 'busines'. Did you mean business-central?" in fault
+    error = command.error("serve", "--profile", "busines")
+    assert "invalid --profile 'busines'. Did you mean business-central?" in error
 
 
 def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Command) -> None:
@@ -131,8 +131,8 @@ def test_a_quickstart_is_short_names_the_documentation_and_keeps_requests(
 def test_requests_are_kept_only_for_a_console(command: Command) -> None:
     config = command.folder / "comptoir.toml"
     config.write_text('inspect = "heads"\nconsole = "off"\n', encoding="utf-8")
-    fault = command.fault("serve", "--config", config)
-    assert "inspect is heads, but the console, which shows requests, is not served." in fault
+    error = command.error("serve", "--config", config)
+    assert "inspect is heads, but the console, which shows requests, is not served." in error
 
 
 def test_faults_where_others_use_the_service_need_the_config_file(command: Command) -> None:
@@ -140,14 +140,14 @@ def test_faults_where_others_use_the_service_need_the_config_file(command: Comma
     config.write_text('public_url = "https://erp.example.com/api"\n', encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         serving = ("serve", "--config", config, "--port", str(taken.getsockname()[1]))
-        fault = command.fault(*serving, "--faults")
-        assert "others can use https://erp.example.com/api" in fault
-        assert 'Write faults = "on" into the config file' in fault
+        error = command.error(*serving, "--faults")
+        assert "others can use https://erp.example.com/api" in error
+        assert 'Write faults = "on" into the config file' in error
         with config.open("a", encoding="utf-8") as more:
             more.write('faults = "on"\n')
-        assert "is in use" in command.fault(*serving)
+        assert "is in use" in command.error(*serving)
         own = (*serving, "--public-url", "http://localhost:1/api")
-        assert "is in use" in command.fault(*own, "--faults")
+        assert "is in use" in command.error(*own, "--faults")
 
 
 @pytest.mark.parametrize("public", [(), ("--public-url", "http://localhost/api")])
@@ -157,9 +157,9 @@ def test_faults_where_others_reach_the_host_need_the_config_file(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         serving = ("serve", "--faults", "--host", "0.0.0.0", "--port", port, *public)
-        fault = command.fault(*serving)
-    assert f"others can use http://0.0.0.0:{port}/api" in fault
-    assert 'Write faults = "on" into the config file' in fault
+        error = command.error(*serving)
+    assert f"others can use http://0.0.0.0:{port}/api" in error
+    assert 'Write faults = "on" into the config file' in error
 
 
 @pytest.mark.parametrize(
@@ -172,4 +172,4 @@ def test_faults_where_others_reach_the_host_need_the_config_file(
 def test_settings_that_contradict_faults_are_errors(
     options: tuple[str, ...], problem: str, command: Command
 ) -> None:
-    assert f"invalid {problem}" in command.fault("serve", *options)
+    assert f"invalid {problem}" in command.error("serve", *options)

@@ -24,9 +24,9 @@ from support.waiting import PATIENCE_SECONDS
 COMMANDS = (("migrate",), ("company", "list"))
 
 
-def fault(command: Command, url: str) -> str:
+def error(command: Command, url: str) -> str:
     """The error of commands on a database, which is the same line for all of them."""
-    lines = {command.fault(*each, "--database", url) for each in COMMANDS}
+    lines = {command.error(*each, "--database", url) for each in COMMANDS}
     assert len(lines) == 1, lines
     line = lines.pop()
     assert "hush" not in line
@@ -34,26 +34,26 @@ def fault(command: Command, url: str) -> str:
 
 
 def test_a_wrong_host_is_reported(command: Command) -> None:
-    assert "check host and port" in fault(command, "postgresql://me:hush@none.invalid/x").lower()
+    assert "check host and port" in error(command, "postgresql://me:hush@none.invalid/x").lower()
 
 
 def test_a_wrong_port_is_reported(command: Command) -> None:
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]
-        line = fault(command, f"postgresql://me:hush@{LOOPBACK}:{port}/x")
+        line = error(command, f"postgresql://me:hush@{LOOPBACK}:{port}/x")
     assert f"postgresql://me:***@{LOOPBACK}:{port}/x" in line
     assert "Check host and port" in line
 
 
 def test_a_wrong_password_is_reported(command: Command, postgres_server: Databases) -> None:
-    line = fault(command, postgres_server.url("postgres", password="hush"))
+    line = error(command, postgres_server.url("postgres", password="hush"))
     assert "password authentication failed" in line
     assert "PGPASSWORD" in line
 
 
 def test_a_missing_database_is_reported(command: Command, postgres_server: Databases) -> None:
-    line = fault(command, postgres_server.url("nosuch"))
+    line = error(command, postgres_server.url("nosuch"))
     assert 'database "nosuch" does not exist' in line
     assert "CREATE DATABASE" in line
 
@@ -61,16 +61,16 @@ def test_a_missing_database_is_reported(command: Command, postgres_server: Datab
 def test_parameters_that_the_server_does_not_have_are_reported(
     command: Command, postgres_url: str
 ) -> None:
-    assert "Check sslmode" in fault(command, f"{postgres_url}?sslmode=require")
-    line = fault(command, f"{postgres_url}?sslmod=require")
+    assert "Check sslmode" in error(command, f"{postgres_url}?sslmode=require")
+    line = error(command, f"{postgres_url}?sslmod=require")
     assert 'unrecognized configuration parameter "sslmod"' in line
-    line = fault(command, f"{postgres_url}?target_session_attrs=standby")
+    line = error(command, f"{postgres_url}?target_session_attrs=standby")
     assert "None of the hosts match" in line
     assert "correct target_session_attrs" in line
 
 
 def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
-    line = fault(command, f"postgresql://me:hush@/x?host={tmp_path}")
+    line = error(command, f"postgresql://me:hush@/x?host={tmp_path}")
     assert "No such file or directory" in line
 
 
@@ -101,7 +101,7 @@ def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
 def test_a_malformed_url_is_reported_without_the_password(
     command: Command, url: str, said: str
 ) -> None:
-    line = fault(command, url)
+    line = error(command, url)
     assert said in line
     assert not re.search("hu|sh@|12", line.partition(" Write ")[0])
 
@@ -113,7 +113,7 @@ def test_a_malformed_variable_is_reported(
     command: Command, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    assert "environment variable" in fault(command, "postgresql:///x?user=me")
+    assert "environment variable" in error(command, "postgresql:///x?user=me")
 
 
 def test_variables_complete_a_url(
@@ -156,7 +156,7 @@ def hasty(command: Command, seconds: float) -> tuple[str, str]:
 
 def test_a_host_that_does_not_respond_is_reported(command: Command, silent: str) -> None:
     url = f"postgresql://me:hush@{silent}/x"
-    line = command.fault("migrate", "--database", url, *hasty(command, 0.1))
+    line = command.error("migrate", "--database", url, *hasty(command, 0.1))
     assert "does not respond in time" in line
 
 
@@ -187,7 +187,7 @@ def test_another_encoding_is_reported(command: Command, postgres_server: Databas
     postgres_server.administer(
         f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0 OWNER comptoir"
     )
-    line = fault(command, postgres_server.url(name))
+    line = error(command, postgres_server.url(name))
     assert "encoding LATIN1, not UTF8" in line
 
 
@@ -200,11 +200,11 @@ def test_a_role_without_the_right_to_create_is_reported(
     postgres_server.administer("REVOKE CREATE ON SCHEMA public FROM public", database=name)
     try:
         url = f"postgresql://{role}:hush@{LOOPBACK}:{postgres_server.port}/{name}"
-        line = command.fault("migrate", "--database", url)
+        line = command.error("migrate", "--database", url)
         assert "permission denied for schema public" in line
         assert "Grant" in line
         command.done("migrate", "--database", postgres_url)
-        line = command.fault("company", "list", "--database", url)
+        line = command.error("company", "list", "--database", url)
         assert "permission denied for table alembic_version" in line
     finally:
         postgres_server.administer(f"DROP ROLE {role}")
@@ -214,7 +214,7 @@ def test_a_full_server_is_reported(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     postgres_server.administer(f"ALTER DATABASE {name_of(postgres_url)} CONNECTION LIMIT 0")
-    line = fault(command, postgres_url)
+    line = error(command, postgres_url)
     assert "too many connections" in line
     assert "max_connections" in line
 
@@ -225,7 +225,7 @@ def test_a_read_only_server_is_reported(
     postgres_server.administer(
         f"ALTER DATABASE {name_of(postgres_url)} SET default_transaction_read_only = on"
     )
-    line = command.fault("migrate", "--database", postgres_url)
+    line = command.error("migrate", "--database", postgres_url)
     assert "read-only transaction" in line
 
 
@@ -233,7 +233,7 @@ def test_a_database_without_schema_is_left_alone(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     for arguments in (("company", "list"), ("company", "create", "Acme")):
-        line = command.fault(*arguments, "--database", postgres_url)
+        line = command.error(*arguments, "--database", postgres_url)
         assert "has no schema" in line
         assert "Run `comptoir migrate`." in line
     tables = "SELECT FROM pg_tables WHERE schemaname = 'public'"
@@ -246,7 +246,7 @@ def test_serve_ends_with_errors_that_waiting_does_not_fix(
     wrong = postgres_server.url(name_of(postgres_url), password="hush")
     for url, said in ((postgres_url, "comptoir migrate"), (wrong, "password authentication")):
         ended = command.run("serve", "--port", "0", "--database", url)
-        assert said in ended.fault()
+        assert said in ended.error()
         assert ended.status == 1
 
 

@@ -122,9 +122,9 @@ def test_an_option_overrides_the_environment_and_that_the_file(tmp_path: Path) -
 def test_a_command_reports_an_invalid_setting_in_one_line(command: Command) -> None:
     file = command.folder / "comptoir.toml"
     file.write_text("page_size = 0\n", encoding="utf-8")
-    fault = command.run("token", "--config", str(file)).fault()
+    error = command.run("token", "--config", str(file)).error()
     problem = f"invalid setting page_size in {file}: '0'"
-    assert fault == f"comptoir: {problem}. Use an integer greater than 0."
+    assert error == f"comptoir: {problem}. Use an integer greater than 0."
 
 
 WHOLE: Mapping[str, Sequence[str]] = {
@@ -141,6 +141,6 @@ def test_a_file_that_is_read_whole_has_an_end(file: str, ready: Command) -> None
     large, pipe = ready.folder / "large", ready.folder / "pipe"
     large.write_bytes(b" " * ((1 << 20) + 1))
     os.mkfifo(pipe)
-    assert f"{large} has more than " in ready.fault(*WHOLE[file], large)
+    assert f"{large} has more than " in ready.error(*WHOLE[file], large)
     for path in (pipe, Path("/dev/zero")):
-        assert f"{path} is not a regular file. " in ready.fault(*WHOLE[file], path)
+        assert f"{path} is not a regular file. " in ready.error(*WHOLE[file], path)

@@ -71,15 +71,15 @@ def test_a_lifetime_has_a_number_and_a_unit(text: str, seconds: int) -> None:
 def test_an_invalid_option_is_an_error_in_one_line(
     command: Command, arguments: list[str], reason: str
 ) -> None:
-    assert reason in command.fault("token", *arguments)
+    assert reason in command.error("token", *arguments)
 
 
 def test_keys_that_cannot_be_created_are_an_error_in_one_line(
     command: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    fault = command.fault("token", "--keys", tmp_path / "file" / "keys")
-    assert "key directory" in fault
+    error = command.error("token", "--keys", tmp_path / "file" / "keys")
+    assert "key directory" in error
 
 
 def test_an_unknown_company_causes_a_warning(ready: Command) -> None:

@@ -18,6 +18,23 @@ PEOPLE = 2_100
 AGENTS = ["DHL", "UPS"]
 
 
+SDK_FILES = {
+    "tsconfig": {
+        "compilerOptions": {
+            "target": "es2021",
+            "module": "commonjs",
+            "moduleResolution": "node",
+            "esModuleInterop": True,
+            "strict": True,
+            "skipLibCheck": True,
+            "types": [],
+        }
+    },
+    "prettierConfig": {"requirePragma": True},
+}
+"""The generated client is checked, but not the types of the SDK, and nobody reads its sources."""
+
+
 class Report(msgspec.Struct, forbid_unknown_fields=True):
     """What a client got, step by step; a status reads as in "HTTP 412"."""
 
@@ -58,7 +75,10 @@ def sap_cloud_sdk(company: Company, folder: Path, variables: Mapping[str, str]) 
             (made / "node_modules").symlink_to(run.packages, target_is_directory=True)
             generator = run.packages / "@sap-cloud-sdk" / "generator" / "dist" / "cli.js"
             document.write_bytes(content)
-            run.run(generator, "--transpile", "--input", document, "--outputDir", generated)
+            given = [each for name in SDK_FILES for each in (f"--{name}", made / f"{name}.json")]
+            for name, written in SDK_FILES.items():
+                (made / f"{name}.json").write_bytes(msgspec.json.encode(written))
+            run.run(generator, "--transpile", "--input", document, "--outputDir", generated, *given)
     return run.run(HERE / "sap_cloud_sdk.mjs", generated / "comptoir", **variables)
 
 

@@ -148,7 +148,7 @@ REFUSED: dict[str, tuple[dict[str, str | list[str]], str, str]] = {
 
 
 @ON_SQLITE
-def test_a_fault_is_shown_beside_its_field(admin: Browser) -> None:
+def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
     """With what was entered, and nothing is added."""
 
     def check(case: str) -> None:
@@ -156,8 +156,8 @@ def test_a_fault_is_shown_beside_its_field(admin: Browser) -> None:
         name = name_of_client()
         page = admin.submit(admin.get(NEW), NEW, **{"name": name, "rate": "1/1s", **given})
         assert page.status_code == 400
-        (fault,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
-        assert message in fault
+        (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+        assert message in error
         if "rate" not in given:
             assert 'value="1/1s"' in page.text
         assert name not in admin.get(LIST).text

@@ -141,7 +141,7 @@ def test_an_untouched_form_writes_nothing(desk: Desk) -> None:
 
 
 @ON_SQLITE
-def test_faults_are_beside_their_fields_and_nothing_is_lost(desk: Desk) -> None:
+def test_errors_are_beside_their_fields_and_nothing_is_lost(desk: Desk) -> None:
     answer = desk.save(desk.open(), code="", amount="1,5", day="2026-02-30", text="kept <b>")
 
     assert answer.status_code == 400

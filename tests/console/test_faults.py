@@ -153,13 +153,13 @@ REFUSED = {
 
 
 @ON_SQLITE
-def test_a_fault_is_shown_beside_its_field(faulty: Service, control: Rehearsal) -> None:
+def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal) -> None:
     def check(case: str) -> None:
         given, field, message = REFUSED[case]
         browser = browser_of(faulty)
         page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
         assert page.status_code == 400
-        (shown,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
+        (shown,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
         assert message in shown
         assert 'value="*/x"' in page.text
         assert control.client.get("").json() == {"rules": []}

@@ -727,7 +727,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 def test_options_that_are_not_valid(command: IssuerCommand, lasting: Known) -> None:
     def check(case: str) -> None:
         options, message = REFUSED[case]
-        assert message in command.fault("new", lasting.issuer.url, *options)
+        assert message in command.error("new", lasting.issuer.url, *options)
 
     check_all(REFUSED, check)
 
@@ -742,8 +742,8 @@ def test_the_endpoints_are_checked(
     with OtherIssuer(folder) as issuer:
         for url in bad:
             issuer.lie(DISCOVERY, issuer.discovery(**{member: url}))
-            fault = command.fault("new", issuer.url, *CLIENT, *ROLES)
-            assert "is not an https URL, or has a fragment" in fault
+            error = command.error("new", issuer.url, *CLIENT, *ROLES)
+            assert "is not an https URL, or has a fragment" in error
     known.issuer.lie(DISCOVERY, known.issuer.discovery(**{member: bad[-1]}))
     assert stranger.get(known.start).status_code == 502
 

@@ -107,15 +107,15 @@ REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
 
 
 @ON_SQLITE
-def test_a_fault_is_shown_beside_its_field(admin: Browser) -> None:
+def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
     """With what was entered, and nothing is added."""
 
     def check(case: str) -> None:
         given, field, message = REFUSED[case]
         page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
         assert page.status_code == 400
-        (fault,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
-        assert message in fault
+        (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+        assert message in error
         assert 'value="scp"' in page.text
         assert "entra" not in admin.get(LIST).text
 

@@ -112,12 +112,12 @@ def test_secrets_are_neither_in_fields_nor_in_lines() -> None:
     assert shown_all["onlinePassword"] == MASK
 
 
-def test_faults_are_with_their_fields() -> None:
+def test_errors_are_with_their_fields() -> None:
     agent = set_named("shippingAgentsExt").type
 
     found = form_fields(agent, {"code": "A"}, {"name": "name must not be empty."})
 
-    assert {each.name: each.fault for each in found} == {
+    assert {each.name: each.error for each in found} == {
         "code": "",
         "name": "name must not be empty.",
     }

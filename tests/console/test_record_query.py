@@ -1,13 +1,13 @@
-"""Queries of the console: their columns, their order, and the place of a fault."""
+"""Queries of the console: their columns, their order, and the place of an error."""
 
 from comptoir.catalog import MODEL
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.features.console.record_query import (
     RecordQuery,
     columns,
     default_columns,
-    fault_of,
+    query_error,
     shown_names,
 )
 
@@ -52,21 +52,21 @@ def test_a_new_order_begins_at_the_first_page() -> None:
 
 
 def misused(position: int, problem: str, remedy: str) -> Refusal:
-    return refuse(INVALID_URL.row(problem, remedy), "$filter", position)
+    return INVALID_URL.row(problem, remedy)("$filter", position)
 
 
-def test_the_text_around_a_fault() -> None:
+def test_the_text_around_a_error() -> None:
     text = "city eqq 'Graz'"
 
-    fault = fault_of(misused(5, "Unknown operator", "Write eq."), text)
+    error = query_error(misused(5, "Unknown operator", "Write eq."), text)
 
-    assert (fault.before, fault.at, fault.after) == ("city ", "e", "qq 'Graz'")
-    assert fault.message == "Unknown operator at column 6 of $filter. Write eq."
+    assert (error.before, error.at, error.after) == ("city ", "e", "qq 'Graz'")
+    assert error.message == "Unknown operator at column 6 of $filter. Write eq."
 
 
-def test_a_fault_at_the_end_and_far_inside() -> None:
-    end = fault_of(misused(5, "The filter ends", "Complete it."), "city ")
+def test_an_error_at_the_end_and_far_inside() -> None:
+    end = query_error(misused(5, "The filter ends", "Complete it."), "city ")
     assert (end.before, end.at, end.after) == ("city ", " ", "")
 
-    long = fault_of(misused(500, "Wrong", "Correct it."), "x" * 500 + "?" + "y" * 500)
+    long = query_error(misused(500, "Wrong", "Correct it."), "x" * 500 + "?" + "y" * 500)
     assert (long.before, long.at, long.after) == (f"…{'x' * 60}", "?", f"{'y' * 60}…")

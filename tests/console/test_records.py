@@ -177,7 +177,7 @@ def test_pages_follow_each_other_in_each_profile(of_profile: tuple[Company, Brow
     assert shown(first) + shown(second) == [f"I{number:03}" for number in range(60)]
 
 
-def test_a_faulty_filter_is_shown_again_with_a_caret(browser: Browser, specimens: Company) -> None:
+def test_a_wrong_filter_is_shown_again_with_a_caret(browser: Browser, specimens: Company) -> None:
     answer = page(browser, specimens, "/specimensExt", filter="rank eqq 1", search="<b>")
 
     assert answer.status_code == 400
@@ -187,7 +187,7 @@ def test_a_faulty_filter_is_shown_again_with_a_caret(browser: Browser, specimens
     assert "at column 6 of $filter" in text_of(answer)
 
 
-def test_each_fault_of_a_query_is_explained(browser: Browser, specimens: Company) -> None:
+def test_each_error_of_a_query_is_explained(browser: Browser, specimens: Company) -> None:
     def check(case: tuple[dict[str, str], str]) -> None:
         query, part = case
         answer = page(browser, specimens, "/specimensExt", **query)

@@ -18,7 +18,7 @@ from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.fields import secret_for
 from comptoir.auth.records import ConsoleRole
 from comptoir.auth.tokens import Scope
-from comptoir.errors.table import CHECK_ORDER
+from comptoir.errors.refusal import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart
 from support.client import Client

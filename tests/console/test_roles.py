@@ -40,8 +40,8 @@ def test_the_names_of_roles(admin: Browser) -> None:
     ):
         page = admin.submit(admin.get(EDIT), EDIT, name=name)
         assert page.status_code == 400
-        (fault,) = re.findall(r'<p class="fault" id="name-fault">([^<]+)</p>', page.text)
-        assert message in fault
+        (error,) = re.findall(r'<p class="error" id="name-error">([^<]+)</p>', page.text)
+        assert message in error
 
 
 def test_a_role_in_use_is_kept(admin: Browser) -> None:

@@ -76,9 +76,9 @@ def test_a_service_without_a_console(
 def test_a_console_beyond_loopback_needs_https(command: Command) -> None:
     config = command.folder / "comptoir.toml"
     config.write_text('console = "on"\nhost = "0.0.0.0"\nport = 0\n', encoding="utf-8")
-    fault = command.fault("serve", "--config", config)
-    assert "the console is on, and browsers use http://0.0.0.0" in fault
-    assert "Set tls_certificate and tls_key" in fault
+    error = command.error("serve", "--config", config)
+    assert "the console is on, and browsers use http://0.0.0.0" in error
+    assert "Set tls_certificate and tls_key" in error
 
 
 def test_any_process_knows_a_session(fresh_database: FreshDatabase, tmp_path: Path) -> None:

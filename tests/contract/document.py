@@ -46,6 +46,20 @@ def pointed(document: Document, company_id: str) -> Document:
     }
 
 
+def part_of(document: Document, tag: str) -> Document:
+    """The document with only the paths of a tag: to read all of them takes long."""
+    paths = msgspec.convert(document["paths"], dict[str, Document])
+    return {**document, "paths": {path: item for path, item in paths.items() if tag in _tags(item)}}
+
+
+def _tags(item: Document) -> set[str]:
+    """The tags of the operations of a path."""
+    operations = msgspec.convert(
+        [each for each in item.values() if isinstance(each, dict)], list[Document]
+    )
+    return {tag for each in operations for tag in msgspec.convert(each["tags"], list[str])}
+
+
 def with_exact_decimals(schema: Document) -> Document:
     """The schema of an object, whose Decimals are those that the service accepts."""
     properties = msgspec.convert(schema.get("properties", {}), dict[str, Document])

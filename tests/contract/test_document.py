@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from comptoir.edm.numbers import DECIMAL, MOST_DECIMAL, UNIT
-from comptoir.edm.types import ValueFault
+from comptoir.edm.types import EdmError
 from contract.document import with_exact_decimals
 
 VALIDATOR = jsonschema_rs.validator_for(
@@ -31,6 +31,6 @@ def test_described_decimals_are_those_that_the_service_accepts(number: float) ->
 def _accepts(number: float) -> bool:
     try:
         DECIMAL.from_json(Decimal(repr(number)))
-    except ValueFault:
+    except EdmError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Every request of the corpus gets the answer that is beside it; one test for each rule."""
+"""Every request of the corpus gets the answer that is beside it; one test for each file."""
 
 import re
 from collections import Counter
@@ -14,23 +14,27 @@ import pytest
 from support.client import Client
 from support.companies import Company
 from support.corpus import (
+    EARLY,
     FOLDER,
     FOLDERS,
+    IN_ORDER,
     Answer,
-    CorpusFault,
+    Area,
+    CorpusError,
     Refused,
-    Rule,
     areas,
     cases,
     read_area,
 )
-from support.refusals import STATUS_OF, error_in
+from support.databases import ON_SQLITE
+from support.refusals import refusal
 from support.replay import ask, load_data
 from support.service import Service
 from support.together import check_all
 
 Json: TypeAlias = "str | Decimal | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = "Mapping[str, Json]"
+Companies: TypeAlias = Mapping[Path, tuple[Company, Client]]
 
 _LABELS = (
     ("entryNo",),
@@ -49,18 +53,15 @@ _PLACE = re.compile(r"at column \d+ of (\S+)\.")
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-RULES = [
-    pytest.param(folder, rule, id=f"{area.name}: {rule.name}")
-    for folder in FOLDERS
-    for area in areas(folder)
-    for rule in area.rules
-]
+def each_area(kind: str) -> pytest.MarkDecorator:
+    """The files of the corpus of a kind, with their folders, as arguments of a test."""
+    found = [(folder, area) for folder in FOLDERS for area in areas(folder) if area.kind == kind]
+    names = [f"{folder.name}/{area.name}" for folder, area in found]
+    return pytest.mark.parametrize(("folder", "area"), found, ids=names)
 
 
 @pytest.fixture(scope="session")
-def companies(
-    service: Service, specimen_service: Service
-) -> Iterator[Mapping[Path, tuple[Company, Client]]]:
+def companies(service: Service, specimen_service: Service) -> Iterator[Companies]:
     """For each folder, a company with its data, which no request changes, and the base URL."""
     created = {}
     for folder in FOLDERS:
@@ -73,20 +74,42 @@ def companies(
         assert {change.by for change in company.changes()} == {"tests"}
 
 
-@pytest.mark.parametrize(("folder", "rule"), RULES)
+@each_area("")
 def test_the_answers_are_those_beside_the_requests(
-    folder: Path, rule: Rule, companies: Mapping[Path, tuple[Company, Client]]
+    folder: Path, area: Area, companies: Companies
 ) -> None:
-    assert rule.cases
-    company, base = companies[folder]
+    _check(area, *companies[folder])
+
+
+@ON_SQLITE
+@each_area(EARLY)
+def test_the_answers_without_the_database_are_those_beside_the_requests(
+    folder: Path, area: Area, companies: Companies
+) -> None:
+    _check(area, *companies[folder])
+
+
+@each_area(IN_ORDER)
+def test_the_answers_to_changes_are_those_beside_the_requests(
+    folder: Path, area: Area, service: Service
+) -> None:
+    company = service.new_company()
+    load_data(company, folder)
+    _check(area, company, service.client)
+
+
+def _check(area: Area, company: Company, base: Client) -> None:
+    assert all(rule.cases for rule in area.rules)
     check_all(
-        rule.cases,
-        lambda case: _assert_answer(ask(case, company, base), case.answer),
-        lambda case: f"{case.place}: {case.request}",
+        [(rule, case) for rule in area.rules for case in rule.cases],
+        lambda each: _assert_answer(ask(each[1], company, base), each[1].answer),
+        lambda each: f"{each[1].place}: {each[1].request} ({each[0].name})",
     )
 
 
 def _assert_answer(answer: httpx.Response, wanted: Answer) -> None:
+    for name, value in wanted.headers.items():
+        assert answer.headers.get(name) == value, answer.headers
     if wanted.refused is not None:
         _assert_refused(answer, wanted.refused)
     else:
@@ -95,9 +118,9 @@ def _assert_answer(answer: httpx.Response, wanted: Answer) -> None:
 
 def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
     assert answer.status_code == refused.status, answer.text[:1_000]
-    error = error_in(answer.content)
-    assert error.code == refused.code, error
-    assert STATUS_OF[error.code] == answer.status_code
+    error = refusal(answer, refused.code)
+    assert "odata-version" in answer.headers
+    assert answer.headers["content-length"] == str(len(answer.content))
     if refused.target is not None:
         assert error.target == refused.target
     if (named := _PLACE.search(error.message)) is not None:
@@ -110,8 +133,6 @@ def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
 
 def _assert_accepted(answer: httpx.Response, wanted: Answer) -> None:
     assert answer.status_code == wanted.status, answer.text[:1_000]
-    for name, value in wanted.headers.items():
-        assert answer.headers.get(name) == value, answer.headers
     for fragment in wanted.fragments:
         assert fragment in answer.text
     if wanted.text is not None:
@@ -206,5 +227,5 @@ def test_a_line_that_cannot_be_read_is_reported_with_its_place(
 ) -> None:
     path = tmp_path / "faulty.txt"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(CorpusFault, match=said):
+    with pytest.raises(CorpusError, match=said):
         read_area(path)

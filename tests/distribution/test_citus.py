@@ -70,7 +70,7 @@ def calls(postgres_server: Databases, url: str) -> list[tuple[object, ...]]:
 def test_a_database_without_citus_is_refused_without_changes(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
-    line = command.fault(*DISTRIBUTE, postgres_url)
+    line = command.error(*DISTRIBUTE, postgres_url)
     assert "lacks the extension citus" in line
     assert "CREATE EXTENSION citus in this database" in line
     tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
@@ -78,13 +78,13 @@ def test_a_database_without_citus_is_refused_without_changes(
 
 
 def test_a_file_is_refused_and_not_created(command: Command) -> None:
-    line = command.fault(*DISTRIBUTE, f"sqlite:///{command.database}")
+    line = command.error(*DISTRIBUTE, f"sqlite:///{command.database}")
     assert "is a file and cannot be distributed" in line
     assert not command.database.exists()
 
 
 def test_another_engine_is_refused(command: Command) -> None:
-    assert "'mongo' is not 'citus'" in command.fault("migrate", "--distribute", "mongo")
+    assert "'mongo' is not 'citus'" in command.error("migrate", "--distribute", "mongo")
 
 
 def test_all_tables_are_distributed_by_company_and_colocated(
@@ -171,10 +171,10 @@ def test_a_duplicate_on_a_shard_has_the_constraint_of_its_table(
 ) -> None:
     """Citus has the name of the shard's constraint in the message only."""
     Command.without_database(tmp_path).done("migrate", "--database", postgres_url)
-    fault = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
+    error = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
     postgres_server.administer(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$"
-        f" BEGIN RAISE '{fault}' USING ERRCODE = 'unique_violation'; END $$",
+        f" BEGIN RAISE '{error}' USING ERRCODE = 'unique_violation'; END $$",
         'CREATE TRIGGER refuse BEFORE INSERT ON "itemsExt" FOR EACH ROW EXECUTE FUNCTION refuse()',
         database=name_of(postgres_url),
     )

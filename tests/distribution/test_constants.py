@@ -11,7 +11,7 @@ import pytest
 from support.companies import Company
 from support.postgres_proxy import StatementProxy, Values
 from support.service import Service
-from support.shards import faults, tables_read
+from support.shards import errors, tables_read
 
 ITEM = {"number": "CHAIR", "displayName": "Chair"}
 TRANSLATION = {"itemNo": "CHAIR", "languageCode": "DEU", "description": "Stuhl"}
@@ -70,4 +70,4 @@ def test_constant_conditions_on_related_records_are_routed(
     asked = dict(statements)
     tables = [each for each in tables_read(sharded, asked).values() if "itemsExt" in each]
     assert tables == [{"itemsExt", "itemTranslationsExt"}]
-    assert not faults(sharded, asked)
+    assert not errors(sharded, asked)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.shards import faults, may_cross
+from support.shards import errors, may_cross
 
 OF_COMPANY = "WHERE company_id = $1::VARCHAR"
 INTO = "INSERT INTO loads (digest, company_id, entity_set, rows_done) VALUES"
@@ -48,15 +48,15 @@ UNROUTED = {
 
 @pytest.mark.parametrize("name", ROUTED)
 def test_a_routable_statement_passes(name: str, sharded: str) -> None:
-    assert faults(sharded, {ROUTED[name]: []}) == {}
+    assert errors(sharded, {ROUTED[name]: []}) == {}
 
 
 @pytest.mark.parametrize("name", UNROUTED)
 def test_an_unroutable_statement_is_detected(name: str, sharded: str) -> None:
-    (fault,) = faults(sharded, {UNROUTED[name]: []}).values()
-    assert not may_cross(fault)
+    (error,) = errors(sharded, {UNROUTED[name]: []}).values()
+    assert not may_cross(error)
 
 
 def test_the_list_of_companies_may_read_all_of_them(sharded: str) -> None:
-    (fault,) = faults(sharded, {"SELECT name FROM companies WHERE name > $1": []}).values()
-    assert may_cross(fault)
+    (error,) = errors(sharded, {"SELECT name FROM companies WHERE name > $1": []}).values()
+    assert may_cross(error)

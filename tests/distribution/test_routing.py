@@ -10,7 +10,6 @@ import asyncpg
 import httpx
 import msgspec
 import pytest
-from sqlalchemy import Integer
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Act, ActName, Actor
@@ -22,11 +21,10 @@ from comptoir.features.notifications.subscriptions import Subscription, Subscrip
 from comptoir.features.notifications.tables import subscription_statements
 from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
 from comptoir.profiles.record import Values as Overlay
-from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
 from comptoir.sql.statements import Statements, statements_of
-from comptoir.sql.tables import COMPANY_ID
+from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import ARRAY_ROWS
@@ -40,7 +38,7 @@ from support.repeats import repeatable
 from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
-from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
+from support.shards import ACROSS_COMPANIES, SHARDS, errors, may_cross
 
 CONTROL = control_tables().tables.keys()
 """The control tables, which stay on one node."""
@@ -251,7 +249,7 @@ def test_every_executed_statement_is_routed_by_the_company(heard: Heard, sharded
     assert len(of_control) > 10
     assert {name for text in of_control for name in tables_of(text)} <= CONTROL
     of_records = {text: values for text, values in heard.run.items() if text not in of_control}
-    found = faults(sharded, of_records)
+    found = errors(sharded, of_records)
     unrouted = [f"{each.reason}: {text}" for text, each in found.items() if not may_cross(each)]
     assert not unrouted, "\n\n".join(unrouted)
     assert {table for each in found.values() for table in each.tables} == set(ACROSS_COMPANIES)
@@ -274,16 +272,15 @@ def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None
     texts = [each.text for _, each in kept if isinstance(each, Prepared)]
     texts += [each.text for each in over_rows(statements)]
     assert len(texts) > 100
-    found = faults(sharded, {each: [] for each in texts})
+    found = errors(sharded, {each: [] for each in texts})
     assert not found, "\n\n".join(f"{each.reason}: {text}" for text, each in found.items())
 
 
 def over_rows(statements: Statements) -> Iterator[Query]:
     """The statements of copies and deletions over each table."""
     for each in statements.company_rows.removals.values():
-        key = [1 if isinstance(kind, Integer) else "1" for kind in each.key_types]
-        yield from (each.rows("1"), each.rows("1", tuple(key)))
-        yield from (each.first("1", 1), each.last("1"), each.count("1"))
+        yield from (each.rows("1"), each.rows("1", ("1",) * len(each.key)))
+        yield from (each.first.query("1", 1), each.last.query("1"), each.count.query("1"))
 
 
 def test_the_scenarios_use_every_builder_of_statements(heard: Heard) -> None:

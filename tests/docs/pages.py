@@ -74,6 +74,21 @@ def steps(page: Path) -> list[Step]:
     return found
 
 
+def install(folder: Path) -> None:
+    """Create a `.venv` as `make install` does.
+
+    Its `comptoir` is a program that forks, since the pages run the command fifty times.
+    """
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for program in Path(sys.executable).parent.iterdir():
+        if program.name != "comptoir":
+            (programs / program.name).symlink_to(program)
+    forking = (ROOT / "tests" / "support" / "fork_client.py").read_text()
+    (programs / "comptoir").write_text(f"#!{sys.executable} -IS\n{forking}")
+    (programs / "comptoir").chmod(0o755)
+
+
 def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -> list[str]:
     """Run a session in one shell, and return the output of each step, including errors."""
     script = "\n".join(f"{step.commands}\necho; echo '{_MARK}'" for step in session)

@@ -1,16 +1,19 @@
 """Entity types and faults are added by the steps of CONTRIBUTING, in the files that it names."""
 
 import filecmp
-import os
 import shutil
-import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.store.migration import migrate
 from docs.pages import ROOT
+from house.rules import Source
+from house.test_house import OF_ALL_MODULES, OF_EACH_MODULE
+from support.databases import run_sql
 from support.programs import finished, needed, needed_module
 
 REHEARSALS = """'''The rehearsals: an entity type that only this test adds.'''
@@ -39,33 +42,7 @@ REHEARSAL = EntityType(
 ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
 """
 """An entity type with properties of all usual types and a relation, not formatted."""
-SINCE = '        Property("since", DATE, "The first day."),\n'
-SUITES = (
-    "tests/api/test_paths.py",
-    "tests/api/test_preferred_returns.py",
-    "tests/api/test_replacing.py",
-    "tests/api/test_search.py::test_every_text_property_of_every_kind_is_searched",
-    "tests/transfer/test_dump.py::test_a_sample_of_every_entity_type_is_loaded_byte_for_byte",
-    "tests/cli/test_sample.py::test_a_sample_fills_every_entity_set_of_the_interface",
-    "tests/contract/test_openapi.py",
-    "tests/docs/test_reference.py::test_the_reference_is_complete_and_up_to_date",
-    "tests/house/test_house.py::test_the_modules_together",
-    "tests/store/test_schema.py",
-    "tests/metadata",
-)
-"""Tests that concern every entity type: they fail if a new one lacks something."""
-SUITE_SECONDS = 1_200
-"""The time limit of these tests, which run one after the other."""
-
-CHOSEN = "not postgres and not negative and (rehearsals or not Ext] and not Ext-)"
-"""The cases of the new entity type; the suite itself runs the others."""
-MIGRATE = """
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
-from comptoir.store.migration import migrate
-print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
-"""
-OTHER_STATUS = """'''The status is another one, although the request was done.
+FAULT = """'''The status is another one, although the request was done.
 
 Clients may not expect it.
 '''
@@ -83,174 +60,190 @@ class _OtherStatus(Fault):
         response.status = self.status
         return response
 """
-MEET = """
-import asyncio
-from datetime import timedelta
-import httpx
-from comptoir.app import application
-from comptoir.auth.tokens import Scope, token_issuer
+TEXT = "other-status; status=418"
+MEETING = f"""from support.companies import Company
+from support.rehearsal import Rehearsal
+
+def test_the_status_is_another_one(company: Company, rehearsal: Rehearsal) -> None:
+    rehearsal.set("{TEXT}")
+    answer = company.get("contactsExt")
+    assert (answer.status_code, len(answer.json()["value"])) == (418, 2)
+    assert rehearsal.firings()[-1].fault == "{TEXT}"
+"""
+CATALOG, FAULTS = "src/comptoir/catalog", "src/comptoir/features/rehearsal/faults"
+VERSIONS = "src/comptoir/store/migrations/versions"
+
+CHOSEN = "not postgres and (rehearsals or not (Ext or companies))"
+"""The cases of the new entity type; the suite itself runs the others."""
+SUITES = (
+    "tests/api/test_paths.py",
+    "tests/api/test_preferred_returns.py",
+    "tests/api/test_replacing.py",
+    "tests/api/test_search.py::test_every_text_property_of_every_kind_is_searched",
+    "tests/transfer/test_dump.py::test_a_sample_of_every_entity_type_is_loaded_byte_for_byte",
+    "tests/cli/test_sample.py::test_a_sample_fills_every_entity_set_of_the_interface",
+    "tests/store/test_schema.py",
+    "tests/metadata/test_csdl.py",
+    "tests/metadata/test_openapi.py::test_a_set_has_its_paths_and_methods",
+    "tests/rehearsal/test_choice.py::test_the_examples_have_each_fault_and_each_of_its_parameters",
+    "tests/rehearsal/test_other_status.py",
+)
+"""Tests that concern every entity type or fault: they fail if a new one lacks something."""
+SUITE_SECONDS = 1_200
+"""The time limit of these tests, which run one after the other."""
+
+STEPS = """
+import gc, os, sys
+gc.disable()
+sys.path.insert(0, "tools")
+import new_migration
 from comptoir.catalog import MODEL
-from comptoir.config import load_settings
+from comptoir.config import Settings
 from comptoir.store.migration import migrate
 
-settings = load_settings({"database": "sqlite:///faults.db", "keys": "keys", "faults": "on"}, {})
-migrate(settings, MODEL)
-token = token_issuer(settings).issue("client", [Scope.ADMIN], None, timedelta(hours=1))
-
-async def main():
-    app = application(settings)
-    await app.start()
-    sent = {"Authorization": f"Bearer {token}", "Comptoir-Fault": "other-status; status=418"}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), headers=sent) as client:
-        met = await client.get("http://127.0.0.1:8080/api/companies")
-        log = await client.get("http://127.0.0.1:8080/faults/log")
-    print(met.status_code, met.json()["value"], log.json()["value"][0]["fault"])
-    await app.stop()
-
-asyncio.run(main())
+for step in sys.argv[1:]:
+    if os.fork() == 0:
+        sys.argv[1:] = [step]
+        if step == "migrate":
+            migrate(Settings(database="sqlite:///old.db"), MODEL)
+        else:
+            new_migration.main()
+        # what an interpreter does at its end takes long
+        os._exit(0)
+    if os.wait()[1]:
+        sys.exit("failed: " + step)
 """
+"""Migrates a database, and generates a revision for any other step, each in its own process."""
+
+
+class Clone:
+    """A writable copy of the repository, with the packages that are installed here."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        kept_out = [".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis"]
+        # bytecode that another test process writes now: the file gets its name when it is complete
+        kept_out.append("*.pyc.*")
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*kept_out))
+        (folder / ".venv").symlink_to(sys.prefix)
+
+    def read(self, name: str) -> str:
+        return (self.folder / name).read_text("utf-8")
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, "utf-8")
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        """Replace a text that occurs once in a file."""
+        text = self.read(name)
+        assert text.count(old) == 1
+        self.write(name, text.replace(old, new))
+
+    def make(self, *arguments: str) -> None:
+        # without -o, make would install into the packages of this test run
+        installed = [f"-o.venv/.{layer}" for layer in ("run", "test", "check")]
+        self._run("make", *installed, *arguments)
+
+    def python(self, *arguments: str) -> None:
+        """Run Python with the sources of the copy."""
+        self._run(sys.executable, *arguments)
+
+    def _run(self, *command: str) -> None:
+        there = ["env", "-C", str(self.folder), *command]
+        finished(there, {"PYTHONPATH": str(self.folder / "src")}, SUITE_SECONDS)
+
+    def changed(self) -> set[str]:
+        """The files that differ from those of the repository, or are not in it."""
+        found = set()
+        for path in self.folder.rglob("*"):
+            name = path.relative_to(self.folder)
+            if "__pycache__" in name.parts or name.parts[0] in (".venv", ".ruff_cache"):
+                continue
+            mine = ROOT / name
+            if path.is_file() and not (mine.is_file() and filecmp.cmp(path, mine, shallow=False)):
+                found.add(name.as_posix())
+        return found
+
+    def revisions(self, count: int) -> list[str]:
+        """The names of the latest revisions."""
+        return [
+            f"{VERSIONS}/{each.name}" for each in sorted((self.folder / VERSIONS).glob("0*.py"))
+        ][-count:]
+
+    def served(self, revision: str) -> str:
+        """The oldest revision whose programs work with the schema of a revision."""
+        (line,) = [
+            each for each in self.read(revision).splitlines() if each.startswith("serves = ")
+        ]
+        return line.removeprefix("serves = ").strip("'\"")
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A writable copy of the parts of the repository that the tools need."""
-    for name in ("src", "tools", "tests/corpus", "tests/profiles", "tests/support"):
-        ignored = shutil.ignore_patterns("__pycache__", "*_cache")
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
-    return tmp_path
-
-
-def python(repository: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=repository,
-        env={**os.environ, "PYTHONPATH": str(repository / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def revision(repository: Path, message: str) -> str:
-    """Generate a migration, and return its text."""
-    python(repository, "tools/new_migration.py", message)
-    return max(versions(repository).glob("0*.py")).read_text()
-
-
-def versions(repository: Path) -> Path:
-    return repository / "src" / "comptoir" / "store" / "migrations" / "versions"
-
-
-def served(written: str) -> str:
-    """The oldest revision whose programs work with the schema of a revision."""
-    (line,) = [line for line in written.splitlines() if line.startswith("serves = ")]
-    return line.removeprefix("serves = ").replace('"', "'")
-
-
-@pytest.mark.timeout(600)
-def test_an_entity_type_is_one_file_and_its_migration(repository: Path) -> None:
-    declaration = repository / "src" / "comptoir" / "catalog" / "rehearsals.py"
-    declaration.write_text(REHEARSALS.replace(SINCE, ""))
-    last = max(versions(repository).glob("0*.py")).read_text()
-    added = revision(repository, "add the entity type rehearsal")
-    assert added.count("op.create_table(") == 1
-    assert "'ux_rehearsalsExt_0'" in added
-    first = python(repository, "-c", MIGRATE)
-    with sqlite3.connect(repository / "rehearsals.db") as database:
-        database.execute(
-            "INSERT INTO rehearsalsExt VALUES"
-            " ('company', 1, NULL, NULL, NULL, 'key', 'V1', 'A', '', 7, 250000, 1, '')"
-        )
-    database.close()
-
-    declaration.write_text(REHEARSALS)
-    expanded = revision(repository, "rehearsals have a first day")
-    assert "op.create_table(" not in expanded
-    assert served(expanded) == served(added) == served(last)
-    assert python(repository, "-c", MIGRATE) > first
-    with sqlite3.connect(repository / "rehearsals.db") as database:
-        rows = database.execute("SELECT * FROM rehearsalsExt").fetchall()
-    database.close()
-    assert [(row[6], row[10], row[-1]) for row in rows] == [("V1", 250000, "0001-01-01")]
-    assert "    pass\n" in revision(repository, "nothing")
-
-    declaration.write_text(REHEARSALS.replace(SINCE, ""))
-    contracted = revision(repository, "rehearsals have no first day")
-    assert served(contracted) > served(expanded)
-    assert f"\nrevision = {served(contracted)}\n" in contracted
-    python(repository, "-c", MIGRATE)
-
-    python(repository, "tools/reference.py", "pages")
-    assert "\n## rehearsalsExt\n" in (repository / "pages" / "entity-types.md").read_text()
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A writable copy of the whole repository, with the packages that are installed here."""
-    kept_out = [".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis"]
-    # bytecode that another test process writes now: the file gets its name when it is complete
-    kept_out.append("*.pyc.*")
-    shutil.copytree(ROOT, tmp_path / "clone", ignore=shutil.ignore_patterns(*kept_out))
-    (tmp_path / "clone" / ".venv").symlink_to(sys.prefix)
-    return tmp_path / "clone"
-
-
-def make(clone: Path, *arguments: str) -> None:
-    # without -o, make would install into the packages of this test run
-    installed = [f"-o.venv/.{layer}" for layer in ("run", "test", "check")]
-    finished(["make", "-C", str(clone), *installed, *arguments], {"PYTHONPATH": str(clone / "src")})
-
-
-def module(clone: Path, *arguments: str) -> None:
-    """Run a module of Python, with the sources of the clone."""
-    there = ["env", "-C", str(clone), f"PYTHONPATH={clone / 'src'}"]
-    finished([*there, sys.executable, "-m", *arguments], {}, SUITE_SECONDS)
-
-
-def changed(clone: Path) -> set[str]:
-    """The files that differ from those of the repository, or are not in it."""
-    found = set()
-    for path in clone.rglob("*"):
-        name = path.relative_to(clone)
-        if "__pycache__" in name.parts or name.parts[0] in (".venv", ".ruff_cache"):
-            continue
-        mine = ROOT / name
-        if path.is_file() and not (mine.is_file() and filecmp.cmp(path, mine, shallow=False)):
-            found.add(name.as_posix())
-    return found
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path / "clone")
 
 
 @pytest.mark.timeout(2 * SUITE_SECONDS)
-def test_a_new_entity_type_needs_only_the_files_that_the_page_names(clone: Path) -> None:
-    """The checks pass, and so do the tests that concern every entity type."""
+def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clone: Clone) -> None:
+    """The checks pass, and so do the tests that concern every entity type and every fault."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
-    (clone / "src" / "comptoir" / "catalog" / "rehearsals.py").write_text(REHEARSALS)
-    make(clone, "migration", "NAME=add the entity type rehearsal")
-    written = max(versions(clone).glob("0*.py")).relative_to(clone).as_posix()
-    module(clone, "ruff", "format", "--check", written)
-    make(clone, "format", "docs")
-    assert changed(clone) == {
-        "src/comptoir/catalog/rehearsals.py",
-        "docs/reference/entity-types.md",
-        written,
-    }
-    module(clone, "ruff", "format", "--check", ".")
-    module(clone, "ruff", "check", ".")
-    module(clone, "pytest", "-q", "-k", CHOSEN, *SUITES)
+    declared, fault = f"{CATALOG}/rehearsals.py", f"{FAULTS}/other_status.py"
+    choice, meeting = "tests/rehearsal/test_choice.py", "tests/rehearsal/test_other_status.py"
+    clone.write(declared, REHEARSALS)
+    clone.write(fault, FAULT)
+    clone.write(meeting, MEETING)
+    clone.replace(f"{FAULTS}/__init__.py", 'body vanish"', 'body vanish other-status"')
+    clone.replace(choice, "WRITTEN = [\n", f'WRITTEN = [\n    "{TEXT}",\n')
 
-
-def test_a_fault_is_one_file_and_its_name(repository: Path) -> None:
-    faults = repository / "src" / "comptoir" / "features" / "rehearsal" / "faults"
-    (faults / "other_status.py").write_text(OTHER_STATUS)
-    listed = faults / "__init__.py"
-    listed.write_text(listed.read_text().replace('body vanish"', 'body vanish other-status"'))
-    assert python(repository, "-c", MEET) == "418 [] other-status; status=418\n"
-
-    (repository / "reference").mkdir()
-    python(repository, "tools/reference.py", "reference")
-    page = (repository / "reference" / "faults.md").read_text()
+    clone.make("migration", "NAME=add the entity type rehearsal")
+    last, revision = clone.revisions(2)
+    assert clone.served(revision) == clone.served(last)
+    clone.python("-m", "ruff", "format", "--check", revision)
+    assert clone.read(revision).count("op.create_table(") == 1
+    assert '"ux_rehearsalsExt_0"' in clone.read(revision)
+    clone.make("format", "docs")
+    pages = {f"docs/reference/{name}.md" for name in ("entity-types", "faults")}
+    tests = {choice, meeting}
+    assert clone.changed() == {declared, revision, fault, f"{FAULTS}/__init__.py", *pages, *tests}
+    assert "\n## rehearsalsExt\n" in clone.read("docs/reference/entity-types.md")
+    page = clone.read("docs/reference/faults.md")
     assert "| `other-status` | The status is another one, although the request was done. |" in page
     assert "| `other-status` | `status` | an integer from 200 to 599 | `500` |" in page
+
+    clone.python("-m", "ruff", "format", "--check", ".")
+    clone.python("-m", "ruff", "check", ".")
+    modules = [Source(name, clone.read(name)) for name in (declared, fault)]
+    broken = [each for rule in OF_ALL_MODULES for each in rule(modules)]
+    broken += [each for rule in OF_EACH_MODULE for module in modules for each in rule(module)]
+    assert broken == []
+    clone.python("-m", "pytest", "-q", "-p", "no:schemathesis", "-k", CHOSEN, *SUITES)
+
+
+def test_a_property_is_added_and_removed_by_a_revision_each(clone: Clone) -> None:
+    """Earlier programs work with a schema that has more, but not with one that has less."""
+    agents, name = (
+        f"{CATALOG}/customers.py",
+        '        Property("name", TEXT, "The agent\'s name."),\n',
+    )
+    before = clone.read(agents)
+    url = f"sqlite:///{clone.folder / 'old.db'}"
+    migrate(Settings(database=url), MODEL)
+    values = "'company', 1, NULL, NULL, NULL, 'key', 'A', 'Courier'"
+    run_sql(url, f"INSERT INTO shippingAgentsExt VALUES ({values})")
+
+    clone.replace(agents, name, f'{name}        Property("since", DATE, "The first day."),\n')
+    clone.replace(agents, "times import INSTANT", "times import DATE, INSTANT")
+    clone.python("-c", STEPS, "agents have a first day", "migrate", "nothing")
+    last, added, nothing = clone.revisions(3)
+    assert clone.served(added) == clone.served(nothing) == clone.served(last)
+    assert "    pass\n" in clone.read(nothing)
+    ((*_, key, code, label, since),) = run_sql(url, "SELECT * FROM shippingAgentsExt")
+    assert (key, code, label, since) == ("key", "A", "Courier", "0001-01-01")
+
+    clone.write(agents, before)
+    clone.python("-c", STEPS, "agents have no first day", "migrate")
+    (removed,) = clone.revisions(1)
+    assert f"_{clone.served(removed)}_" in f"_{removed.rpartition('/')[2]}"
+    ((*_, label),) = run_sql(url, "SELECT * FROM shippingAgentsExt")
+    assert label == "Courier"

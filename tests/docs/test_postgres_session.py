@@ -1,13 +1,12 @@
 """The session in the page on PostgreSQL prints what the page shows, on a server of its own."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from docs.pages import DOCS, is_expected, run, steps
+from docs.pages import DOCS, install, is_expected, run, steps
 from support.effort import go_without
 from support.postgres import ADMINISTRATOR, ROLE, Postgres
 
@@ -25,7 +24,7 @@ def server() -> Iterator[Postgres]:
 
 
 def test_the_session_prints_what_the_page_shows(server: Postgres, tmp_path: Path) -> None:
-    (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1])
+    install(tmp_path)
     kept = {name: value for name, value in os.environ.items() if "COMPTOIR" not in name}
     session = steps(PAGE)
     printed = run(

@@ -8,8 +8,6 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,9 +16,10 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from docs.pages import DOCS, ROOT, Step, is_expected, links, run, steps
+from docs.pages import DOCS, ROOT, Step, install, is_expected, links, run, steps
+from support.processes import Process
 from support.programs import needed, node
-from support.waiting import until
+from support.quickstart import ready_lines
 
 LIBRARIES = DOCS / "how-to" / "client-libraries.md"
 """This page needs HTTPS."""
@@ -48,19 +47,17 @@ IN_CONTROL = {
 """The tables with what a page may create besides records, and the column that names it."""
 CREATED = re.compile(r"comptoir (?:company create|sample --company-name) '([^']+)'")
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
-INSTALLED = Path(sys.executable).parent
-FORK_CLIENT = ROOT / "tests" / "support" / "fork_client.py"
+PYTEST = {"PYTEST_ADDOPTS": "-p no:schemathesis"}
+"""Without a plugin that takes longer to import than the rest."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """A quickstart in a folder, with a `.venv` as `make install` creates it.
-
-    Its `comptoir` is a program that forks, since the pages run the command fifty times.
-    """
+    """A quickstart in a folder, with a `.venv` as `make install` creates it."""
 
     folder: Path
     base_url: str
+    greeting: str
 
     def created(self) -> set[tuple[str, str]]:
         """The companies, clients, roles, issuers and subscriptions."""
@@ -81,20 +78,17 @@ class Service:
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[Service]:
     """What `make serve` runs, on a free port."""
-    command = [str(INSTALLED / "comptoir"), "serve", "--quickstart", "--port", "0", *options]
-    (folder / ".venv" / "bin").mkdir(parents=True)
-    for program in INSTALLED.iterdir():
-        if program.name != "comptoir":
-            (folder / ".venv" / "bin" / program.name).symlink_to(program)
-    forked = folder / ".venv" / "bin" / "comptoir"
-    forked.write_text(f"#!{sys.executable} -IS\n{FORK_CLIENT.read_text()}")
-    forked.chmod(0o755)
+    install(folder)
+    command = ("serve", "--quickstart", "--port", "0", *options)
     with (
-        (folder / "greeting").open("w") as greeting,
-        subprocess.Popen(command, cwd=folder, stdout=greeting, env=_environment()) as process,
+        (folder / "service.log").open("wb") as log,
+        Process(command, _environment(), folder, errors=log) as process,
     ):
+        greeting = "\n".join(ready_lines(process))
         try:
-            yield Service(folder, _address(folder / "greeting", process))
+            address = re.search(r"https?://\S+/api\b", greeting)
+            assert address is not None, (folder / "service.log").read_text()
+            yield Service(folder, address[0], greeting)
         finally:
             process.send_signal(signal.SIGTERM)
 
@@ -110,15 +104,6 @@ def _environment(**more: str) -> dict[str, str]:
     """The environment without the settings of the user who runs the suite."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COMPTOIR_")}
     return {**kept, "COMPTOIR_LOG_LEVEL": "warning", **more}
-
-
-def _address(greeting: Path, process: subprocess.Popen[bytes]) -> str:
-    def look() -> str | None:
-        found = re.search(r"https?://\S+/api\b", greeting.read_text())
-        assert found is not None or process.poll() is None, greeting.read_text()
-        return None if found is None else found[0]
-
-    return until(look, "a service that has started")
 
 
 @pytest.mark.timeout(600)
@@ -159,8 +144,7 @@ def test_client_libraries_print_what_their_page_shows(tmp_path: Path) -> None:
     """With the variables that the service prints, so that clients trust it."""
     (tmp_path / "node_modules").symlink_to(node().packages, target_is_directory=True)
     with serving(tmp_path, "--https") as service:
-        printed = (tmp_path / "greeting").read_text()
-        trusting = dict(re.findall(r"^export (\w+)=(/.+)$", printed, re.MULTILINE))
+        trusting = dict(re.findall(r"^export (\w+)=(/.+)$", service.greeting, re.MULTILINE))
         created = service.created()
         assert_session(LIBRARIES, service, **trusting)
         assert service.created() == created
@@ -184,7 +168,7 @@ def test_a_rehearsal_prints_what_its_page_shows(tmp_path: Path, cache_folder: Pa
     assert job["env"]["BASE"] == "http://127.0.0.1:8080/api"
     with serving(tmp_path, *options) as service:
         created = service.created()
-        assert_session(REHEARSAL, service, XDG_CACHE_HOME=str(cache_folder))
+        assert_session(REHEARSAL, service, XDG_CACHE_HOME=str(cache_folder), **PYTEST)
         assert service.created() == created
 
 

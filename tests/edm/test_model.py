@@ -12,7 +12,7 @@ from comptoir.edm.model import (
     EntityType,
     Followed,
     Model,
-    ModelFault,
+    ModelError,
     PairFilter,
     Property,
     UniqueRule,
@@ -44,7 +44,7 @@ def seen(view: View, *, read_only: bool = True) -> tuple[EntitySet, ...]:
 SAME = {"id": "id", "code": "code", "text": "text"}
 FOLLOWED = Followed("text", "code", "nothing", "text", {}, "")
 
-FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
+ERRORS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
     "two entity sets have the same name": lambda: thing() + thing(),
     "two properties have the same name": lambda: thing(
         properties=(*GOOD.properties, Property("id", GUID))
@@ -85,10 +85,10 @@ FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_an_invalid_declaration_is_refused(fault: str) -> None:
-    with pytest.raises(ModelFault, match=fault):
-        Model(FAULTS[fault]())
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_invalid_declaration_is_refused(error: str) -> None:
+    with pytest.raises(ModelError, match=error):
+        Model(ERRORS[error]())
 
 
 def test_a_valid_declaration_is_accepted() -> None:
@@ -98,5 +98,5 @@ def test_a_valid_declaration_is_accepted() -> None:
 
 @pytest.mark.parametrize("aliases", [{"thingsExt": "thingsExt"}, {"things": "nothingExt"}])
 def test_an_alias_is_another_name_of_a_set(aliases: dict[str, str]) -> None:
-    with pytest.raises(ModelFault, match="an alias is the name of a set, or names none"):
+    with pytest.raises(ModelError, match="an alias is the name of a set, or names none"):
         Model(thing(), aliases)

@@ -1,14 +1,13 @@
 """The feature that the page about the code adds works as it is written there."""
 
 import re
-import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
-import comptoir
+from features.sources import linked
 
-SOURCES = Path(comptoir.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md"
 
 PROGRAM = """
@@ -32,18 +31,12 @@ asyncio.run(main())
 
 
 def test_the_example_of_a_feature_adds_a_header(tmp_path: Path) -> None:
-    package = shutil.copytree(
-        SOURCES, tmp_path / "comptoir", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    package = linked(tmp_path, partial(re.sub, r"\bsamples\b", "samples, served_by"))
     entry, feature = re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     folder = package / "features" / "served_by"
     folder.mkdir()
     (folder / "__init__.py").write_text(entry, "utf-8")
     (folder / "feature.py").write_text(feature, "utf-8")
-    listed = package / "features" / "__init__.py"
-    text = listed.read_text("utf-8")
-    listed.write_text(text.replace("    samples,\n", "    samples,\n    served_by,\n"), "utf-8")
-
     found = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
         env={"PYTHONPATH": str(tmp_path)},

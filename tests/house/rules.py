@@ -21,7 +21,7 @@ FUNCTION_LINES = 80
 ROWS = (
     (PACKAGE,),
     ("errors", "jsonvalue"),
-    ("files", "profiles"),
+    ("profiles",),
     ("config", "edm", "outgoing"),
     ("catalog", "request", "auth", "metadata"),
     ("feature",),
@@ -460,18 +460,18 @@ def message_forms(source: Source) -> Iterator[Violation]:
         written = "".join(word for word in words if isinstance(word, str))
         last = texts[-1] if texts else None
         end = last.value if isinstance(last, ast.Constant) else None
-        fault = ""
+        error = ""
         if UNPLAIN.search(written):
-            fault = (
+            error = (
                 "a message with the first person, 'is no' or 'there is': begin with its subject, "
                 "write 'is not' or 'does not exist'"
             )
         elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!", "}")):
-            fault = "a remedy is one or more whole sentences: end it with a full stop"
+            error = "a remedy is one or more whole sentences: end it with a full stop"
         elif not is_remedy and isinstance(end, str) and end.endswith("."):
-            fault = "a problem has no full stop, since its column may follow: remove it"
-        if fault:
-            yield Violation(source.path, node.lineno, source.name, fault)
+            error = "a problem has no full stop, since its column may follow: remove it"
+        if error:
+            yield Violation(source.path, node.lineno, source.name, error)
 
 
 def _message_parts(tree: ast.AST) -> Iterator[tuple[bool, ast.expr]]:

@@ -9,7 +9,7 @@ from string import Formatter
 
 import comptoir
 from comptoir.errors import refusal_rows
-from comptoir.errors.table import RefusalRow
+from comptoir.errors.refusal import RefusalRow
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.rehearsal.faults import FAULTS
@@ -19,24 +19,24 @@ from house.rules import UNPLAIN
 
 SOURCES = Path(comptoir.__file__).parent
 OPTIONS = {"error", "details", "headers", "known"}
-"""The arguments of `refuse` that are not facts."""
+"""The arguments of a row that are not facts."""
 
 ADDED = {"position", "text", "place", "values"}
 """Facts that may be added where a refusal is passed on, as by a method `refuse`."""
 
 REFUSING: Mapping[str, set[str]] = {
+    "": set(),
     "refuse": set(),
+    "misplaced": {"expected", "after", "found"},
     "refuse_part": set(),
     "invalid_token": set(),
     "_beyond": {"seconds", "plural"},
-    "ValueFault": {"name", "field", "table"},
+    "EdmError": {"name", "field", "table"},
 }
-"""What is called with a row, and the facts that it adds, or that are added later."""
+"""What is called with a row, and the facts that it adds or that are added later; a row has none."""
 
 FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.values()))
 """The modules of faults have their own rows, and name them alone."""
-
-IMPORTED_AS = {"rows": "refusal_rows", "problems": "errors"}
 
 FEATURE_MODULES = [
     import_module(f"comptoir.features.{path.parent.name}.errors")
@@ -68,32 +68,38 @@ def rows_in(node: ast.expr) -> Iterator[str]:
     """The names of the rows in an expression, with those of their modules."""
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-            module = IMPORTED_AS.get(each.value.id, each.value.id)
-            if f"{module}.{each.attr}" in ROWS:
-                yield f"{module}.{each.attr}"
+            name = f"{each.value.id}.{each.attr}"
+            if name in ROWS:
+                yield name
 
 
-class OwnRows(ast.NodeTransformer):
-    """Names the rows of a module as other modules do, with the name of the module."""
+class OwnNames(ast.NodeTransformer):
+    """Names the rows of a module by the module's own name, where it is imported and in itself."""
 
     def __init__(self, module: str) -> None:
         self._module = module
+        self._names: dict[str, str] = {}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+        self._names |= {each.asname: each.name for each in node.names if each.asname}
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load) and f"{self._module}.{node.id}" in ROWS:
             module = ast.copy_location(ast.Name(self._module, node.ctx), node)
             return ast.copy_location(ast.Attribute(module, node.id, node.ctx), node)
+        node.id = self._names.get(node.id, node.id)
         return node
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(SOURCES.rglob("*.py")):
-        tree = OwnRows(path.stem).visit(ast.parse(path.read_text(encoding="utf-8")))
+        tree = OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8")))
         yield str(path.relative_to(SOURCES)), tree
 
 
-def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, Sequence[str]]]:
-    """The calls of `refuse` with a row, and the row's names; it may be a variable."""
+def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
+    """The calls of a row or with one, what is called with it, and the names of the row."""
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -102,13 +108,12 @@ def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, Sequence[str]]]:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 assigned.setdefault(node.targets[0].id, []).extend(rows_in(node.value))
         for node in ast.walk(function):
-            if isinstance(node, ast.Call) and node.args and _name(node.func) in REFUSING:
-                first = node.args[0]
-                names = [*rows_in(first)]
-                if isinstance(first, ast.Name):
-                    names = assigned.get(first.id, [])
-                if names:
-                    yield node, names
+            if isinstance(node, ast.Call):
+                of_helper = _name(node.func) if node.args and _name(node.func) in REFUSING else ""
+                row = node.args[0] if of_helper else node.func
+                names = assigned.get(row.id, []) if isinstance(row, ast.Name) else [*rows_in(row)]
+                if names and not any(isinstance(each, ast.Call) for each in ast.walk(row)):
+                    yield node, of_helper, names
 
 
 def _name(function: ast.expr) -> str:
@@ -117,12 +122,12 @@ def _name(function: ast.expr) -> str:
 
 def test_a_refusal_has_the_facts_of_its_row() -> None:
     for path, tree in modules():
-        for call, names in calls(tree):
+        for call, of_helper, names in calls(tree):
             given = {each.arg for each in call.keywords} - OPTIONS
             if "known" in {each.arg for each in call.keywords}:
                 given.discard("name")
             wanted = set().union(*[facts_of(ROWS[name]) for name in names])
-            added = {"name", *ADDED, *REFUSING[_name(call.func)]}
+            added = {"name", *ADDED, *REFUSING[of_helper]}
             assert wanted - added <= given, f"{path}:{call.lineno}: the facts of {names}"
             assert given <= wanted, f"{path}:{call.lineno}: the facts of {names}"
 
@@ -139,7 +144,7 @@ def test_each_row_is_raised() -> None:
     assert ROWS.keys() - raised == set()
 
 
-def test_only_refuse_makes_refusals() -> None:
+def test_only_a_row_makes_refusals() -> None:
     made = [
         f"{path}:{node.lineno}"
         for path, tree in modules()

@@ -40,7 +40,7 @@ def long_function(lines: int) -> str:
         ("request/path.py", "from comptoir.edm import Model"),
         ("metadata/csdl.py", "from comptoir.catalog import MODEL"),
         ("metadata/csdl.py", "from comptoir.auth import keys"),
-        ("cli/serve.py", "from comptoir.features.samples.quickstart import prepared"),
+        ("cli/serve.py", "from comptoir.features.samples.command import prepared"),
         ("cli/serve.py", "import pytest"),
         ("http/api.py", "from comptoir.catalog import MODEL"),
         ("plan/bind.py", "import comptoir.catalog.contact"),

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from comptoir.edm.model import Model
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.refusal_rows import STALE_TAG
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
@@ -23,7 +23,7 @@ REDACTOR = Redactor(["onlinePassword"])
 
 
 def ended(path: str, query: str = "", status: int = 200, *refusals: Refusal) -> Exchange:
-    exchange = Exchange(
+    exchange = Exchange.begun(
         {"method": "PATCH", "path": path, "query_string": query.encode(), "client": ("::1", 1)}
     )
     for refusal in refusals:
@@ -47,7 +47,7 @@ def on_terminal(level: str, exchange: Exchange) -> str:
     return line[9:].rstrip("\r\n")
 
 
-STALE = refuse(STALE_TAG, tag="")
+STALE = STALE_TAG(tag="")
 
 
 def test_a_line_on_a_terminal_is_short() -> None:

@@ -451,8 +451,8 @@ def test_an_issuer_that_lies_is_not_added(
     begin, part = LIES[lie]
     begin(issuer)
     name = new_name()
-    fault = command.fault(name, issuer.url, *EVERY)
-    assert part in fault
+    error = command.error(name, issuer.url, *EVERY)
+    assert part in error
     assert name not in [line.split()[0] for line in command.done("list").splitlines()]
     command.add(name, issuer.url, *EVERY, "--unchecked")
     asked = len(issuer.asked)
@@ -472,7 +472,7 @@ def test_an_issuer_that_lies_is_not_added(
 @ON_SQLITE
 def test_an_untrusted_certificate(command: IssuerCommand, company: Company, tmp_path: Path) -> None:
     with OtherIssuer(tmp_path) as stranger:
-        assert "certificate verify failed" in command.fault(new_name(), stranger.url, *EVERY)
+        assert "certificate verify failed" in command.error(new_name(), stranger.url, *EVERY)
         command.add(new_name(), stranger.url, *EVERY, "--unchecked")
         client = company.using(stranger.token())
         refusal(client.get("itemsExt"), "Internal_IssuerUnreachable")
@@ -489,9 +489,9 @@ CERTIFICATES: Mapping[str, Callable[[Pair, Pair], Pair]] = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("fault", CERTIFICATES)
+@pytest.mark.parametrize("error", CERTIFICATES)
 def test_a_bad_certificate_of_a_trusted_issuer(
-    command: IssuerCommand, issuer: OtherIssuer, company: Company, tmp_path: Path, fault: str
+    command: IssuerCommand, issuer: OtherIssuer, company: Company, tmp_path: Path, error: str
 ) -> None:
     """Its new keys are not fetched, and those that were fetched before remain in use."""
     name = new_name()
@@ -501,11 +501,11 @@ def test_a_bad_certificate_of_a_trusted_issuer(
     asked = len(issuer.asked)
     issuer.rotate()
     pair = Pair(tmp_path / "bad.pem", tmp_path / "bad.key")
-    issuer.present(CERTIFICATES[fault](pair, issuer.local.authority))
+    issuer.present(CERTIFICATES[error](pair, issuer.local.authority))
     assert "(kid) is not one of its issuer's" in problem(company.using(issuer.token()))
     assert status(former) == 200
     command.done("remove", name)
-    assert "certificate verify failed" in command.fault(name, issuer.url, *EVERY)
+    assert "certificate verify failed" in command.error(name, issuer.url, *EVERY)
     assert len(issuer.asked) == asked
 
 

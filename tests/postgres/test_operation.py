@@ -7,12 +7,12 @@ import asyncpg
 import httpx
 import pytest
 
+from comptoir.errors.refusal import ErrorType
 from comptoir.errors.table import (
     DATABASE_BUSY,
     DATABASE_NOT_READY,
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
-    ErrorType,
 )
 from postgres.conftest import Served
 from support.client import record, tag_of

@@ -14,7 +14,7 @@ from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_BUSY
 from comptoir.store.postgres.connection import Connection, Pool, connect
-from comptoir.store.postgres.faults import FAULTS
+from comptoir.store.postgres.errors import DRIVER_ERRORS
 from support.postgres import Databases, name_of
 from support.waiting import PATIENCE_SECONDS
 
@@ -168,7 +168,7 @@ def test_one_lost_connection_drops_all_idle_ones(
                     )
                     await connection.execute("SELECT 1")
 
-            with pytest.raises(FAULTS):
+            with pytest.raises(DRIVER_ERRORS):
                 await lose()
             await administrator.close()
             assert all(each.is_closed() for each in connections)

@@ -22,7 +22,7 @@ def command(tmp_path: Path) -> Command:
 def refused(command: Command, database: str, replica: str) -> str:
     """The message of a service that does not start."""
     given = ("--database", database, "--read-database", replica)
-    line = command.fault("serve", "--port", "0", *given)
+    line = command.error("serve", "--port", "0", *given)
     assert "hush" not in line
     return line
 

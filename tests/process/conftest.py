@@ -1,4 +1,7 @@
-"""A server with two processes, one with TLS, and servers that a test may stop and kill."""
+"""A server with two processes, one with TLS, and servers that a test may stop and kill.
+
+The first two end with their module, as `server` does.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -14,7 +17,7 @@ StartServer = Callable[..., Server]
 """Starts a server; the arguments are those of `Server.over` after the folder."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def two(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
@@ -25,7 +28,7 @@ def two(
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def secure_server(
     fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:

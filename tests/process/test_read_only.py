@@ -65,8 +65,8 @@ def test_a_service_may_be_set_to_read_only(fresh_database: FreshDatabase, tmp_pa
     config.write_text("read_only = 'on'\n", encoding="utf-8")
     # what concerns the console and clients still works
     assert "/console/login#" in command.done("console", "--config", config).last
-    fault = command.fault("company", "create", "Other", "--config", config)
-    assert "its setting read_only is on" in fault
+    error = command.error("company", "create", "Other", "--config", config)
+    assert "its setting read_only is on" in error
 
 
 def test_a_file_on_a_read_only_disk_is_only_read(
@@ -78,9 +78,9 @@ def test_a_file_on_a_read_only_disk_is_only_read(
         command = Command(tmp_path, service.settings.database)
     with read_only_copy(command.database, tmp_path / "disk") as copy:
         on_copy = replace(command, url=f"sqlite:///{copy}")
-        fault = on_copy.fault("serve", "--port", "0")
-        assert f"{copy} or its folder is read-only. " in fault
-        assert "set read_only to on" in fault
+        error = on_copy.error("serve", "--port", "0")
+        assert f"{copy} or its folder is read-only. " in error
+        assert "set read_only to on" in error
         settings = Settings(database=on_copy.url, keys=str(tmp_path / "keys"), read_only="on")
         with Server(settings, tmp_path) as server:
             assert refuses_writes(server, company)
@@ -99,9 +99,9 @@ def test_a_read_only_database_on_a_server_is_only_read(
     postgres_server.administer(
         f'ALTER DATABASE "{name_of(url)}" SET default_transaction_read_only = on'
     )
-    fault = Command(tmp_path, url).fault("serve", "--port", "0")
+    error = Command(tmp_path, url).error("serve", "--port", "0")
     assert (
-        "is read-only. Set default_transaction_read_only to off there, or read_only to on" in fault
+        "is read-only. Set default_transaction_read_only to off there, or read_only to on" in error
     )
     with Service(fresh_postgres, tmp_path, read_only="on") as service:
         assert refuses_writes(service, company)

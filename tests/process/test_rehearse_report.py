@@ -74,7 +74,7 @@ def test_a_required_trap_that_was_not_met_is_a_failure(command: Command, rehears
     assert report(command, rehearsed, "--require", "throttling, missing-tag").status == 0
     failed = report(command, rehearsed, "--require", "throttling,stale-tag,lock")
     assert failed.out == report(command, rehearsed).out
-    assert failed.fault().startswith("comptoir: no client has met stale-tag, lock. ")
+    assert failed.error().startswith("comptoir: no client has met stale-tag, lock. ")
 
 
 def test_an_unknown_trap_is_a_failure_before_the_service_is_asked(
@@ -82,7 +82,7 @@ def test_an_unknown_trap_is_a_failure_before_the_service_is_asked(
 ) -> None:
     failed = report(command, rehearsed, "--require", "throtling")
     assert failed.out == ""
-    assert failed.fault() == (
+    assert failed.error() == (
         "comptoir: unknown trap 'throtling' in --require. Did you mean throttling?"
     )
 
@@ -91,17 +91,17 @@ def test_a_token_needs_the_scope(command: Command, rehearsed: Server) -> None:
     able = rehearsed.tokens.issue([Scope.FAULTS])
     assert report(command, rehearsed, "--token", able).status == 0
     failed = report(command, rehearsed, "--token", rehearsed.tokens.issue([Scope.RECORDS_READ]))
-    assert "/faults/report returns 403. " in failed.fault()
-    assert "faults" in failed.fault().partition("403")[2]
+    assert "/faults/report returns 403. " in failed.error()
+    assert "faults" in failed.error().partition("403")[2]
 
 
 def test_another_service_or_none_is_a_failure(start_server: StartServer, tmp_path: Path) -> None:
     server, command = start_server(), Command.without_database(tmp_path)
-    failed = report(command, server).fault()
+    failed = report(command, server).error()
     assert failed.endswith("/faults/report returns 404. Start the service with --faults.")
     server.kill()
-    failed = report(command, server).fault()
+    failed = report(command, server).error()
     assert " does not respond: " in failed
     assert failed.endswith("or name another one with --url.")
-    failed = command.fault("rehearse", "report", "--url", "127.0.0.1:8080")
+    failed = command.error("rehearse", "report", "--url", "127.0.0.1:8080")
     assert failed.startswith("comptoir: invalid --url '127.0.0.1:8080'. ")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -119,14 +120,27 @@ def test_workers_do_not_outlive_their_parent_process(start_server: StartServer) 
 
 
 def workers_of(server: Server) -> set[int]:
-    """The process ids of the workers; the process above them has other children too."""
-    found = set()
-    for each in children_of(server.pid):
-        # one may end right now
-        with suppress(FileNotFoundError, ProcessLookupError):
-            if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes():
-                found.add(each)
-    return found
+    """The process ids of the workers."""
+    return set(children_of(server.pid))
+
+
+def beginning(code: str) -> tuple[str, ...]:
+    """A wrapper that runs some code in the process of the service before its command."""
+    run = "from comptoir.__main__ import main; main()"
+    return (sys.executable, "-c", f"import sys; del sys.argv[1:4]\n{code}\n{run}")
+
+
+WAIT_AT_START = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+os.register_at_fork(after_in_child=lambda: signal.sigwait([signal.SIGUSR1]))
+"""
+"""Lets each worker wait for a signal before it starts."""
+
+AS_ON_MACOS = """
+from comptoir.http import supervisor
+supervisor.WORKER_PROCESS = supervisor.SpawnProcess
+"""
 
 
 def serving(server: Server) -> set[str]:
@@ -145,10 +159,11 @@ def test_a_worker_that_hangs_is_replaced_unless_it_starts(start_server: StartSer
 
     What a replaced worker has counted stays in the sums, and what it had open does not.
     """
-    server = start_server(workers=3)
+    server = start_server(3, beginning(WAIT_AT_START))
     until(lambda: len(workers_of(server)) == 3 or None, "three workers")
-    starting, hanging, _ = sorted(workers_of(server))
-    os.kill(starting, signal.SIGSTOP)
+    starting, hanging, third = workers_of(server)
+    for each in (hanging, third):
+        os.kill(each, signal.SIGUSR1)
     until(lambda: len(serving(server)) == 2 or None, "two workers that serve")
     limits = "comptoir_descriptor_limit "
     counted = 'comptoir_requests_total{method="PUT",status="405"} 20.0\n'
@@ -163,9 +178,15 @@ def test_a_worker_that_hangs_is_replaced_unless_it_starts(start_server: StartSer
     before = until(shown, "metrics of both workers")
     os.kill(hanging, signal.SIGSTOP)
     until(lambda: hanging not in workers_of(server) or None, "the end of the worker")
+    (replaced,) = until(lambda: workers_of(server) - {starting, third} or None, "a new worker")
     assert starting in workers_of(server)
+    os.kill(replaced, signal.SIGUSR1)
     until(lambda: shown() == before or None, "the metrics of the new worker")
     server.wait_for_log("has not responded for")
+    # a signal to a worker that starts is not one to the service
+    os.kill(starting, signal.SIGTERM)
+    os.kill(starting, signal.SIGUSR1)
+    server.wait_for_log("a worker has ended by SIGTERM; another one replaces it")
     server.ask_to_stop()
     assert server.wait() == 0
     assert not workers_of(server)
@@ -189,12 +210,21 @@ def test_workers_that_end_again_and_again_end_the_service(start_server: StartSer
 
 
 @ON_SQLITE
+def test_workers_that_are_not_copies_of_the_process_above_them(start_server: StartServer) -> None:
+    server = start_server(2, beginning(AS_ON_MACOS))
+    until(lambda: len(serving(server)) == 2 or None, "two workers that serve")
+    server.ask_to_stop()
+    assert server.wait() == 0
+
+
+@ON_SQLITE
 def test_a_start_removes_what_a_killed_service_has_left(
-    start_server: StartServer, tmp_path: Path
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
-    server = start_server(2, ("env", f"TMPDIR={folder}"))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    server = start_server(workers=2)
 
     def only() -> str | None:
         names = [each.name for each in folder.glob("comptoir-*")]

@@ -1,6 +1,6 @@
 """The addresses of the API in the profile business-central, and the links to the same records."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
@@ -14,6 +14,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import error_in
 from support.service import Service
+from support.together import check_all
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -35,12 +36,8 @@ AGENTS = "shippingAgentsExt"
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("addresses")
-    with Service(fresh_database, folder, profile="business-central") as service:
-        yield service
+def service(services: Mapping[str, Service]) -> Service:
+    return services["business-central"]
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +76,14 @@ def seen(company: Company) -> list[str]:
     return [*(each.text for each in reads), bytes(reply.body).decode()]
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_each_address_has_the_same_records_with_links_of_its_own(
-    address: str, company: Company
-) -> None:
-    origin = "http://127.0.0.1:8080"
-    expected = [text.replace(origin + BASE, origin + address) for text in seen(company)]
+def test_each_address_has_the_same_records_with_links_of_its_own(company: Company) -> None:
+    def check(address: str) -> None:
+        origin = "http://127.0.0.1:8080"
+        expected = [text.replace(origin + BASE, origin + address) for text in seen(company)]
 
-    assert seen(at(company, address)) == expected
+        assert seen(at(company, address)) == expected
+
+    check_all(ADDRESSES, check)
 
 
 def test_each_listed_address_of_the_api_has_the_companies(service: Service) -> None:
@@ -102,70 +99,67 @@ def test_each_listed_address_of_the_api_has_the_companies(service: Service) -> N
     assert api_addresses(public)["ODataV4 of BC"] == "https://erp.example/below/BC/ODataV4"
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_a_create_returns_the_address_that_the_client_uses(address: str, company: Company) -> None:
-    here = at(company, address)
+def test_a_create_returns_the_address_that_the_client_uses(company: Company) -> None:
+    def check(address: str) -> None:
+        here = at(company, address)
 
-    answer = here.post("contactsExt", {"displayName": "Bo"})
+        answer = here.post("contactsExt", {"displayName": "Bo"})
 
-    key = record(answer, 201)["id"]
-    assert answer.headers["location"] == f"{here.root}/contactsExt({key})"
-    assert here.follow(answer.headers["location"]).status_code == 200
+        key = record(answer, 201)["id"]
+        assert answer.headers["location"] == f"{here.root}/contactsExt({key})"
+        assert here.follow(answer.headers["location"]).status_code == 200
+
+    check_all(ADDRESSES, check)
 
 
-@pytest.mark.parametrize("address", ["/v2.0/Production/api/v2.0", "/BC/ODataV4"])
-def test_a_batch_knows_every_address(address: str, company: Company) -> None:
+def test_a_batch_knows_every_address(company: Company) -> None:
     """Its requests may have URLs of another one; a reference is to the record that was created."""
-    here = at(company, address)
-    agents = f"/companies({company.id})/{AGENTS}"
-    new = {"method": "POST", "url": "contactsExt", "body": {"displayName": "Bo"}}
-    replies = documents(
-        here,
-        {"id": "1", "method": "GET", "url": f"/v2.0/Sandbox/api/beta{agents}"},
-        {"id": "2", "method": "GET", "url": f"http://127.0.0.1:8080{address}{agents}"},
-        {"id": "3", **new, "headers": {"Content-Type": "application/json"}},
-        {"id": "4", "method": "GET", "url": "$3", "dependsOn": ["3"]},
-    )
+    for address in ("/v2.0/Production/api/v2.0", "/BC/ODataV4"):
+        here = at(company, address)
+        agents = f"/companies({company.id})/{AGENTS}"
+        new = {"method": "POST", "url": "contactsExt", "body": {"displayName": "Bo"}}
+        replies = documents(
+            here,
+            {"id": "1", "method": "GET", "url": f"/v2.0/Sandbox/api/beta{agents}"},
+            {"id": "2", "method": "GET", "url": f"http://127.0.0.1:8080{address}{agents}"},
+            {"id": "3", **new, "headers": {"Content-Type": "application/json"}},
+            {"id": "4", "method": "GET", "url": "$3", "dependsOn": ["3"]},
+        )
 
-    assert [each.status for each in replies.values()] == [200, 200, 201, 200]
-    assert replies["4"].headers.get("location") is None
-    assert replies["3"].headers["location"].startswith(f"{here.root}/contactsExt(")
+        assert [each.status for each in replies.values()] == [200, 200, 201, 200]
+        assert replies["4"].headers.get("location") is None
+        assert replies["3"].headers["location"].startswith(f"{here.root}/contactsExt(")
 
 
-@pytest.mark.parametrize(
-    ("address", "canonical"),
-    [
+def test_names_in_an_address_have_no_case(company: Company) -> None:
+    """The links have the names of the settings, so that they are the same for all clients."""
+    for address, canonical in (
         ("/V2.0/COMPTOIR/production/API/V2.0", "/v2.0/comptoir/Production/api/v2.0"),
         ("/v2.0/S%61ndbox/api/beta", "/v2.0/Sandbox/api/beta"),
         ("/bc/odatav4", "/BC/ODataV4"),
-    ],
-)
-def test_names_in_an_address_have_no_case(address: str, canonical: str, company: Company) -> None:
-    """The links have the names of the settings, so that they are the same for all clients."""
-    here, expected = at(company, address), at(company, canonical)
+    ):
+        here, expected = at(company, address), at(company, canonical)
 
-    assert here.get(AGENTS).text == expected.get(AGENTS).text
+        assert here.get(AGENTS).text == expected.get(AGENTS).text
 
 
-@pytest.mark.parametrize("host", ["localhost:8080", "LOCALHOST:8080", "[::1]:8080"])
-@pytest.mark.parametrize("address", [BASE, "/BC/api/v2.0"])
-def test_links_have_the_own_host_that_the_client_used(
-    host: str, address: str, company: Company
-) -> None:
-    here = at(company, address)
+def test_links_have_the_own_host_that_the_client_used(company: Company) -> None:
+    for host in ("localhost:8080", "LOCALHOST:8080", "[::1]:8080"):
+        for address in (BASE, "/BC/api/v2.0"):
+            here = at(company, address)
 
-    answer = here.get(AGENTS, headers={"Host": host})
+            answer = here.get(AGENTS, headers={"Host": host})
 
-    assert f"http://{host.lower()}{address}/$metadata" in answer.text
+            assert f"http://{host.lower()}{address}/$metadata" in answer.text
 
 
-@pytest.mark.parametrize("host", ["elsewhere.example", "127.0.0.1:8081", "127.0.0.1:8080@x", ""])
-@pytest.mark.parametrize("header", ["Host", "X-Forwarded-Host"])
-def test_links_never_have_a_foreign_host(host: str, header: str, company: Company) -> None:
-    answer = at(company, "/BC/api/v2.0").get(AGENTS, headers={header: host})
+def test_links_never_have_a_foreign_host(company: Company) -> None:
+    for host in ("elsewhere.example", "127.0.0.1:8081", "127.0.0.1:8080@x", ""):
+        for header in ("Host", "X-Forwarded-Host"):
+            answer = at(company, "/BC/api/v2.0").get(AGENTS, headers={header: host})
 
-    context = msgspec.json.decode(answer.content)["@odata.context"]
-    assert context.startswith("http://127.0.0.1:8080/BC/api/v2.0/$metadata#")
+            context = msgspec.json.decode(answer.content)["@odata.context"]
+            assert context.startswith("http://127.0.0.1:8080/BC/api/v2.0/$metadata#")
 
 
 def test_links_have_the_public_url(
@@ -186,19 +180,19 @@ def test_links_have_the_public_url(
             assert context == f"{root}/$metadata#companies({company.id})/{AGENTS}"
 
 
-@pytest.mark.parametrize("address", ["/BC/api/comptoir/ext/v1.0", "/BC/api/comptoir/ext/v9"])
-def test_a_path_that_names_nothing_at_a_custom_api(address: str, company: Company) -> None:
+def test_a_path_that_names_nothing_at_a_custom_api(company: Company) -> None:
     """Whether the set or the API is unknown; the host is an own one."""
-    here = at(company, address)
+    for address in ("/BC/api/comptoir/ext/v1.0", "/BC/api/comptoir/ext/v9"):
+        here = at(company, address)
 
-    answer = here.get("nothingExt", "$top=1", {"Host": "elsewhere.example"})
+        answer = here.get("nothingExt", "$top=1", {"Host": "elsewhere.example"})
 
-    assert answer.status_code == 404
-    error = msgspec.json.decode(answer.content)["error"]
-    url = f"{here.root}/nothingExt"
-    expected = f"No HTTP resource was found that matches the request URI '{url}"
-    assert error["code"] == "BadRequest_NotFound"
-    assert error["message"].startswith(expected)
+        assert answer.status_code == 404
+        error = msgspec.json.decode(answer.content)["error"]
+        url = f"{here.root}/nothingExt"
+        expected = f"No HTTP resource was found that matches the request URI '{url}"
+        assert error["code"] == "BadRequest_NotFound"
+        assert error["message"].startswith(expected)
 
 
 def test_a_path_that_names_nothing_at_the_addresses_of_services(company: Company) -> None:
@@ -208,28 +202,31 @@ def test_a_path_that_names_nothing_at_the_addresses_of_services(company: Company
     assert "content-type" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v2.0/Nowhere/api/v2.0/companies",
-        "/v2.0/elsewhere/Production/api/v2.0/companies",
-        "/v2.0/comptoir/Nowhere/ODataV4",
-        "/v2.0",
-        "/v2.0//Production/api/v2.0/companies",
-        "/v2.0/%2E%2E/Production/api/v2.0",
-        "/v2.0/" + "a" * 4_000,
-        "/v2.0/%ff%00/api",
-    ],
-)
-def test_an_unknown_environment(path: str, service: Service) -> None:
+def test_an_unknown_environment(service: Service) -> None:
     """The gateway answers, in XML, whatever the client accepts, and to every client."""
-    answer = service.origin.request("GET", path[1:], headers={"Accept": "application/json"})
 
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/xml"
-    assert answer.text == (
-        '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>NoEnvironment</code>'
-        "<message>Environment does not exist.</message></error>"
+    def check(path: str) -> None:
+        answer = service.origin.request("GET", path[1:], headers={"Accept": "application/json"})
+
+        assert answer.status_code == 404
+        assert answer.headers["content-type"] == "application/xml"
+        assert answer.text == (
+            '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>NoEnvironment</code>'
+            "<message>Environment does not exist.</message></error>"
+        )
+
+    check_all(
+        [
+            "/v2.0/Nowhere/api/v2.0/companies",
+            "/v2.0/elsewhere/Production/api/v2.0/companies",
+            "/v2.0/comptoir/Nowhere/ODataV4",
+            "/v2.0",
+            "/v2.0//Production/api/v2.0/companies",
+            "/v2.0/%2E%2E/Production/api/v2.0",
+            "/v2.0/" + "a" * 4_000,
+            "/v2.0/%ff%00/api",
+        ],
+        check,
     )
 
 
@@ -272,53 +269,50 @@ def test_each_environment_has_its_challenge(company: Company) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("alias", "name"),
-    [
+def test_names_of_microsoft_lead_to_the_same_records(service: Service) -> None:
+    """In lists, their further pages, single records, counts and batches; also without a company."""
+    for alias, name in (
         ("contacts", "contactsExt"),
         ("customers", "customersExt"),
         ("items", "itemsExt"),
         ("unitsOfMeasure", "unitsOfMeasureExt"),
-    ],
-)
-def test_names_of_microsoft_lead_to_the_same_records(
-    alias: str, name: str, service: Service
-) -> None:
-    """In lists, their further pages, single records, counts and batches; also without a company."""
-    company = service.new_company()
-    key = "code" if name == "unitsOfMeasureExt" else "number"
-    company.load(name, {key: "1"}, {key: "2"})
-    plain = replace(company, root=f"http://127.0.0.1:8080{BASE}")
+    ):
+        company = service.new_company()
+        key = "code" if name == "unitsOfMeasureExt" else "number"
+        company.load(name, {key: "1"}, {key: "2"})
+        plain = replace(company, root=f"http://127.0.0.1:8080{BASE}")
 
-    listed = page(company.get(name)).value
-    first = company.get(alias, "$top=2", {"Prefer": "odata.maxpagesize=1"})
-    link = str(page(first).next_link)
-    reply = documents(company, {"id": "1", "method": "GET", "url": f"{alias}/$count"})["1"]
+        listed = page(company.get(name)).value
+        first = company.get(alias, "$top=2", {"Prefer": "odata.maxpagesize=1"})
+        link = str(page(first).next_link)
+        reply = documents(company, {"id": "1", "method": "GET", "url": f"{alias}/$count"})["1"]
 
-    assert page(company.get(alias)).value == listed
-    assert f"/{alias}?" in link
-    assert page(first).value + page(company.follow(link)).value == listed
-    at_key = "'1'" if key == "code" else listed[0]["id"]
-    assert record(company.get(f"{alias}({at_key})"))[key] == listed[0][key]
-    assert reply.status == 200
-    assert page(plain.get(alias, f"company={company.id}")).value == listed
+        assert page(company.get(alias)).value == listed
+        assert f"/{alias}?" in link
+        assert page(first).value + page(company.follow(link)).value == listed
+        at_key = "'1'" if key == "code" else listed[0]["id"]
+        assert record(company.get(f"{alias}({at_key})"))[key] == listed[0][key]
+        assert reply.status == 200
+        assert page(plain.get(alias, f"company={company.id}")).value == listed
 
 
-@pytest.mark.parametrize("name", ["contacts", "contactsExt"])
-def test_messages_have_the_name_that_the_client_used(name: str, company: Company) -> None:
-    absent = f"{name}(00000000-0000-4000-8000-000000000000)"
-    refused = f"Resource not found for the segment '{name}'."
-    answers = {
-        company.get(absent): refused,
-        company.get(f"{absent}/city"): refused,
-        company.get(f"{name}(number='none')"): refused,
-        company.patch(absent, {"city": "Ulm"}, "*"): refused,
-        company.delete(absent, "*"): refused,
-        company.patch(name, {"city": "Ulm"}, "*"): f"'PATCH' requests for '{name}' of EdmType",
-        company.get(f"{name}/city"): f"The request URI is not valid. Since the segment '{name}'",
-    }
-    for answer, expected in answers.items():
-        assert error_in(answer.content).message.startswith(expected), answer.request.url
+def test_messages_have_the_name_that_the_client_used(company: Company) -> None:
+    for name in ("contacts", "contactsExt"):
+        absent = f"{name}(00000000-0000-4000-8000-000000000000)"
+        refused = f"Resource not found for the segment '{name}'."
+        answers = {
+            company.get(absent): refused,
+            company.get(f"{absent}/city"): refused,
+            company.get(f"{name}(number='none')"): refused,
+            company.patch(absent, {"city": "Ulm"}, "*"): refused,
+            company.delete(absent, "*"): refused,
+            company.patch(name, {"city": "Ulm"}, "*"): f"'PATCH' requests for '{name}' of EdmType",
+            company.get(
+                f"{name}/city"
+            ): f"The request URI is not valid. Since the segment '{name}'",
+        }
+        for answer, expected in answers.items():
+            assert error_in(answer.content).message.startswith(expected), answer.request.url
 
 
 def test_the_profile_standard_has_its_own_names_alone(
@@ -328,8 +322,8 @@ def test_the_profile_standard_has_its_own_names_alone(
         assert service.new_company().get("customers").status_code == 404
 
 
-@pytest.mark.parametrize("query", ["$top=1", "$skip=1", "$orderby=code", "$select=code&$top=0"])
-def test_a_count_ignores_the_options_of_a_page(query: str, company: Company) -> None:
-    answer = company.get(f"{AGENTS}/$count", query)
+def test_a_count_ignores_the_options_of_a_page(company: Company) -> None:
+    for query in ("$top=1", "$skip=1", "$orderby=code", "$select=code&$top=0"):
+        answer = company.get(f"{AGENTS}/$count", query)
 
-    assert (answer.status_code, answer.content.decode("utf-8-sig")) == (200, "3")
+        assert (answer.status_code, answer.content.decode("utf-8-sig")) == (200, "3")

@@ -1,53 +1,31 @@
 """The records that `business-central` selects where `standard` selects others."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from comptoir.config import PROFILES
-from support.client import Client, page, record
+from support.client import page, record
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.samples import ITEM, SAMPLES
 from support.service import Service
+from support.together import check_each
 
 BUSINESS_CENTRAL, STANDARD = "business-central", "standard"
 
 
 @pytest.fixture(scope="module")
-def companies(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mapping[str, Company]]:
+def companies(services: Mapping[str, Service]) -> Mapping[str, Company]:
     """A company of a service with each profile, in one process: three items, two with prices."""
-    found: dict[str, Company] = {}
-    with ExitStack() as opened:
-        for profile in PROFILES:
-            folder = tmp_path_factory.mktemp(profile)
-            service = opened.enter_context(Service(fresh_database, folder, profile=profile))
-            company = found[profile] = service.new_company()
-            company.load(
-                "itemsExt",
-                *({"number": number, "displayName": f"Item {number}"} for number in "123"),
-            )
-            company.load(
-                "salesPricesExt",
-                *({"entryNo": n, "assetType": "Item", "assetNumber": str(n)} for n in (1, 2)),
-            )
-        yield found
-
-
-@pytest.fixture
-def fresh_companies(companies: Mapping[str, Company]) -> Mapping[str, Company]:
-    """Another company of each service, without records."""
-    return {
-        name: each.admin.add_company(
-            Client(each.carrier, each.root.partition("/companies")[0], each.token)
-        )
-        for name, each in companies.items()
-    }
+    found = {name: service.new_company() for name, service in services.items()}
+    for company in found.values():
+        items = ({"number": number, "displayName": f"Item {number}"} for number in "123")
+        company.load("itemsExt", *items)
+        prices = ({"entryNo": n, "assetType": "Item", "assetNumber": str(n)} for n in (1, 2))
+        company.load("salesPricesExt", *prices)
+    return found
 
 
 def numbers(company: Company, condition: str) -> list[str]:
@@ -56,50 +34,46 @@ def numbers(company: Company, condition: str) -> list[str]:
     return [str(each["number"]) for each in company.listed("itemsExt", query)]
 
 
-@pytest.mark.parametrize(
-    ("condition", "by_standard"),
-    [
-        ("prices/any()", "12"),
-        ("prices/all(p:p/entryNo eq 1)", "13"),
-        ("not prices/any()", "3"),
-        ("number eq '3' and prices/any()", ""),
-        ("prices/any() or number eq '3'", "123"),
-        ("number ge '2' and (number le '2' and prices/any(p:p/entryNo eq 1))", ""),
-        ("prices/any(p:p/entryNo in (1,2)) and number in ('1')", "1"),
-        ("prices/any() and (number eq '1' or displayName eq 'Item 2')", "12"),
-    ],
-)
-def test_a_filter_with_any_or_all_is_ignored(
-    condition: str, by_standard: str, companies: Mapping[str, Company]
-) -> None:
-    assert numbers(companies[BUSINESS_CENTRAL], condition) == list("123")
-    assert numbers(companies[STANDARD], condition) == list(by_standard)
+def test_a_filter_with_any_or_all_is_ignored(companies: Mapping[str, Company]) -> None:
+    def check(condition: str, by_standard: str) -> None:
+        assert numbers(companies[BUSINESS_CENTRAL], condition) == list("123")
+        assert numbers(companies[STANDARD], condition) == list(by_standard)
+
+    check_each(
+        [
+            ("prices/any()", "12"),
+            ("prices/all(p:p/entryNo eq 1)", "13"),
+            ("not prices/any()", "3"),
+            ("number eq '3' and prices/any()", ""),
+            ("prices/any() or number eq '3'", "123"),
+            ("number ge '2' and (number le '2' and prices/any(p:p/entryNo eq 1))", ""),
+            ("prices/any(p:p/entryNo in (1,2)) and number in ('1')", "1"),
+            ("prices/any() and (number eq '1' or displayName eq 'Item 2')", "12"),
+        ],
+        check,
+    )
 
 
-@pytest.mark.parametrize("first", PROFILES)
-def test_no_profile_has_the_filters_of_another(
-    first: str, companies: Mapping[str, Company]
-) -> None:
+def test_no_profile_has_the_filters_of_another(companies: Mapping[str, Company]) -> None:
     """Caches are of the process, so a filter that one profile has bound is there for the others."""
-    condition = f"prices/any({first[0]}:{first[0]}/entryNo gt 1)"
-    for profile in [first, *PROFILES, first]:
-        wanted = "123" if profile == BUSINESS_CENTRAL else "2"
-        assert numbers(companies[profile], condition) == list(wanted)
+    for first in PROFILES:
+        condition = f"prices/any({first[0]}:{first[0]}/entryNo gt 1)"
+        for profile in [first, *PROFILES, first]:
+            wanted = "123" if profile == BUSINESS_CENTRAL else "2"
+            assert numbers(companies[profile], condition) == list(wanted)
 
 
-@pytest.mark.parametrize("versions", [("2.0", "2.1"), ("2.1", "2.0"), ("", "2.1"), ("2.1", "")])
-def test_no_schema_version_has_the_filters_of_another(
-    versions: tuple[str, str], companies: Mapping[str, Company]
-) -> None:
-    listed = ",".join(f"'{number}'" for number in range(1, 2 + len("".join(versions))))
-    company = companies[BUSINESS_CENTRAL]
-    for version in [*versions, *versions]:
-        query = {"$filter": f"number in ({listed})"}
-        if version:
-            query["$schemaversion"] = version
-        for resource in ("itemsExt", "itemsExt/$count"):
-            response = company.get(resource, query)
-            assert response.status_code == (200 if version == "2.1" else 501)
+def test_no_schema_version_has_the_filters_of_another(companies: Mapping[str, Company]) -> None:
+    for versions in (("2.0", "2.1"), ("2.1", "2.0"), ("", "2.1"), ("2.1", "")):
+        listed = ",".join(f"'{number}'" for number in range(1, 2 + len("".join(versions))))
+        company = companies[BUSINESS_CENTRAL]
+        for version in [*versions, *versions]:
+            query = {"$filter": f"number in ({listed})"}
+            if version:
+                query["$schemaversion"] = version
+            for resource in ("itemsExt", "itemsExt/$count"):
+                response = company.get(resource, query)
+                assert response.status_code == (200 if version == "2.1" else 501)
 
 
 def test_the_next_page_has_the_schema_version(companies: Mapping[str, Company]) -> None:
@@ -126,44 +100,44 @@ def people(companies: Mapping[str, Company]) -> Mapping[str, Company]:
     return companies
 
 
-@pytest.mark.parametrize(
-    ("condition", "selected", "by_standard"),
-    [
-        ("displayName eq 'AL'", "P1", ""),
-        ("'al' eq displayName", "P1", ""),
-        ("city eq 'KÖLN'", "P1", ""),
-        ("displayName ne 'AL'", "C1 P2", "C1 P1 P2"),
-        ("displayName eq 'AL' or displayName eq 'bo'", "P1 P2", ""),
-        ("displayName in ('AL','bO')", "P1 P2", ""),
-        ("not (displayName in ('AL','bO'))", "C1", "C1 P1 P2"),
-        ("toupper(displayName) eq 'al'", "P1", ""),
-        ("company/displayName eq 'Acme'", "P1", ""),
-        ("number eq displayName", "", ""),
-        ("contains(displayName,'AL')", "", ""),
-        ("displayName gt 'B' and displayName lt 'a'", "P2", "P2"),
-        ("city eq null", "C1 P2", ""),
-        ("null eq city", "C1 P2", ""),
-        ("city ne null", "P1", "C1 P1 P2"),
-        ("city in ('köln',null)", "C1 P1 P2", ""),
-        ("privacyBlocked eq null", "C1 P2", ""),
-        ("lastInteractionDate eq null", "C1 P2", ""),
-        ("customerTemplateId ne null", "P1", "C1 P1 P2"),
-        ("company/city eq null", "C1 P1 P2", "C1 P2"),
-        ("company/displayName ne null", "P1", "P1"),
-        ("company eq null", "C1 P2", "C1 P2"),
-        ("length(city) eq null", "", ""),
-        ("null eq null", "C1 P1 P2", "C1 P1 P2"),
-    ],
-)
-def test_equality_ignores_case_and_null_is_blank(
-    condition: str, selected: str, by_standard: str, people: Mapping[str, Company]
-) -> None:
-    for profile, wanted in ((BUSINESS_CENTRAL, selected), (STANDARD, by_standard)):
-        query = {"$filter": condition, "$orderby": "number"}
-        if profile == BUSINESS_CENTRAL:
-            query["$schemaversion"] = "2.1"
-        found = people[profile].listed("contactsExt", query)
-        assert [each["number"] for each in found] == wanted.split(), profile
+def test_equality_ignores_case_and_null_is_blank(people: Mapping[str, Company]) -> None:
+    def check(condition: str, selected: str, by_standard: str) -> None:
+        for profile, wanted in ((BUSINESS_CENTRAL, selected), (STANDARD, by_standard)):
+            query = {"$filter": condition, "$orderby": "number"}
+            if profile == BUSINESS_CENTRAL:
+                query["$schemaversion"] = "2.1"
+            found = people[profile].listed("contactsExt", query)
+            assert [each["number"] for each in found] == wanted.split(), profile
+
+    check_each(
+        [
+            ("displayName eq 'AL'", "P1", ""),
+            ("'al' eq displayName", "P1", ""),
+            ("city eq 'KÖLN'", "P1", ""),
+            ("displayName ne 'AL'", "C1 P2", "C1 P1 P2"),
+            ("displayName eq 'AL' or displayName eq 'bo'", "P1 P2", ""),
+            ("displayName in ('AL','bO')", "P1 P2", ""),
+            ("not (displayName in ('AL','bO'))", "C1", "C1 P1 P2"),
+            ("toupper(displayName) eq 'al'", "P1", ""),
+            ("company/displayName eq 'Acme'", "P1", ""),
+            ("number eq displayName", "", ""),
+            ("contains(displayName,'AL')", "", ""),
+            ("displayName gt 'B' and displayName lt 'a'", "P2", "P2"),
+            ("city eq null", "C1 P2", ""),
+            ("null eq city", "C1 P2", ""),
+            ("city ne null", "P1", "C1 P1 P2"),
+            ("city in ('köln',null)", "C1 P1 P2", ""),
+            ("privacyBlocked eq null", "C1 P2", ""),
+            ("lastInteractionDate eq null", "C1 P2", ""),
+            ("customerTemplateId ne null", "P1", "C1 P1 P2"),
+            ("company/city eq null", "C1 P1 P2", "C1 P2"),
+            ("company/displayName ne null", "P1", "P1"),
+            ("company eq null", "C1 P2", "C1 P2"),
+            ("length(city) eq null", "", ""),
+            ("null eq null", "C1 P1 P2", "C1 P1 P2"),
+        ],
+        check,
+    )
 
 
 def test_an_empty_option_may_be_stored_as_empty(people: Mapping[str, Company]) -> None:
@@ -196,31 +170,27 @@ def test_names_in_select_have_any_case(people: Mapping[str, Company]) -> None:
     assert response.json()["value"][0]["company"].keys() == {"@odata.etag", "city"}
 
 
-@pytest.mark.parametrize("first", PROFILES)
-def test_no_profile_has_the_comparisons_of_another(
-    first: str, people: Mapping[str, Company]
-) -> None:
+def test_no_profile_has_the_comparisons_of_another(people: Mapping[str, Company]) -> None:
     """Filters that differ only in a text share a template."""
-    for profile in [first, *PROFILES, first]:
-        for city in ("köln", "KÖLN", "Köln"):
-            condition = f"city eq '{city}' and (number eq '{first}' or number ne '')"
-            found = people[profile].listed("contactsExt", {"$filter": condition})
-            wanted = profile == BUSINESS_CENTRAL or city == "Köln"
-            assert len(found) == wanted
+    for first in PROFILES:
+        for profile in [first, *PROFILES, first]:
+            for city in ("köln", "KÖLN", "Köln"):
+                condition = f"city eq '{city}' and (number eq '{first}' or number ne '')"
+                found = people[profile].listed("contactsExt", {"$filter": condition})
+                wanted = profile == BUSINESS_CENTRAL or city == "Köln"
+                assert len(found) == wanted
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_business_central_does_not_track_changes(
-    profile: str, companies: Mapping[str, Company]
-) -> None:
-    response = companies[profile].get("itemsExt", "", {"Prefer": "odata.track-changes"})
-    tracked = profile == STANDARD
-    assert ("@odata.deltaLink" in response.json()) is tracked
-    assert ("preference-applied" in response.headers) is tracked
+def test_business_central_does_not_track_changes(companies: Mapping[str, Company]) -> None:
+    for profile in PROFILES:
+        response = companies[profile].get("itemsExt", "", {"Prefer": "odata.track-changes"})
+        tracked = profile == STANDARD
+        assert ("@odata.deltaLink" in response.json()) is tracked
+        assert ("preference-applied" in response.headers) is tracked
 
 
 def test_a_limit_applies_to_what_is_ignored(companies: Mapping[str, Company]) -> None:
-    """An ignored filter is read like any other, so its faults are refused."""
+    """An ignored filter is read like any other, so its errors are refused."""
     response = companies[BUSINESS_CENTRAL].get(
         "itemsExt", {"$filter": "prices/any(p:p/entryNo eq 'x')"}
     )
@@ -228,7 +198,6 @@ def test_a_limit_applies_to_what_is_ignored(companies: Mapping[str, Company]) ->
     assert error_in(response.content).code == "BadRequest_InvalidRequestUrl"
 
 
-@pytest.mark.parametrize("profile", PROFILES)
 def test_what_is_not_supported_is_not_announced(
     profile: str, companies: Mapping[str, Company]
 ) -> None:
@@ -255,11 +224,7 @@ def test_what_is_not_supported_is_not_announced(
     assert ("track-changes" in prefer) is is_standard
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_filters_of_the_interface_select_the_same(
-    profile: str, fresh_companies: Mapping[str, Company]
-) -> None:
-    company = fresh_companies[profile]
+def test_the_filters_of_the_interface_select_the_same(company: Company) -> None:
     for name in ("itemsExt", "itemAttributeValuesExt", "salesPricesExt"):
         company.load(name, SAMPLES[name])
     colour = "attributeName1 eq 'Colour' and attributeValue1 eq "

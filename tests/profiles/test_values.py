@@ -16,13 +16,10 @@ from support.client import page
 from support.databases import FreshDatabase
 from support.sample_files import read_company
 from support.service import Service
+from support.together import check_each
 
 TABLES = VALUES.tables
-FIELDS = [
-    pytest.param(name, field, id=f"{name}.{field}")
-    for name, table in TABLES.items()
-    for field in table.fields
-]
+FIELDS = [(name, field) for name, table in TABLES.items() for field in table.fields]
 WITHOUT_A_TABLE = {"companies", "ItemProductTextLongContentsExt"}
 UNLIMITED = {
     "contactsExt.onlinePassword",
@@ -44,26 +41,22 @@ def test_every_set_but_those_without_a_table_has_one() -> None:
     assert all(each.source.endswith(".Table.al") for each in TABLES.values())
 
 
-@pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_a_rule_names_what_exists(name: str, field: str) -> None:
-    rule = TABLES[name].fields[field]
-    properties = MODEL.by_name[name].type.by_name
-    assert field in properties
-    assert rule.caption.strip() == rule.caption != ""
-    for relation in rule.relations:
-        target = MODEL.by_name[relation.entity_set].type.by_name
-        assert relation.named_by in target
-        for named, known in ((relation.only, target), (relation.when, properties)):
-            assert named is None or named[0] in known
+def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(model: Model) -> None:
+    def check(name: str, field: str) -> None:
+        rule = TABLES[name].fields[field]
+        properties = MODEL.by_name[name].type.by_name
+        assert field in properties
+        assert rule.caption.strip() == rule.caption != ""
+        for relation in rule.relations:
+            target = MODEL.by_name[relation.entity_set].type.by_name
+            assert relation.named_by in target
+            for named, known in ((relation.only, target), (relation.when, properties)):
+                assert named is None or named[0] in known
+        derived = model.by_name[name].type.by_name[field].type
+        for suggested in properties[field].suggested:
+            assert derived.from_text(suggested) == suggested
 
-
-@pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_values_that_the_interface_suggests_are_accepted(
-    model: Model, name: str, field: str
-) -> None:
-    derived = model.by_name[name].type.by_name[field].type
-    for suggested in MODEL.by_name[name].type.by_name[field].suggested:
-        assert derived.from_text(suggested) == suggested
+    check_each(FIELDS, check)
 
 
 def test_every_text_has_a_rule_or_belongs_to_the_interface_alone() -> None:

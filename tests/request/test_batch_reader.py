@@ -181,7 +181,7 @@ def test_a_condition_with_a_bracket_too_many_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("line", "said"), [(b"foo", "has no colon"), (b"a b: c", "characters that HTTP does not allow")]
 )
-def test_a_faulty_header_is_refused_with_its_fault(line: bytes, said: str) -> None:
+def test_a_broken_header_is_refused_with_its_error(line: bytes, said: str) -> None:
     body = b"--b\r\n" + line + b"\r\n\r\nGET x HTTP/1.1\r\n--b--\r\n"
     with pytest.raises(Refusal, match=said):
         parse_multipart(body, "b", LIMITS, ROOTS)

@@ -15,7 +15,7 @@ from support.effort import examples
 from support.syntax import content, is_read_or_refused, refusal_of
 
 
-def test_a_fault_in_a_nested_option_has_its_column_in_the_whole_text() -> None:
+def test_an_error_in_a_nested_option_has_its_column_in_the_whole_text() -> None:
     (outer,) = parse_expand("a($filter=b eq)")
     with pytest.raises(Refusal) as caught:
         parse_expression(outer.options.filter or "")

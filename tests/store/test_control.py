@@ -14,8 +14,8 @@ from comptoir.auth.failures import Failures
 from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import UNAVAILABLE, ExceededLimit
+from comptoir.errors.refusal import ExceededLimit, Refusal
+from comptoir.errors.table import UNAVAILABLE
 from comptoir.sql.prepared import Steps
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
 from comptoir.store.jobs import every, running

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
 from comptoir.store.jobs import every, running
 from support.waiting import PATIENCE_SECONDS
 
@@ -16,7 +15,7 @@ def fail() -> bool | None:
 
 
 def refuse_it() -> bool | None:
-    raise refuse(rows.UNANSWERED)
+    raise rows.UNANSWERED()
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.sql.control import control_tables
-from comptoir.sql.tables import COMPANY_ID, JSON, build_tables
+from comptoir.sql.tables import COMPANY_ID, JSON, build_tables, control_tables
 from comptoir.store.migration import migrate
 from comptoir.store.revisions import declared_schema, is_declared
 from support.databases import FreshDatabase, in_database, run_sql

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from support.evaluator import Operand, Plain, Scope, Specimen, Unfit
-from support.random_expressions import CONDITIONS
+from support.random_expressions import CONDITIONS, any_of
 
 Row = Mapping[str, Plain | None]
 Step = Callable[[Sequence[Row], Sequence[Specimen]], list[Row]]
@@ -190,14 +190,15 @@ def _above(name: str, least: int) -> Transformation:
     return Transformation(f"filter({name} gt {least})", make)
 
 
-_CUTS = st.integers(0, 4).flatmap(
-    lambda count: st.sampled_from(
-        [
-            Transformation(f"top({count})", lambda rows, _: list(rows[:count])),
-            Transformation(f"skip({count})", lambda rows, _: list(rows[count:])),
-        ]
-    )
-)
+def _top(count: int) -> Transformation:
+    return Transformation(f"top({count})", lambda rows, _: list(rows[:count]))
+
+
+def _skip(count: int) -> Transformation:
+    return Transformation(f"skip({count})", lambda rows, _: list(rows[count:]))
+
+
+_CUTS = st.sampled_from([make(count) for count in range(5) for make in (_top, _skip)])
 
 
 def _filtering(condition: Operand) -> Transformation:
@@ -208,6 +209,8 @@ def _filtering(condition: Operand) -> Transformation:
 
     return Transformation(f"filter({condition.text})", make)
 
+
+_FILTERS = st.lists(CONDITIONS.map(_filtering), max_size=2)
 
 _TYPES: Mapping[str, str] = {
     "rank": "whole",
@@ -234,12 +237,12 @@ def _items(draw: DrawFn, types: Mapping[str, str], prefix: str) -> list[tuple[_I
         alias = f"{prefix}{number}"
         numbers = [name for name, type_name in types.items() if type_name in _NUMBERS]
         products = [_PRODUCT] if {"amount", "rate"} <= set(types) else []
-        operand = draw(st.sampled_from(["", *types, *numbers * 2, *products]))
+        operand = draw(any_of("", *types, *numbers * 2, *products))
         type_name = "decimal" if operand == _PRODUCT else types.get(operand, "")
         methods = [each for each in _METHODS if each not in _NUMERIC]
         if type_name in _NUMBERS:
             methods += _NUMERIC * 3
-        method = draw(st.sampled_from(methods)) if operand else ""
+        method = draw(any_of(*methods)) if operand else ""
         if method == "sum":
             type_name = "decimal" if type_name == "decimal" else "big"
         elif method == "average":
@@ -257,7 +260,7 @@ def _groupings(
     """A grouping of rows of these properties, and the types of its result."""
     # few keys of few values, so that groups have several rows
     often = [each for each in ("active", "reference", "series") if each in types]
-    names = st.sampled_from([*sorted(types), *often * 4])
+    names = any_of(*sorted(types), *often * 4)
     keys: list[str] = draw(st.lists(names, max_size=2, unique=True))
     items = draw(_items(types, prefix))
     if not keys and not items:
@@ -269,14 +272,14 @@ def _groupings(
 @st.composite
 def _pipelines(draw: DrawFn) -> Pipeline:
     steps: list[Transformation] = []
-    steps += draw(st.lists(CONDITIONS.map(_filtering), max_size=2))
+    steps += draw(_FILTERS)
     types: dict[str, str] = dict(_TYPES)
-    for prefix in draw(st.sampled_from(["a", "ab", "abc"])):
+    for prefix in draw(any_of("a", "ab", "abc")):
         grouping, types = draw(_groupings(types, prefix))
         steps.append(grouping)
         numbers = [name for name, type_name in types.items() if type_name in _NUMBERS]
         if numbers and draw(st.integers(0, 2)) == 0:
-            steps.append(_above(draw(st.sampled_from(numbers)), draw(st.integers(-2, 3))))
+            steps.append(_above(draw(any_of(*numbers)), draw(st.integers(-2, 3))))
         if draw(st.integers(0, 2)) == 0:
             steps.append(draw(_CUTS))
     big = frozenset(name for name, type_name in types.items() if type_name == "big")

@@ -41,7 +41,7 @@ class Result:
     def last_word(self) -> str:
         return self.last.split()[-1]
 
-    def fault(self) -> str:
+    def error(self) -> str:
         """The error of a command that failed, in one line."""
         assert self.status != 0, self.out
         lines = self.err.splitlines()
@@ -126,9 +126,9 @@ class Command:
         assert result.status == 0, result.err
         return result
 
-    def fault(self, *arguments: str | Path) -> str:
+    def error(self, *arguments: str | Path) -> str:
         """The error of a command within this process, which must fail."""
-        return self.here(*arguments).fault()
+        return self.here(*arguments).error()
 
     @contextmanager
     def started(self, *arguments: str | Path) -> Iterator[Process]:

@@ -3,6 +3,7 @@
 `tests/corpus/README.md` describes the format of the files.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +25,22 @@ CODES: Mapping[int, str] = {
 }
 """The error code by status, for cases that do not name one."""
 
-_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+EARLY = "before the database"
+"""After the title of a file: its requests are decided there, whatever the database."""
+IN_ORDER = "in order"
+"""After the title of a file: its requests change records, in a company of its own."""
+
+_METHODS = frozenset(
+    {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
+)
+_TARGET = re.compile(r"\[((?:[^][]|\[\d+])*)]")
+"""A target in brackets, which may have places of lists itself."""
+
 _IN_PATH = "/$()',=:@*!~;{}"
 _IN_QUERY = "&=$@,;:/?()'*!~"
 
 
-class CorpusFault(Exception):  # noqa: N818 - says where a file of the corpus cannot be read
+class CorpusError(Exception):
     """A line that is neither request nor answer."""
 
 
@@ -112,10 +123,11 @@ class Rule:
 
 @dataclass(slots=True)
 class Area:
-    """A file of the corpus: its title, and its rules in order."""
+    """A file of the corpus: its title, what is after it (`EARLY`, `IN_ORDER`), its rules."""
 
     name: str
     title: str
+    kind: str
     rules: list[Rule]
 
 
@@ -130,9 +142,10 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 
 
 def read_area(path: Path) -> Area:
-    """A file of the corpus; raises `CorpusFault` with the line that cannot be read."""
+    """A file of the corpus; raises `CorpusError` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    area = Area(path.stem, lines[0].removeprefix("# "), [])
+    title, _, kind = lines[0].removeprefix("# ").partition(" | ")
+    area = Area(path.stem, title, kind, [])
     for number, line in enumerate(lines[1:], 2):
         place = f"{path.stem}:{number}"
         if not line.strip() or line.startswith("# "):
@@ -140,30 +153,32 @@ def read_area(path: Path) -> Area:
         if line.startswith("## "):
             name, bar, section = line.removeprefix("## ").partition(" | ")
             if not bar:
-                raise CorpusFault(f"{place}: a rule has a name, ` | ` and a section")
+                raise CorpusError(f"{place}: a rule has a name, ` | ` and a section")
             area.rules.append(Rule(name.strip(), section.strip()))
         elif not area.rules:
-            raise CorpusFault(f"{place}: a request stands below a rule")
+            raise CorpusError(f"{place}: a request stands below a rule")
         elif line.startswith("  "):
             if not area.rules[-1].cases:
-                raise CorpusFault(f"{place}: an answer stands below a request")
+                raise CorpusError(f"{place}: an answer stands below a request")
             _take(area.rules[-1].cases[-1], line.strip(" "), place)
         else:
             area.rules[-1].cases.append(Case(place, line))
     for rule in area.rules:
         for case in rule.cases:
             if not case.is_answered:
-                raise CorpusFault(f"{case.place}: the request has no answer")
+                raise CorpusError(f"{case.place}: the request has no answer")
     return area
 
 
 def _take(case: Case, line: str, place: str) -> None:
     """Read an indented line: a continuation of the request or of its response."""
     if line.startswith("header "):
-        name, _, case.headers[name] = line.removeprefix("header ").partition(": ")
+        name, _, value = line.removeprefix("header ").partition(":")
+        case.headers[name] = value.removeprefix(" ")
         return
-    if line.startswith("body "):
-        case.body = line.removeprefix("body ")
+    if line == "body" or line.startswith("body "):
+        text = line.removeprefix("body").removeprefix(" ")
+        case.body = text if case.body is None else f"{case.body}\r\n{text}"
         return
     case.is_answered = True
     sign = next((each for each in _TAKEN if line.startswith(each)), "")
@@ -174,7 +189,7 @@ def _take(case: Case, line: str, place: str) -> None:
     elif sign:
         _TAKEN[sign](case.answer, line.removeprefix(sign), place)
     else:
-        raise CorpusFault(f"{place}: no answer begins with {line[:20]!r}")
+        raise CorpusError(f"{place}: no answer begins with {line[:20]!r}")
 
 
 def _take_keys(answer: Answer, text: str, _: str) -> None:
@@ -213,14 +228,14 @@ def _take_header(answer: Answer, text: str, _: str) -> None:
 def _take_refusal(answer: Answer, text: str, place: str) -> None:
     status, _, rest = text.partition(" ")
     if not status.isdigit():
-        raise CorpusFault(f"{place}: a refusal begins with its status")
+        raise CorpusError(f"{place}: a refusal begins with its status")
     first, _, following = rest.partition(" ")
     code = CODES.get(int(status), "")
     if "_" in first or first == "BadRequest":
         code, rest = first, following
     target = None
-    if rest.startswith("["):
-        target, _, rest = rest.removeprefix("[").partition("]")
+    if (named := _TARGET.match(rest)) is not None:
+        target, rest = named[1], rest[named.end() :]
     fragments = [each.strip() for each in rest.split("…")]
     answer.refused = Refused(int(status), code, target, [each for each in fragments if each])
 

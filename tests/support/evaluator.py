@@ -209,7 +209,7 @@ def called(name: str, compute: Callable[..., Plain | None], *arguments: Operand)
 
 
 def substring(text: Operand, start: Operand, length: Operand | None = None) -> Operand:
-    """A part of a text; a negative length is a fault for any text."""
+    """A part of a text; a negative length is an error for any text."""
 
     def part(whole: str, first: int, size: int | None = None) -> str:
         first = max(len(whole) + first, 0) if first < 0 else first

@@ -28,7 +28,7 @@ STREAMS = 3
 
 IMPORTED = (
     *(target.partition(":")[0] for target, _ in SUBCOMMANDS.values()),
-    "comptoir.features.samples.quickstart",
+    "comptoir.features.samples.command",
     "comptoir.store.postgres.store",
     "comptoir.store.revisions",
     "uvicorn.lifespan.on",

@@ -90,7 +90,7 @@ class OnSqlite(Calling):
         try:
             row = self._connection.execute(prepared.text, prepared.bind(values)).fetchone()
         except sqlite3.OperationalError:
-            message = self._connection.faults.take()
+            message = self._connection.errors.take()
             if message is None:
                 raise
             raise NotComputed(message) from None
@@ -114,8 +114,8 @@ class OnPostgres(Calling):
 
     def __exit__(
         self,
-        fault_type: type[BaseException] | None,
-        fault: BaseException | None,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self._runner.run(self._connection.close())
@@ -123,6 +123,15 @@ class OnPostgres(Calling):
 
     def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
         return self._run(self._statements.call(name, wholes), arguments)
+
+    def calls(
+        self, name: FunctionName, wholes: Wholes, rows: Sequence[Sequence[Value]]
+    ) -> list[Value]:
+        """The results of a function for rows of arguments, in one exchange with the server."""
+        prepared = self._statements.call(name, wholes)
+        bound = [prepared.bind(row) for row in rows]
+        found = self._runner.run(self._connection.fetchmany(prepared.text, bound))
+        return [row[0] for row in found]
 
     def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
         return self._run(self._statements.aggregate(name, whole, len(values)), values)

@@ -216,9 +216,9 @@ class IssuerCommand:
         self._notice()
         return added
 
-    def fault(self, name: str, url: str, *options: str) -> str:
+    def error(self, name: str, url: str, *options: str) -> str:
         """The error of an issuer that is not added."""
-        return self._command.fault(*self._adding(name, url, *options))
+        return self._command.error(*self._adding(name, url, *options))
 
     def done(self, *arguments: str) -> str:
         """What another command prints."""

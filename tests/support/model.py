@@ -182,19 +182,19 @@ class CompanyModel:
     def do_together(self, writes: Sequence[Write], made_keys: Sequence[str]) -> list[Outcome]:
         """Execute all writes in order, or none; a refused group contains the write with the error.
 
-        Faults that do not depend on a record are found first.
+        Errors that do not depend on a record are found first.
         """
         before = self.copy()
         outcomes: list[Outcome] = []
         for at, write in enumerate(writes):
             refused = _refused_at_once(write)
             if refused is not None:
-                return _at_fault(at, refused, len(writes))
+                return _at_error(at, refused, len(writes))
         for at, (write, made_key) in enumerate(zip(writes, made_keys, strict=True)):
             outcome = self.do(write, made_key)
             if isinstance(outcome, Refused):
                 self.become(before)
-                return _at_fault(at, outcome, len(writes))
+                return _at_error(at, outcome, len(writes))
             outcomes.append(outcome)
         return outcomes
 
@@ -230,15 +230,15 @@ class CompanyModel:
         body = dict(write.body)
         if key is not None:
             body[rules.key] = key
-        given, faults = _given(rules, body, creates=True)
+        given, errors = _given(rules, body, creates=True)
         existing = self.records[rules.resource].get(str(given.get(rules.key)))
         if existing is not None and write.must_not_exist:
             return CHANGED
         if existing is not None and rules.guarded_create and not _allows(write.guard, existing):
             return CHANGED
-        faults += _left_out(rules, {*body})
-        if faults:
-            return Refused(400, tuple(faults))
+        errors += _left_out(rules, {*body})
+        if errors:
+            return Refused(400, tuple(errors))
         if existing is not None:
             return TAKEN
         record = rules.empty | {rules.key: made_key} | given
@@ -253,12 +253,12 @@ class CompanyModel:
 
     def _change(self, write: Write, found: Versioned) -> Outcome:
         rules, before = ENTITY_RULES[write.resource], found.record
-        given, faults = _given(rules, write.body, creates=False)
+        given, errors = _given(rules, write.body, creates=False)
         replaces = write.method == "PUT"
         if replaces:
-            faults += _left_out(rules, {*write.body, rules.key})
-        if faults:
-            return Refused(400, tuple(faults))
+            errors += _left_out(rules, {*write.body, rules.key})
+        if errors:
+            return Refused(400, tuple(errors))
         stays = (rules.key, rules.numbered, STAMP)
         begins = rules.empty | {name: before[name] for name in stays if name in before}
         record = (begins if replaces else before) | given
@@ -322,7 +322,7 @@ class CompanyModel:
 
 
 def _refused_at_once(write: Write) -> Refused | None:
-    """The fault in the precondition of a write, None without one."""
+    """The error in the precondition of a write, None without one."""
     if write.method == "POST" and not ENTITY_RULES[write.resource].guarded_create:
         return None
     if write.precondition is None and not write.must_not_exist:
@@ -332,7 +332,7 @@ def _refused_at_once(write: Write) -> Refused | None:
     return None
 
 
-def _at_fault(at: int, refused: Refused, count: int) -> list[Outcome]:
+def _at_error(at: int, refused: Refused, count: int) -> list[Outcome]:
     return [refused if number == at else FAILED_DEPENDENCY for number in range(count)]
 
 
@@ -345,9 +345,9 @@ def _allows(guard: Guard, found: Versioned) -> bool:
 
 
 def _given(rules: EntityRules, body: Sent, *, creates: bool) -> tuple[Values, list[str]]:
-    """The properties in a body, in the form of responses, and the codes of its faults."""
+    """The properties in a body, in the form of responses, and the codes of its errors."""
     given: Values = {}
-    faults: list[str] = []
+    errors: list[str] = []
     for name, value in body.items():
         if "@" in name or (name == rules.key and not creates):
             continue
@@ -355,12 +355,12 @@ def _given(rules: EntityRules, body: Sent, *, creates: bool) -> tuple[Values, li
             continue
         read = _read(rules.fields.get(name, ""), value)
         if read is None:
-            faults.append(WRONG)
+            errors.append(WRONG)
             continue
         if name in rules.required and read == "":
-            faults.append(MISSING)
+            errors.append(MISSING)
         given[name] = read
-    return given, faults
+    return given, errors
 
 
 def _read(type_name: str, value: object) -> Plain | None:

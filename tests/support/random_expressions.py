@@ -4,13 +4,28 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
+from typing import TypeVar, cast
 from uuid import UUID
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from support import evaluator
-from support.evaluator import Operand, Plain, Specimen
+from support.evaluator import Operand, Specimen
+
+T = TypeVar("T")
+
+
+def any_of(*choices: T) -> SearchStrategy[T]:
+    """One of some values; like `cache`, it spares Hypothesis to validate a strategy again."""
+    return cast("SearchStrategy[T]", _any_of(choices))
+
+
+@cache
+def _any_of(choices: tuple[object, ...]) -> SearchStrategy[object]:
+    return st.sampled_from(choices)
+
 
 _ALPHABET = st.sampled_from("aAbB%_'\\ ßÉéſıİ\u0301中文م😀\uffff")
 TEXTS = st.one_of(
@@ -40,17 +55,19 @@ _SPANS = st.one_of(
     st.integers(-3, 3).map(lambda steps: timedelta(microseconds=10 * steps)),
 )
 
-_RECORD: Mapping[str, SearchStrategy[Plain]] = {
-    "series": st.sampled_from(["", "0", "0", "1", "2"]),
-    "text": TEXTS,
-    "mirrored": TEXTS,
-    "amount": DECIMALS,
-    "rate": DECIMALS,
-    "active": st.booleans(),
-    "reference": GUIDS,
-    "day": DATES,
-    "moment": MOMENTS,
-}
+_RECORDS: SearchStrategy[Specimen] = st.fixed_dictionaries(
+    {
+        "series": st.sampled_from(["", "0", "0", "1", "2"]),
+        "text": TEXTS,
+        "mirrored": TEXTS,
+        "amount": DECIMALS,
+        "rate": DECIMALS,
+        "active": st.booleans(),
+        "reference": GUIDS,
+        "day": DATES,
+        "moment": MOMENTS,
+    }
+)
 
 
 @st.composite
@@ -58,8 +75,7 @@ def data_sets(draw: DrawFn) -> list[Specimen]:
     """Up to ten specimens whose codes are their numbers."""
     ranks = draw(st.lists(INTEGERS, min_size=1, max_size=10, unique=True))
     return [
-        {"code": f"{number}", "rank": rank, **draw(st.fixed_dictionaries(_RECORD))}
-        for number, rank in enumerate(ranks)
+        {"code": f"{number}", "rank": rank, **draw(_RECORDS)} for number, rank in enumerate(ranks)
     ]
 
 
@@ -79,10 +95,11 @@ def _pointed(value: Decimal) -> Operand:
     return evaluator.constant(value, text if "." in text else f"{text}.0")
 
 
+@cache
 @st.composite
 def _moment_text(draw: DrawFn) -> Operand:
     value = draw(MOMENTS)
-    text = value.isoformat(timespec="milliseconds").replace("+00:00", draw(st.sampled_from("Zz")))
+    text = value.isoformat(timespec="milliseconds").replace("+00:00", draw(any_of(*"Zz")))
     return evaluator.constant(value, text)
 
 
@@ -102,6 +119,7 @@ _LITERALS: Mapping[str, SearchStrategy[Operand]] = {
     "span": _SPANS.map(lambda value: evaluator.constant(value, _duration(value))),
 }
 
+_OPENINGS = st.sampled_from("([")
 _LENGTHS = st.one_of(
     st.integers(0, 3).map(lambda value: evaluator.constant(value, f"{value}")),
     st.just(evaluator.field("rank")),
@@ -136,6 +154,7 @@ _TEXT_TESTS: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
+@cache
 @st.composite
 def values(draw: DrawFn, type_name: str, depth: int, variables: Variables = ("",)) -> Operand:
     """A value of a type, up to a depth."""
@@ -147,6 +166,7 @@ def values(draw: DrawFn, type_name: str, depth: int, variables: Variables = ("",
     return draw(_MADE[type_name](depth - 1, variables))
 
 
+@cache
 @st.composite
 def _leaves(draw: DrawFn, type_name: str, variables: Variables) -> Operand:
     source = draw(st.integers(0, 9))
@@ -155,10 +175,11 @@ def _leaves(draw: DrawFn, type_name: str, variables: Variables) -> Operand:
         return evaluator.constant(None, "null")
     if not names or source < 4:
         return draw(_LITERALS[type_name])
-    name, variable = draw(st.sampled_from(names)), draw(st.sampled_from(variables))
+    name, variable = draw(any_of(*names)), draw(any_of(*variables))
     return (evaluator.original if source == 4 else evaluator.field)(name, variable)
 
 
+@cache
 @st.composite
 def _chosen(draw: DrawFn, type_name: str, depth: int, variables: Variables) -> Operand:
     conditions = draw(st.lists(values("boolean", depth, variables), min_size=1, max_size=2))
@@ -168,17 +189,23 @@ def _chosen(draw: DrawFn, type_name: str, depth: int, variables: Variables) -> O
     return evaluator.chosen(branches)
 
 
+@cache
+def _starts(variables: Variables) -> SearchStrategy[Operand]:
+    return st.one_of(values("whole", 0, variables), _LITERALS["whole"])
+
+
+@cache
 @st.composite
 def _texts(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     def text() -> Operand:
         return draw(values("text", depth, variables))
 
     def whole() -> Operand:
-        return draw(st.one_of(values("whole", 0, variables), _LITERALS["whole"]))
+        return draw(_starts(variables))
 
     match draw(st.integers(0, 4)):
         case 0:
-            name = draw(st.sampled_from(sorted(_TEXT_CHANGES)))
+            name = draw(any_of(*sorted(_TEXT_CHANGES)))
             return evaluator.called(name, _TEXT_CHANGES[name], text())
         case 1:
             return evaluator.called("concat", str.__add__, text(), text())
@@ -192,6 +219,7 @@ def _texts(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return evaluator.cast(operand, "Edm.String", evaluator.text_of_decimal)
 
 
+@cache
 @st.composite
 def _wholes(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     def of(type_name: str) -> Operand:
@@ -203,20 +231,21 @@ def _wholes(draw: DrawFn, depth: int, variables: Variables) -> Operand:
         case 1:
             return evaluator.called("indexof", str.find, of("text"), of("text"))
         case 2:
-            part = draw(st.sampled_from(["year", "month", "day"]))
-            moment = of(draw(st.sampled_from(["date", "moment"])))
+            part = draw(any_of("year", "month", "day"))
+            moment = of(draw(any_of("date", "moment")))
             return evaluator.called(part, lambda value: getattr(value, part), moment)
         case 3:
-            part = draw(st.sampled_from(["hour", "minute", "second"]))
-            moment = of(draw(st.sampled_from(["time", "moment"])))
+            part = draw(any_of("hour", "minute", "second"))
+            moment = of(draw(any_of("time", "moment")))
             return evaluator.called(part, lambda value: getattr(value, part), moment)
         case 4:
             return evaluator.cast(of("text"), "Edm.Int32", evaluator.whole_of_text)
         case 5:
-            return evaluator.counted(draw(st.sampled_from(variables)))
+            return evaluator.counted(draw(any_of(*variables)))
     return draw(_computed("whole", "whole", "whole", depth, variables, without=("divby",)))
 
 
+@cache
 @st.composite
 def _decimals(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     def of(type_name: str) -> Operand:
@@ -224,7 +253,7 @@ def _decimals(draw: DrawFn, depth: int, variables: Variables) -> Operand:
 
     match draw(st.integers(0, 7)):
         case 0:
-            name = draw(st.sampled_from(["round", "floor", "ceiling"]))
+            name = draw(any_of("round", "floor", "ceiling"))
             operand = of("decimal")
             return evaluator.called(name, lambda value: evaluator.rounded(name, value), operand)
         case 1:
@@ -241,6 +270,7 @@ def _decimals(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return draw(_computed("decimal", "decimal", "decimal", depth, variables))
 
 
+@cache
 @st.composite
 def _computed(
     draw: DrawFn,
@@ -255,7 +285,7 @@ def _computed(
     if first == result and draw(st.integers(0, 5)) == 0:
         return evaluator.minus(left, lambda value: -value)
     names = [each for each in ("add", "sub", "mul", "div", "divby", "mod") if each not in without]
-    operator = draw(st.sampled_from(names))
+    operator = draw(any_of(*names))
     right = draw(values(second, depth, variables))
     # null with null has the type of integers, whatever type is drawn
     return evaluator.infix(
@@ -271,6 +301,7 @@ def _fraction(moment: datetime) -> Decimal:
     return Decimal(moment.microsecond) / 1_000_000
 
 
+@cache
 @st.composite
 def _moments(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     moment, span = draw(values("moment", depth, variables)), draw(values("span", depth, variables))
@@ -279,6 +310,7 @@ def _moments(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return evaluator.infix("sub", lambda one, other: evaluator.moved(one, -other), moment, span)
 
 
+@cache
 @st.composite
 def _dates(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     if draw(st.booleans()):
@@ -290,11 +322,12 @@ def _dates(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return evaluator.infix("sub", lambda one, other: evaluator.moved_day(one, -other), day, span)
 
 
+@cache
 @st.composite
 def _spans(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     match draw(st.integers(0, 2)):
         case 0:
-            type_name = draw(st.sampled_from(["date", "moment"]))
+            type_name = draw(any_of("date", "moment"))
             sides = [draw(values(type_name, depth, variables)) for _ in range(2)]
             return evaluator.infix("sub", lambda one, other: one - other, *sides)
         case 1:
@@ -303,11 +336,13 @@ def _spans(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return evaluator.infix("add", lambda one, other: one + other, *sides)
 
 
+@cache
 @st.composite
 def _times(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return evaluator.called("time", datetime.time, draw(values("moment", depth, variables)))
 
 
+@cache
 @st.composite
 def _guids(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return draw(_chosen("guid", depth, variables))
@@ -316,6 +351,7 @@ def _guids(draw: DrawFn, depth: int, variables: Variables) -> Operand:
 _NUMBERS = ("whole", "decimal")
 
 
+@cache
 @st.composite
 def _conditions(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     def condition() -> Operand:
@@ -326,9 +362,9 @@ def _conditions(draw: DrawFn, depth: int, variables: Variables) -> Operand:
             return evaluator.negated(condition())
         case 1 | 2:
             parts = [condition() for _ in range(draw(st.integers(2, 3)))]
-            return evaluator.joined(draw(st.sampled_from(["and", "or"])), parts)
+            return evaluator.joined(draw(any_of("and", "or")), parts)
         case 3:
-            name = draw(st.sampled_from(sorted(_TEXT_TESTS)))
+            name = draw(any_of(*sorted(_TEXT_TESTS)))
             texts = [draw(values("text", depth, variables)) for _ in range(2)]
             return evaluator.called(name, _TEXT_TESTS[name], *texts)
         case 4:
@@ -336,37 +372,39 @@ def _conditions(draw: DrawFn, depth: int, variables: Variables) -> Operand:
         case 5:
             return draw(_listed(depth, variables))
         case 6:
-            pattern = draw(st.sampled_from(_PATTERNS))
+            pattern = draw(any_of(*_PATTERNS))
             text = draw(values("text", depth, variables))
             quoted = evaluator.constant(pattern, f"'{pattern}'")
             return evaluator.called("matchesPattern", _matches, text, quoted)
-    type_name = draw(st.sampled_from(TYPES))
-    other = draw(st.sampled_from(_NUMBERS)) if type_name in _NUMBERS else type_name
+    type_name = draw(any_of(*TYPES))
+    other = draw(any_of(*_NUMBERS)) if type_name in _NUMBERS else type_name
     sides = draw(values(type_name, depth, variables)), draw(values(other, depth, variables))
-    return evaluator.compared(draw(st.sampled_from(evaluator.COMPARISONS)), *sides)
+    return evaluator.compared(draw(any_of(*evaluator.COMPARISONS)), *sides)
 
 
 def _matches(text: str, pattern: str) -> bool:
     return re.search(pattern.replace("$", "\\Z"), text, re.ASCII) is not None
 
 
+@cache
 @st.composite
 def _listed(draw: DrawFn, depth: int, variables: Variables) -> Operand:
-    type_name = draw(st.sampled_from(TYPES))
+    type_name = draw(any_of(*TYPES))
     left = draw(values(type_name, depth, variables))
     literals = draw(st.lists(_LITERALS[type_name], min_size=1, max_size=4))
     others = draw(st.lists(values(type_name, 0, variables), max_size=2))
-    opening = draw(st.sampled_from("(["))
+    opening = draw(_OPENINGS)
     return evaluator.listed(left, draw(st.permutations(literals + others)), opening)
 
 
+@cache
 @st.composite
 def _quantified(draw: DrawFn, depth: int, variables: Variables) -> Operand:
-    over = draw(st.sampled_from(variables))
+    over = draw(any_of(*variables))
     if len(variables) > 2:
         return evaluator.quantified("any", over, "")
     inner = f"v{len(variables)}"
-    quantifier = draw(st.sampled_from(["any", "all"]))
+    quantifier = draw(any_of("any", "all"))
     condition = draw(values("boolean", depth, (*variables, inner)))
     return evaluator.quantified(quantifier, over, inner, condition)
 
@@ -392,7 +430,7 @@ CONDITIONS: SearchStrategy[Operand] = st.integers(1, 4).flatmap(
 @st.composite
 def orders(draw: DrawFn) -> list[tuple[Operand, bool]]:
     """Sort keys in order, each with whether it is descending."""
-    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
+    types = draw(st.lists(any_of(*TYPES), min_size=1, max_size=3))
     return [
         (draw(values(type_name, draw(st.integers(0, 2)))), draw(st.booleans()))
         for type_name in types

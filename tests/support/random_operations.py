@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -9,11 +10,12 @@ from hypothesis.strategies import SearchStrategy
 from support import evaluator
 from support.evaluator import Operand
 from support.model import ENTITY_RULES, STAMP, Sent
+from support.random_expressions import any_of
 
 UPPER = "ABCDEFAB-0000-4000-8000-000000000003"
 IDS = (*(f"{number:08d}-0000-4000-8000-000000000003" for number in range(3)), UPPER)
 CODES = ("A", "B", "b", "it's/ü")
-Resources = Sequence[str]
+Resources = tuple[str, ...]
 _Choices = Mapping[str, SearchStrategy[object]]
 
 VALUES: Mapping[str, Mapping[str, Sequence[object]]] = {
@@ -67,6 +69,8 @@ Its tag, which no record has, is the condition of an update without a header.
 """
 
 PICKS = st.integers(0, 9)
+TOPS = st.one_of(st.none(), st.integers(0, 4))
+SELDOM = st.sampled_from([False, False, True])
 IN_BODY = " in body"
 GUARDS = st.sampled_from(
     [
@@ -119,6 +123,7 @@ class Query:
     counts: bool
 
 
+@cache
 def _fields(resource: str) -> tuple[_Choices, _Choices]:
     """The required properties without blank values, and all properties with all values."""
     values = VALUES[resource]
@@ -129,6 +134,7 @@ def _fields(resource: str) -> tuple[_Choices, _Choices]:
     return must, {name: st.sampled_from(each) for name, each in values.items()}
 
 
+@cache
 def whole_bodies(resource: str) -> SearchStrategy[Sent]:
     """A body that creates a record, unless its unique values are in use."""
     must, fields = _fields(resource)
@@ -136,8 +142,9 @@ def whole_bodies(resource: str) -> SearchStrategy[Sent]:
     return st.fixed_dictionaries(must, optional=may)
 
 
+@cache
 def _bodies(resource: str, *, is_whole: bool) -> SearchStrategy[Sent]:
-    """Valid bodies, some without or with blank required properties, some with a fault."""
+    """Valid bodies, some without or with blank required properties, some with an error."""
     must, fields = _fields(resource)
     whole = whole_bodies(resource)
     good = whole if is_whole else st.fixed_dictionaries({}, optional={**fields, **must})
@@ -145,11 +152,12 @@ def _bodies(resource: str, *, is_whole: bool) -> SearchStrategy[Sent]:
     return st.one_of(good, good, good, good, st.fixed_dictionaries({}, optional=fields), flawed)
 
 
+@cache
 @st.composite
 def moves(draw: st.DrawFn, resources: Resources) -> Move:
     """A write of some entity sets, by any method."""
-    resource = draw(st.sampled_from(resources))
-    method = draw(st.sampled_from(["POST", "POST", "PATCH", "PATCH", "PATCH", "PUT", "DELETE"]))
+    resource = draw(any_of(*resources))
+    method = draw(any_of("POST", "POST", "PATCH", "PATCH", "PATCH", "PUT", "DELETE"))
     must_not_exist = method != "DELETE" and draw(st.integers(0, 5)) == 0
     whole = method in ("POST", "PUT") or must_not_exist
     return Move(
@@ -157,12 +165,13 @@ def moves(draw: st.DrawFn, resources: Resources) -> Move:
         resource,
         {} if method == "DELETE" else draw(_bodies(resource, is_whole=whole)),
         draw(PICKS),
-        draw(st.sampled_from([False, False, True])),
+        draw(SELDOM),
         draw(GUARDS),
         must_not_exist,
     )
 
 
+@cache
 def creates(resource: str) -> SearchStrategy[Move]:
     """The creation of a record."""
     return whole_bodies(resource).map(
@@ -170,6 +179,7 @@ def creates(resource: str) -> SearchStrategy[Move]:
     )
 
 
+@cache
 @st.composite
 def steps(draw: st.DrawFn, resources: Resources) -> Step:
     """A request of a batch, or an atomic group of up to three."""
@@ -182,6 +192,7 @@ def steps(draw: st.DrawFn, resources: Resources) -> Step:
     )
 
 
+@cache
 def batches(resources: Resources) -> SearchStrategy[Sequence[Step]]:
     """Some steps of one batch."""
     return st.lists(steps(resources), min_size=1, max_size=4)
@@ -195,6 +206,7 @@ def _contains(text: str, part: str) -> bool:
     return part in text
 
 
+@cache
 @st.composite
 def conditions(draw: st.DrawFn, resource: str) -> Operand:
     """A condition over the texts of an entity set, which many records meet."""
@@ -205,32 +217,43 @@ def conditions(draw: st.DrawFn, resource: str) -> Operand:
     ]
 
     def one() -> Operand:
-        name = draw(st.sampled_from(texts))
+        name = draw(any_of(*texts))
         values = [str(value) for value in VALUES[resource][name]]
-        value = draw(st.sampled_from([*values, "x"]))
+        value = draw(any_of(*values, "x"))
         constant = evaluator.constant(value, _quoted(value))
-        operator = draw(st.sampled_from([*evaluator.COMPARISONS, "contains"]))
+        operator = draw(any_of(*evaluator.COMPARISONS, "contains"))
         if operator == "contains":
             return evaluator.called(operator, _contains, evaluator.field(name), constant)
         return evaluator.compared(operator, evaluator.field(name), constant)
 
     found = one()
     if draw(st.booleans()):
-        found = evaluator.joined(draw(st.sampled_from(["and", "or"])), [found, one()])
+        found = evaluator.joined(draw(any_of("and", "or")), [found, one()])
     return evaluator.negated(found) if draw(st.integers(0, 3)) == 0 else found
 
 
+@cache
+def _perhaps(resource: str) -> SearchStrategy[Operand | None]:
+    return st.one_of(st.none(), conditions(resource))
+
+
+@cache
+def _orders(resource: str) -> SearchStrategy[Sequence[tuple[str, bool]]]:
+    fields = [name for name in VALUES[resource] if name not in (STAMP, "onlinePassword")]
+    orders = st.tuples(st.sampled_from(fields), st.booleans())
+    return st.lists(orders, max_size=2, unique_by=lambda each: each[0])
+
+
+@cache
 @st.composite
 def queries(draw: st.DrawFn, resources: Resources) -> Query:
     """A query of a collection."""
-    resource = draw(st.sampled_from(resources))
-    fields = [name for name in VALUES[resource] if name not in (STAMP, "onlinePassword")]
-    orders = st.tuples(st.sampled_from(fields), st.booleans())
+    resource = draw(any_of(*resources))
     return Query(
         resource,
-        draw(st.one_of(st.none(), conditions(resource))),
-        draw(st.lists(orders, max_size=2, unique_by=lambda each: each[0])),
+        draw(_perhaps(resource)),
+        draw(_orders(resource)),
         draw(st.integers(0, 3)),
-        draw(st.one_of(st.none(), st.integers(0, 4))),
+        draw(TOPS),
         draw(st.booleans()),
     )

@@ -9,7 +9,7 @@ STATUS_OF = {error.code: error.status for error in ERROR_TABLE}
 
 
 class Detail(msgspec.Struct, forbid_unknown_fields=True):
-    """One of several faults."""
+    """One of several errors."""
 
     code: str
     message: str

@@ -29,5 +29,5 @@ def ask(case: Case, company: Company, root: Client) -> httpx.Response:
     if path.startswith("/"):
         client, path = root, path.removeprefix("/")
     path = path.replace("{company}", company.id)
-    body = None if case.body is None else case.body.encode()
+    body = None if case.body is None else case.body.replace("{company}", company.id).encode()
     return client.request(case.method, path, query, body, case.headers)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import httpx
+from uvicorn.loops.auto import auto_loop_factory
 
 from comptoir.app import application
 from comptoir.catalog import MODEL
@@ -20,7 +21,6 @@ from support.exchange import exchange
 from support.leaving import left_open
 from support.settings import changed
 from support.tokens import Tokens
-from support.waiting import until
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class Service:
         )
         self.settings = with_defaults(changed(plain, **given), given)
         self.tokens = Tokens(self.settings)
-        self._runner = asyncio.Runner()
+        self._runner = asyncio.Runner(loop_factory=auto_loop_factory())
         self._application = application(self.settings, model)
         self._runner.run(self._application.start())
         self.admin = CompanyAdmin(self.settings, self._runner, model)
@@ -60,7 +60,6 @@ class Service:
     def __exit__(self, *_: object) -> None:
         self.admin.close()
         self._runner.run(self._application.stop())
-        self._runner.run(_ended_connections())
         self._runner.close()
 
     @property
@@ -152,14 +151,3 @@ class Roaming:
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return self._service.send_all(requests)
-
-
-async def _ended_connections() -> None:
-    """Wait until connections to other servers have ended, for which TLS waits for their answers."""
-    transports = asyncio.get_running_loop()._transports  # type: ignore[attr-defined]
-
-    def look() -> bool | None:
-        return all(each.is_closing() for each in list(transports.values())) or None
-
-    if not look():
-        await asyncio.to_thread(until, look, "the end of all connections")

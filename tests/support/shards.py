@@ -68,7 +68,7 @@ ACROSS_COMPANIES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Fault:
+class RoutingError:
     """The reason why a statement cannot be routed, and the tables that it reads."""
 
     reason: str
@@ -76,17 +76,17 @@ class Fault:
     changes: bool = True
 
 
-def may_cross(fault: Fault) -> bool:
+def may_cross(error: RoutingError) -> bool:
     """Whether a statement may read all companies."""
-    return not fault.changes and bool(fault.tables) and fault.tables <= ACROSS_COMPANIES.keys()
+    return not error.changes and bool(error.tables) and error.tables <= ACROSS_COMPANIES.keys()
 
 
-def faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, Fault]:
+def errors(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, RoutingError]:
     """The statements that cannot be routed by the company, in a database created by `shard`.
 
     Each is planned with the first of its bindings that works, otherwise with generated values.
     """
-    return asyncio.run(_faults(database, statements))
+    return asyncio.run(_errors(database, statements))
 
 
 def tables_read(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, set[str]]:
@@ -105,14 +105,16 @@ async def _tables_read(
         await connection.close()
 
 
-async def _faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, Fault]:
+async def _errors(
+    database: str, statements: Mapping[str, Sequence[Values]]
+) -> dict[str, RoutingError]:
     connection = await asyncpg.connect(database)
     try:
         planner = await _Planner.of(connection)
-        judged = {text: await planner.fault(text, bound) for text, bound in statements.items()}
+        judged = {text: await planner.error(text, bound) for text, bound in statements.items()}
     finally:
         await connection.close()
-    return {text: fault for text, fault in judged.items() if fault is not None}
+    return {text: error for text, error in judged.items() if error is not None}
 
 
 class _Planner:
@@ -131,19 +133,23 @@ class _Planner:
         )
         return cls(connection, [str(number) for (number,) in rows])
 
-    async def fault(self, text: str, bindings: Sequence[Values]) -> Fault | None:
+    async def error(self, text: str, bindings: Sequence[Values]) -> RoutingError | None:
         """Why a statement reads more than one company; None if it does not."""
         if _SESSION.match(text):
             return None
         if text.startswith("COPY"):
-            return None if _copies_of_company(text) else Fault("it copies what is of no company")
+            return (
+                None
+                if _copies_of_company(text)
+                else RoutingError("it copies what is of no company")
+            )
         scanned = await self._scanned(text, bindings)
         if text.startswith("INSERT"):
             inserts = _inserts_of_company(text) and not scanned
-            return None if inserts else Fault("it inserts what is of no company")
+            return None if inserts else RoutingError("it inserts what is of no company")
         changes = text.startswith(_CHANGES) or "FOR UPDATE" in text
         if text.startswith(_CHANGES) and "comptoir_" in text:
-            return Fault("it changes records by what a routine computes")
+            return RoutingError("it changes records by what a routine computes")
         return _astray(scanned, changes=changes)
 
     async def tables(self, text: str, bindings: Sequence[Values]) -> set[str]:
@@ -188,13 +194,13 @@ def _relations(node: Node) -> Iterator[tuple[str, str]]:
         yield from _relations(inner)
 
 
-def _astray(scanned: Sequence[str], *, changes: bool) -> Fault | None:
-    """The fault of a statement that reads these tables; only our own are distributed."""
+def _astray(scanned: Sequence[str], *, changes: bool) -> RoutingError | None:
+    """The error of a statement that reads these tables; only our own are distributed."""
     parts = [match for match in map(_SHARD.fullmatch, scanned) if match]
     tables = frozenset(match[1] for match in parts)
     if not parts or (len({match[2] for match in parts}) == 1 and len(parts) == len(scanned)):
         return None
-    return Fault(f"it reads {', '.join(scanned)}", tables, changes)
+    return RoutingError(f"it reads {', '.join(scanned)}", tables, changes)
 
 
 def _inserts_of_company(text: str) -> bool:

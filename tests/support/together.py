@@ -1,9 +1,15 @@
 """Checks many cases in one test, and reports each that fails."""
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import TypeVar
 
 T = TypeVar("T")
+Test = Callable[..., None]
+
+LONGEST_NAME = 200
+"""The characters of a case that the report of its failure has."""
 
 
 def check_all(
@@ -22,3 +28,41 @@ def check_all(
             failures.append(failure)
     if failures:
         raise ExceptionGroup("cases that fail", failures)
+
+
+def together(names: str | Sequence[str], cases: Iterable[object]) -> Callable[[Test], Test]:
+    """Run a test once for all cases, as `parametrize` would for each: with the same fixtures.
+
+    A case is the value of one argument, or a tuple of the values of several. No case may disturb
+    a later one.
+    """
+    listed = list(cases)
+    arguments = (names,) if isinstance(names, str) else names
+
+    def with_cases(test: Test) -> Test:
+        def check(case: object, fixtures: Mapping[str, object]) -> None:
+            given = (case,) if isinstance(names, str) else case
+            assert isinstance(given, tuple)
+            test(**dict(zip(arguments, given, strict=True)), **fixtures)
+
+        @wraps(test)
+        def run(**fixtures: object) -> None:
+            check_all(
+                listed, lambda case: check(case, fixtures), lambda case: repr(case)[:LONGEST_NAME]
+            )
+
+        signature = inspect.signature(test)
+        others = [each for name, each in signature.parameters.items() if name not in arguments]
+        vars(run)["__signature__"] = signature.replace(parameters=others)
+        return run
+
+    return with_cases
+
+
+def _name(case: object) -> str:
+    return repr(case)[:LONGEST_NAME]
+
+
+def check_each(cases: Iterable[tuple[object, ...]], check: Callable[..., None]) -> None:
+    """Check cases of several values, as `check_all` does."""
+    check_all(cases, lambda case: check(*case))

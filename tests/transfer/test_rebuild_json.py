@@ -29,7 +29,7 @@ from transfer.two_databases import TwoDatabases, guid, rows_of
 
 AGENTS, AGENT = "shippingAgentsExt", PATHS["shippingAgentsExt"]
 CUSTOMERS = "customersExt"
-MANY = 2 * SLICE_ROWS + 500
+MANY = 2 * SLICE_ROWS + 1
 """Records that three units of work encode."""
 
 ATTEMPTS = 5
@@ -235,5 +235,5 @@ def test_a_command_that_is_killed_may_be_run_again(ready: Command, company: Comp
 
 
 def test_the_command_that_was_removed_names_the_one_in_its_place(ready: Command) -> None:
-    said = ready.fault("check", "--repair")
+    said = ready.error("check", "--repair")
     assert said == "comptoir: the command check is removed. Use `comptoir migrate --rebuild-json`."

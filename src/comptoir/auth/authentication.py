@@ -22,7 +22,7 @@ from comptoir.auth.verification import (
     invalid_token,
 )
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import OAuthRefusal, Refusal, refuse
+from comptoir.errors.refusal import OAuthRefusal, Refusal
 from comptoir.errors.table import SLOW_DOWN
 
 CACHED_CLIENTS = 10_000
@@ -66,7 +66,7 @@ class BasicAuthenticator:
         wrong ones; 503 if nothing is known of clients.
         """
         if not sender.is_private:
-            raise refuse(rows.NOT_PRIVATE, "Authorization")
+            raise rows.NOT_PRIVATE("Authorization")
         text = authorization.decode("latin-1")
         asked = TokenRequest({}, text, "", "", sender.address, sender.request, by_name=True)
         try:
@@ -99,11 +99,9 @@ def is_basic(authorization: bytes | None) -> TypeGuard[bytes]:
 def _of_api(denial: OAuthRefusal) -> Refusal:
     problem, remedy = denial.problem, denial.remedy
     if denial.error is SLOW_DOWN:
-        refusal = refuse(
-            rows.TOO_MANY_GUESSES, headers=denial.headers, problem=problem, remedy=remedy
-        )
+        refusal = rows.TOO_MANY_GUESSES(headers=denial.headers, problem=problem, remedy=remedy)
     else:
-        refusal = refuse(rows.WRONG_SECRET, "Authorization", problem=problem, remedy=remedy)
+        refusal = rows.WRONG_SECRET("Authorization", problem=problem, remedy=remedy)
     refusal.denial = denial
     return refusal
 
@@ -140,11 +138,8 @@ class Authenticator:
         registry: Registry,
         limits: Limits,
         outside: OutsideIssuers,
-        basic: BasicAuthenticator | None = None,
         capacity: int = CACHED_TOKENS,
     ) -> None:
-        self.basic = basic
-        """Authenticates requests by HTTP Basic; None if the service does not."""
         self._verifier = verifier
         self._registry = registry
         self._outside = outside
@@ -160,7 +155,7 @@ class Authenticator:
         `invalid_token` (RFC 6750, 3.1); 503 if nothing is known of the token's client.
         """
         if authorization is None:
-            raise refuse(rows.NO_HEADER, "Authorization")
+            raise rows.NO_HEADER("Authorization")
         if len(authorization) > _MAX_HEADER_BYTES:
             raise invalid_token(rows.LONG_TOKEN, limit=MAX_TOKEN_BYTES)
         cached = self._accepted.get(authorization)
@@ -287,7 +282,7 @@ def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset
 def _bearer_token(authorization: bytes) -> str:
     scheme, _, credentials = authorization.partition(b" ")
     if scheme.lower() != b"bearer":
-        raise refuse(rows.NO_TOKEN, "Authorization")
+        raise rows.NO_TOKEN("Authorization")
     token = credentials.strip(b" ")
     if not token.isascii():
         raise invalid_token(rows.TOKEN_NOT_ASCII)

@@ -22,8 +22,8 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.records import ClientKey
+from comptoir.config import read_whole
 from comptoir.errors import operator_rows as problems
-from comptoir.files import read_whole
 
 MOST_KEYS = 5
 """The most keys of a client; an assertion that names none of them may be verified with each."""
@@ -42,10 +42,7 @@ _IMPORTED = 1_000
 def read_client_key(path: Path, now: float, expires_at: int) -> ClientKey:
     """The key of a PEM file, as `parse_client_key` returns it; raises `OperatorError`."""
     return parse_client_key(
-        read_whole(path, problems.FILE_OF_KEY, LARGEST_FILE),
-        str(path),
-        now,
-        expires_at,
+        read_whole(path, problems.FILE_OF_KEY, LARGEST_FILE), str(path), now, expires_at
     )
 
 

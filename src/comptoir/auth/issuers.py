@@ -33,7 +33,6 @@ from comptoir.edm.times import Clock
 from comptoir.edm.types import is_guid
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import refuse
 from comptoir.outgoing import Fetch, OutgoingError
 
 MOST_KEYS = 100
@@ -180,7 +179,7 @@ class IssuerKeys:
         now = self._clock()
         if now >= self._believed_until:
             seconds = max(1, ceil(self._retry_at - now))
-            raise refuse(rows.UNREACHABLE_ISSUER, "Authorization", seconds=seconds)
+            raise rows.UNREACHABLE_ISSUER("Authorization", seconds=seconds)
         key = self._keys.get(kid)
         if key is None:
             raise invalid_token(rows.FOREIGN_KEY)

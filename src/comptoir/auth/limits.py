@@ -15,8 +15,7 @@ from comptoir.edm.times import Clock
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 
 DAY = 86_400
 """The seconds of a day."""
@@ -344,4 +343,4 @@ def _whole(seconds: float) -> int:
 
 def _beyond(row: RefusalRow, seconds: int, /, **facts: Fact) -> Refusal:
     plural = "" if seconds == 1 else "s"
-    return refuse(row, more={**facts, "seconds": seconds, "plural": plural})
+    return row(more={**facts, "seconds": seconds, "plural": plural})

@@ -160,10 +160,7 @@ def _new_authority(now: datetime) -> _Held:
 
 def _new_certificate(authority: _Held, now: datetime) -> _Held:
     key = generate_private_key(SECP256R1())
-    names = [
-        x509.DNSName(_NAME),
-        *(x509.IPAddress(ip_address(address)) for address in _ADDRESSES),
-    ]
+    names = [x509.DNSName(_NAME), *(x509.IPAddress(ip_address(address)) for address in _ADDRESSES)]
     identifier = authority.certificate.extensions.get_extension_for_class(
         x509.SubjectKeyIdentifier
     ).value

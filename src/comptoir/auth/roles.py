@@ -12,7 +12,6 @@ from comptoir.auth.tokens import Scope
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted, suggestion
-from comptoir.errors.refusal import refuse
 
 OTHERS = "*"
 """The entity sets that a role does not name."""
@@ -161,4 +160,4 @@ class Principal:
 def require(principal: Principal, scope: Scope) -> None:
     """Raise `Refusal` (403, challenge `insufficient_scope`) if the principal lacks the scope."""
     if not principal.may(scope):
-        raise refuse(rows.SCOPE_MISSING, scope=scope)
+        raise rows.SCOPE_MISSING(scope=scope)

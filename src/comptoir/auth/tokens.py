@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID, uuid4
 
 import msgspec
@@ -33,22 +33,17 @@ Subject = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
 class Scope(StrEnum):
-    """A permission of a token, with its meaning in one line (RFC 6749, 3.3)."""
+    """A permission of a token (RFC 6749, 3.3)."""
 
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Create a member with its meaning as an attribute."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
-
-    RECORDS_READ = "records.read", "Read the records of the companies that the token reaches."
-    RECORDS_WRITE = "records.write", "Create, update and delete those records; not read them."
-    EVENTS = "events", "Subscribe to the changes of records that the token may read."
-    FAULTS = "faults", "Change the faults that requests meet, and see what clients have met."
-    ADMIN = "admin", "Everything that the other scopes allow, and the administration."
+    RECORDS_READ = "records.read"
+    RECORDS_WRITE = "records.write"
+    """To create, update and delete records, not to read them."""
+    EVENTS = "events"
+    """To subscribe to the changes of records that the token may read."""
+    FAULTS = "faults"
+    """To change the faults that requests meet, and see what clients have met."""
+    ADMIN = "admin"
+    """All of these, and the administration."""
 
 
 def scope_names(text: str) -> list[str]:
@@ -102,11 +97,7 @@ class TokenIssuer:
     """Issues tokens, each signed with the private key that `signing` returns then."""
 
     def __init__(
-        self,
-        signing: Callable[[], ECKey],
-        issuer: str,
-        audience: str,
-        clock: Clock = time.time,
+        self, signing: Callable[[], ECKey], issuer: str, audience: str, clock: Clock = time.time
     ) -> None:
         self._signing = signing
         self._issuer = issuer

@@ -30,8 +30,7 @@ from comptoir.edm.times import Clock
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import description, quoted, time_text
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 
 
 def extracted(token: str, registry: jws.JWSRegistry) -> jws.CompactSignature:
@@ -70,7 +69,7 @@ def invalid_token(row: RefusalRow, /, **facts: Fact) -> Refusal:
 
     The challenge repeats the message, with `'` for each character that it cannot contain.
     """
-    refusal = refuse(row, "Authorization", more=facts)
+    refusal = row("Authorization", more=facts)
     text = description(refusal.message)
     challenge = f'Bearer error="invalid_token", error_description="{text}"'
     refusal.headers = {"WWW-Authenticate": challenge}
@@ -157,11 +156,7 @@ class PresentedToken:
         """The claims that the key has signed; raises `Refusal` (401) if it has not."""
         try:
             genuine = jws.validate_compact(self._signed, key, registry=_REGISTRY)
-        except (
-            InvalidKeyTypeError,
-            InvalidKeyCurveError,
-            UnsupportedKeyAlgorithmError,
-        ) as error:
+        except (InvalidKeyTypeError, InvalidKeyCurveError, UnsupportedKeyAlgorithmError) as error:
             raise invalid_token(rows.KEY_MISFIT) from error
         except JoseError as error:
             raise _malformed(error.description) from error

@@ -108,10 +108,7 @@ CAMPAIGN = EntityType(
         Property("startingDate", DATE, "The first day of the campaign."),
         Property("endingDate", DATE, "The last day of the campaign."),
         Property(
-            "statusCode",
-            TEXT,
-            "The status.",
-            suggested=("INIT", "SCHEDULED", "STARTED", "DONE"),
+            "statusCode", TEXT, "The status.", suggested=("INIT", "SCHEDULED", "STARTED", "DONE")
         ),
         Property("activated", BOOLEAN, "Whether the prices of the campaign are active."),
     ),

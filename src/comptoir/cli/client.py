@@ -1,4 +1,4 @@
-"""`comptoir client`: add, list, change and remove the clients of the token endpoint."""
+"""`comptoir client` and `comptoir role`: the clients of the token endpoint, and their roles."""
 
 import time
 from collections.abc import Sequence
@@ -24,8 +24,11 @@ from comptoir.auth.fields import (
 )
 from comptoir.auth.limits import DAY
 from comptoir.auth.records import Client
+from comptoir.auth.roles import parse_roles
+from comptoir.catalog import MODEL
 from comptoir.cli.options import PATH, options_of
 from comptoir.cli.runner import operator, store_command, warn_of_unknown
+from comptoir.config import read_whole
 from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
@@ -157,9 +160,7 @@ async def add_secret(store: Store, name: str, days: int) -> None:
 @secret.command("remove")
 @NAME
 @click.argument(
-    "hint",
-    metavar="HINT",
-    help="The secret's first characters, as `comptoir client list` prints.",
+    "hint", metavar="HINT", help="The secret's first characters, as `comptoir client list` prints."
 )
 @store_command
 async def remove_secret(store: Store, name: str, hint: str) -> None:
@@ -204,3 +205,47 @@ async def remove_key(store: Store, name: str, kid: str) -> None:
     """Remove a key of a client. Tokens that the client has remain valid until their end."""
     await store.control.remove_key(name, kid, operator())
     click.echo(f"{name}: key {kid} removed")
+
+
+@click.group()
+def role() -> None:
+    """Add, list and remove roles, which restrict what clients may do with each entity set."""
+
+
+@role.command()
+@click.argument("file", type=PATH, metavar="FILE", help="A TOML file with a table for each role.")
+@store_command
+async def apply(store: Store, file: Path) -> None:
+    """Add the roles of a file, and replace those that have the same names.
+
+    A role has the letters of its rights for each entity set: R to read, I to insert, M to modify, D
+    to delete. "*" is every other entity set. Within two seconds, every service obeys the roles.
+    """
+    roles = parse_roles(_text(file), [each.name for each in MODEL.per_company])
+    await store.control.put_roles(roles, operator())
+    for each in roles:
+        click.echo(f"{each.name}: applied")
+
+
+@role.command("remove")
+@click.argument("name", metavar="NAME", help="The name of the role.")
+@store_command
+async def remove_role(store: Store, name: str) -> None:
+    """Remove a role that no client has."""
+    await store.control.remove_role(name, operator())
+    click.echo(f"{name}: removed")
+
+
+@role.command("list")
+@store_command
+async def list_roles(store: Store) -> None:
+    """List the roles by name, one on each line, with the letters for each entity set."""
+    for each in await store.control.roles():
+        click.echo(f"{each.name} {each.listed}".rstrip())
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_whole(file, problems.FILE_OF_ROLES).decode()
+    except UnicodeDecodeError as error:
+        raise problems.UNREADABLE(path=file, reason=error, remedy=problems.FILE_OF_ROLES) from error

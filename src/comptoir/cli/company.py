@@ -20,7 +20,7 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings
 from comptoir.edm.model import Company as KnownCompany
-from comptoir.edm.types import TEXT, ValueFault
+from comptoir.edm.types import TEXT, EdmError
 from comptoir.errors import operator_rows as problems
 from comptoir.store.company_names import warnings_of
 from comptoir.store.company_steps import deletable, delete_companies, is_unfinished
@@ -109,7 +109,7 @@ def checked_name(name: str) -> None:
     """Raise `OperatorError` for an invalid company name."""
     try:
         TEXT.from_text(name)
-    except ValueFault as error:
+    except EdmError as error:
         raise problems.INVALID_COMPANY_NAME(error=error) from None
     if not name.strip() or not name.isprintable():
         raise problems.UNPRINTABLE_COMPANY_NAME()

@@ -26,20 +26,14 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "comptoir.cli.logs:changes",
         "Print a company's change log as NDJSON, in the order of the change numbers.",
     ),
-    "token": (
-        "comptoir.cli.token:token",
-        "Issue a bearer token, and print it on the last line.",
-    ),
-    "keys": (
-        "comptoir.cli.keys:keys",
-        "Rotate and list the keys that sign and verify tokens.",
-    ),
+    "token": ("comptoir.cli.token:token", "Issue a bearer token, and print it on the last line."),
+    "keys": ("comptoir.cli.keys:keys", "Rotate and list the keys that sign and verify tokens."),
     "client": (
         "comptoir.cli.client:client",
         "Add, change and remove clients, which get tokens from the token endpoint.",
     ),
     "role": (
-        "comptoir.cli.role:role",
+        "comptoir.cli.client:role",
         "Add, list and remove roles, which restrict what clients may do with each entity set.",
     ),
     "issuer": (

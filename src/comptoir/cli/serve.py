@@ -79,7 +79,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
         listeners = [closing.enter_context(each) for each in bind_all(settings)]
         settings = replace(settings, port=listeners[0].getsockname()[1])
         is_empty = _make_ready(settings, needed=quickstart)
-        announce = _prepared(settings) if quickstart else None
+        announcing = _prepared(settings) if quickstart else []
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
         too_few = _shortage(settings, on_postgres=on_postgres)
@@ -87,7 +87,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
             warn(too_few)
         # the server has stopped because of this interrupt
         with suppress(KeyboardInterrupt):
-            _serve(settings, listeners, announce, is_empty=is_empty)
+            _serve(settings, listeners, announcing, is_empty=is_empty)
 
 
 def _with_local_certificate(settings: Settings) -> Settings:
@@ -105,12 +105,12 @@ def _with_local_certificate(settings: Settings) -> Settings:
     return replace(settings, tls_certificate=str(localhost.certificate), tls_key=str(localhost.key))
 
 
-def _prepared(settings: Settings) -> Callable[[Settings], None]:
-    """Prepare a quickstart; returns what prints how to begin."""
-    for each in filter(None, [each.quickstart for each in FEATURES]):
-        prepared: Callable[[Settings], None] = resolve_name(each)(settings)
-        return prepared
-    raise problems.NO_SAMPLES()
+def _prepared(settings: Settings) -> Sequence[Callable[[Settings], None]]:
+    """Prepare the quickstarts of all features; returns what prints how to begin."""
+    quickstarts = [each.quickstart for each in FEATURES if each.quickstart]
+    if not quickstarts:
+        raise problems.NO_SAMPLES()
+    return [resolve_name(each)(settings) for each in quickstarts]
 
 
 def _make_ready(settings: Settings, *, needed: bool) -> bool:
@@ -161,11 +161,11 @@ async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark
 def _serve(
     settings: Settings,
     listeners: Sequence[socket.socket],
-    announce: Callable[[Settings], None] | None,
+    announcing: Sequence[Callable[[Settings], None]],
     *,
     is_empty: bool,
 ) -> None:
-    is_quickstart = announce is not None
+    is_quickstart = bool(announcing)
     settings = replace(settings, is_quickstart=is_quickstart)
     app = application(settings)
     with ExitStack() as serving:
@@ -177,9 +177,9 @@ def _serve(
             click.echo(f"{name}: {address}")
         for each in app.features:
             each.announce(is_quickstart=is_quickstart)
-        if announce is not None:
+        for announce in announcing:
             announce(settings)
-        else:
+        if not is_quickstart:
             _announce(settings, is_empty=is_empty)
         if settings.workers == 1:
             run(app, settings, listeners)

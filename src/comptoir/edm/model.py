@@ -303,7 +303,7 @@ class EntityType:
         )
 
 
-class ModelFault(Exception):  # noqa: N818 - names the declaration that is wrong
+class ModelError(Exception):
     """A declaration that contradicts itself or another declaration."""
 
 
@@ -376,7 +376,7 @@ class EntitySet:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """The entity sets; raises `ModelFault` for a declaration that is not valid.
+    """The entity sets; raises `ModelError` for a declaration that is not valid.
 
     `aliases` are other names that a path may have for a set. `container` is the name of the entity
     container (CSDL 4.01, section 13).
@@ -391,8 +391,8 @@ class Model:
         named = {each.name: each for each in self.sets}
         aliases = {alias: named[name] for alias, name in self.aliases.items() if name in named}
         object.__setattr__(self, "by_name", {**aliases, **named})
-        for problem in self._faults():
-            raise ModelFault(problem)
+        for problem in self._errors():
+            raise ModelError(problem)
 
     @property
     def namespace(self) -> str:
@@ -418,19 +418,19 @@ class Model:
         """The sets of a company that are not views, which `load` and `dump` process."""
         return tuple(each for each in self.sets if each.per_company and each.view is None)
 
-    def _faults(self) -> Iterator[str]:
+    def _errors(self) -> Iterator[str]:
         names = {each.name for each in self.sets}
         if len(names) != len(self.sets):
             yield "two entity sets have the same name"
         if not names.isdisjoint(self.aliases) or not names.issuperset(self.aliases.values()):
             yield "an alias is the name of a set, or names none"
         for entity_set in self.sets:
-            for problem in _type_faults(entity_set.type):
+            for problem in _type_errors(entity_set.type):
                 yield f"{entity_set.name}: {problem}"
-            for problem in self._reference_faults(entity_set):
+            for problem in self._reference_errors(entity_set):
                 yield f"{entity_set.name}: {problem}"
 
-    def _reference_faults(self, entity_set: EntitySet) -> Iterator[str]:
+    def _reference_errors(self, entity_set: EntitySet) -> Iterator[str]:
         view, pairs = entity_set.view, entity_set.pair_filter
         if view is not None:
             base = self.by_name.get(view.base)
@@ -458,7 +458,7 @@ class Model:
                 yield f"the reference {pairs.reference} of the pair filter is not a property"
 
 
-def _type_faults(entity_type: EntityType) -> Iterator[str]:
+def _type_errors(entity_type: EntityType) -> Iterator[str]:
     if len(entity_type.by_name) != len(entity_type.properties):
         yield "two properties have the same name"
     named = {entity_type.key}.union(

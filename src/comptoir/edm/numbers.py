@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.types import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
+from comptoir.edm.types import EdmError, JsonSchema, PrimitiveType, Stored, Wire
 from comptoir.errors import refusal_rows as rows
 from comptoir.jsonvalue import Json
 
@@ -50,7 +50,7 @@ class _Number(PrimitiveType):
         return self.from_number(Decimal(text))
 
     def from_number(self, number: Decimal) -> Stored:
-        """Convert an exact number to the stored form; raises `ValueFault` if it does not fit."""
+        """Convert an exact number to the stored form; raises `EdmError` if it does not fit."""
         raise NotImplementedError
 
 
@@ -93,7 +93,7 @@ class Int32(_Number):
     @override
     def from_number(self, number: Decimal) -> Stored:
         if not self.minimum <= number <= self.maximum:
-            raise ValueFault(rows.OUT_OF_RANGE, minimum=self.minimum, maximum=self.maximum)
+            raise EdmError(rows.OUT_OF_RANGE, minimum=self.minimum, maximum=self.maximum)
         if number != number.to_integral_value():
             raise self.malformed(str(number))
         return int(number)
@@ -164,7 +164,7 @@ class DecimalNumber(_Number):
         if not number:
             return 0
         if number.adjusted() >= WHOLE_DIGITS:
-            raise ValueFault(rows.LARGE_NUMBER, most=WHOLE_DIGITS)
+            raise EdmError(rows.LARGE_NUMBER, most=WHOLE_DIGITS)
         try:
             scaled = _EXACT.scaleb(number, SCALE)
         except Inexact:
@@ -174,8 +174,8 @@ class DecimalNumber(_Number):
         return int(scaled)
 
     @staticmethod
-    def _too_precise() -> ValueFault:
-        return ValueFault(rows.PRECISE_NUMBER, most=SCALE)
+    def _too_precise() -> EdmError:
+        return EdmError(rows.PRECISE_NUMBER, most=SCALE)
 
     to_wire = staticmethod(_decimal_wire)
 

@@ -11,7 +11,7 @@ from comptoir.edm.model import (
     Calculated,
     EntitySet,
     Model,
-    ModelFault,
+    ModelError,
     Property,
     Reference,
     Referrer,
@@ -47,7 +47,7 @@ def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
     """The model with derived types; the same object if nothing differs.
 
     Every set of another model is another object, so caches that it keys are separate too. Raises
-    `ModelFault` for a rule that names nothing, or does not fit the declared type.
+    `ModelError` for a rule that names nothing, or does not fit the declared type.
     """
     if values == Values() and forms == DECLARED:
         return model
@@ -55,7 +55,7 @@ def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
         known = model.by_name[name].type.by_name if name in model.by_name else {}
         for field in table.fields:
             if field not in known:
-                raise ModelFault(f"{name}: the overlay names {field}, which is not a property")
+                raise ModelError(f"{name}: the overlay names {field}, which is not a property")
     sets = tuple(_overlaid_set(each, values, forms) for each in model.sets)
     return Model(sets, values.aliases, forms.container)
 
@@ -143,7 +143,7 @@ def _overlaid(
         return declared
     edm_type = declared.type
     if type(edm_type) is not Text:
-        raise ModelFault(f"{place}: the overlay limits a property that is not text")
+        raise ModelError(f"{place}: the overlay limits a property that is not text")
     stored_length = edm_type.stored_length
     if rule.enumeration is not None:
         named = forms.enumerations == "names" and place not in forms.captioned
@@ -151,6 +151,6 @@ def _overlaid(
         derived = EnumText(members, named=named, stored_length=stored_length)
         return replace(declared, type=derived, suggested=derived.options)
     if stored_length is not None and (rule.length or 0) > stored_length:
-        raise ModelFault(f"{place}: the overlay accepts more than {stored_length} characters")
+        raise ModelError(f"{place}: the overlay accepts more than {stored_length} characters")
     kind = CodeText if rule.code else _KINDS[rule.rule]
     return replace(declared, type=kind(rule.length, stored_length=stored_length))

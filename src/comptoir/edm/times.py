@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing_extensions import override
 
 from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, WHOLE_DIGITS, decimal_text
-from comptoir.edm.types import Stored, TextualType, ValueFault, Wire
+from comptoir.edm.types import EdmError, Stored, TextualType, Wire
 from comptoir.errors import refusal_rows as rows
 
 Clock = Callable[[], float]
@@ -45,7 +45,7 @@ class Date(TextualType):
         try:
             date.fromisoformat(text)
         except ValueError:
-            raise ValueFault(rows.NO_DATE, value=text) from None
+            raise EdmError(rows.NO_DATE, value=text) from None
         return text
 
 
@@ -79,11 +79,11 @@ class DateTimeOffset(TextualType):
             local = datetime.fromisoformat(f"{day}T{time}")
             if sign:
                 if int(hours) > 23 or int(minutes) > 59:
-                    raise ValueFault(rows.NO_OFFSET, value=text)
+                    raise EdmError(rows.NO_OFFSET, value=text)
                 offset = timedelta(hours=int(hours), minutes=int(minutes))
                 local = local - offset if sign == "+" else local + offset
         except (ValueError, OverflowError):
-            raise ValueFault(rows.NO_INSTANT, value=text) from None
+            raise EdmError(rows.NO_INSTANT, value=text) from None
         return f"{local.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
@@ -150,7 +150,7 @@ class TimeOfDay(TextualType):
             check_hour(minutes)
             time.fromisoformat(f"{minutes}:{seconds or '00'}")
         except ValueError:
-            raise ValueFault(rows.NO_TIME, value=text) from None
+            raise EdmError(rows.NO_TIME, value=text) from None
         return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
 
 
@@ -181,7 +181,7 @@ class Duration(TextualType):
         )
         span += int((fraction or "").ljust(SCALE, "0")[:SCALE])
         if span > MOST_DECIMAL:
-            raise ValueFault(rows.LONG_DURATION, most=WHOLE_DIGITS, value=text)
+            raise EdmError(rows.LONG_DURATION, most=WHOLE_DIGITS, value=text)
         return -span if sign else span
 
     @override

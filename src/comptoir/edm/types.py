@@ -23,8 +23,7 @@ from typing_extensions import override
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import filled, message, quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import ErrorType, Fact, RefusalRow
+from comptoir.errors.refusal import ErrorType, Fact, Refusal, RefusalRow
 from comptoir.jsonvalue import Json, json_type
 
 Stored = str | int
@@ -37,7 +36,7 @@ JsonSchema = Mapping[str, object]
 """A JSON Schema (2020-12), as in OpenAPI 3.1."""
 
 
-class ValueFault(Exception):  # noqa: N818 - an error of a value, not of the program
+class EdmError(Exception):
     """A value that its type does not accept: the row of its refusal, and the facts but `name`."""
 
     def __init__(self, row: RefusalRow, **facts: Fact) -> None:
@@ -63,13 +62,13 @@ class ValueFault(Exception):  # noqa: N818 - an error of a value, not of the pro
         self, name: str, target: str, position: int | None = None, error: ErrorType | None = None
     ) -> Refusal:
         """The refusal of the value, which has a name."""
-        return refuse(self.row, target, position, error=error, more={**self.facts, "name": name})
+        return self.row(target, position, error=error, more={**self.facts, "name": name})
 
 
 class PrimitiveType(ABC):
     """A primitive type of OData (CSDL 4.01, section 3.3) with the forms of its values.
 
-    The methods `from_…` raise `ValueFault` for a value that the type does not accept.
+    The methods `from_…` raise `EdmError` for a value that the type does not accept.
     """
 
     edm_name: str
@@ -159,18 +158,18 @@ class PrimitiveType(ABC):
         """Convert the stored form to the text form."""
         return str(stored)
 
-    def wrong_type(self, value: Json) -> ValueFault:
+    def wrong_type(self, value: Json) -> EdmError:
         """The error of null, or of a JSON value of another type."""
         if value is None:
-            return ValueFault(rows.NULL_VALUE, empty=self.empty_json)
-        return ValueFault(
+            return EdmError(rows.NULL_VALUE, empty=self.empty_json)
+        return EdmError(
             rows.WRONG_JSON, expected=self.expected, json=json_type(value), example=self.example
         )
 
-    def malformed(self, text: str) -> ValueFault:
+    def malformed(self, text: str) -> EdmError:
         """The error of a text that is not in the type's text form."""
         example = self.example.strip('"')
-        return ValueFault(rows.NOT_OF_TYPE, expected=self.expected, value=text, example=example)
+        return EdmError(rows.NOT_OF_TYPE, expected=self.expected, value=text, example=example)
 
 
 class TextualType(PrimitiveType):
@@ -277,7 +276,7 @@ class Text(TextualType):
     def from_text(self, text: str) -> Stored:
         if self.max_length is not None and len(text) > self.max_length:
             excess = len(text) - self.max_length
-            raise ValueFault(
+            raise EdmError(
                 rows.LONG_TEXT,
                 excess=f"{excess} character{'s' * (excess > 1)}",
                 length=len(text),
@@ -285,12 +284,12 @@ class Text(TextualType):
                 value=text,
             )
         if "\0" in text:
-            raise ValueFault(rows.NUL_IN_VALUE)
+            raise EdmError(rows.NUL_IN_VALUE)
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise ValueFault(rows.SURROGATE, position=error.start + 1) from None
+                raise EdmError(rows.SURROGATE, position=error.start + 1) from None
         return text
 
     @override
@@ -322,7 +321,7 @@ class Base64Text(Text):
         try:
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
-            raise ValueFault(rows.NOT_BASE64_TEXT) from None
+            raise EdmError(rows.NOT_BASE64_TEXT) from None
         return text
 
 
@@ -362,7 +361,7 @@ class EmailText(Text):
             address = each.strip(" ")
             name, _, host = address.partition("@")
             if not name or not host or "@" in host or " " in address:
-                raise ValueFault(rows.NOT_AN_EMAIL, value=address)
+                raise EdmError(rows.NOT_AN_EMAIL, value=address)
         return stored
 
 
@@ -373,7 +372,7 @@ class PhoneText(Text):
     def from_text(self, text: str) -> Stored:
         stored = super().from_text(text)
         if any(map(str.isalpha, text)):
-            raise ValueFault(rows.LETTERS_IN_PHONE, text=text)
+            raise EdmError(rows.LETTERS_IN_PHONE, text=text)
         return stored
 
 
@@ -427,7 +426,7 @@ class EnumText(Text):
     def from_text(self, text: str) -> Stored:
         stored = self._stored.get(text)
         if stored is None:
-            raise ValueFault(
+            raise EdmError(
                 rows.NOT_AN_OPTION, expected=self.expected, value=text, options=self._captions
             )
         return stored
@@ -445,7 +444,7 @@ class Stream(Base64Text):
 
     @override
     def from_json(self, value: Json) -> Stored:
-        raise ValueFault(rows.IS_A_STREAM)
+        raise EdmError(rows.IS_A_STREAM)
 
     def to_bytes(self, stored: Stored) -> Iterator[bytes]:
         """The bytes of the stored form, in slices."""

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from comptoir.errors.refusal import OAuthRefusal
+from comptoir.errors.refusal import OAuthError, OAuthRefusal
 from comptoir.errors.table import (
     INVALID_CLIENT,
     INVALID_REQUEST,
@@ -16,7 +16,6 @@ from comptoir.errors.table import (
     UNAUTHORIZED_CLIENT,
     UNSUPPORTED_GRANT_TYPE,
     UNSUPPORTED_RESPONSE_TYPE,
-    OAuthError,
 )
 
 

@@ -1,17 +1,149 @@
-"""What is raised: a refusal of a request, or an error that the operator can fix."""
+"""What is raised: a refusal of a request, by its row, or an error that the operator can fix."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
 
 from comptoir.errors.messages import filled, message, suggestion
-from comptoir.errors.table import BAD_REQUEST, Check, ErrorType, Fact, Facts, OAuthError, RefusalRow
+
+Fact = str | int | float
+"""A value in a message."""
+
+Facts = Mapping[str, Fact]
+"""Values in a message, by their names."""
+
+
+class Check(StrEnum):
+    """A check that may refuse a request.
+
+    Those from `TOKEN` to `UNIQUENESS` come in this order. The others may refuse a request at any
+    time.
+    """
+
+    TOKEN = "token"  # noqa: S105 - a name
+    COMPANY = "company"
+    RESOURCE = "resource"
+    METHOD = "method"
+    SCOPE = "scope"
+    MEDIA_TYPE = "media type"
+    SIZE = "size"
+    PRECONDITION = "precondition"
+    SYNTAX = "syntax"
+    RECORD = "record"
+    TAG = "tag"
+    VALUES = "values"
+    UNIQUENESS = "uniqueness"
+    LIMIT = "limit"
+    FAULT = "fault"
+    SERVICE = "service"
+
+
+CHECK_ORDER = tuple(Check)[: tuple(Check).index(Check.LIMIT)]
+"""The checks that come in an order."""
+
+
+class ExceededLimit(StrEnum):
+    """What a request with 429 has exceeded, for the metrics."""
+
+    RATE = "rate"
+    CONCURRENCY = "concurrency"
+    QUOTA = "quota"
+    QUEUE = "queue"
+    GUESSES = "guesses"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorType:
+    """A row of the table; `code` is stable across releases.
+
+    `check` is the one that refuses a request with it, unless the refusal's row has another one.
+    """
+
+    code: str
+    status: int
+    check: Check
+    meaning: str
+    remedy: str
+
+    def row(
+        self,
+        problem: str,
+        remedy: str,
+        check: Check | None = None,
+        *,
+        group: str = "",
+        limit: ExceededLimit | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> "RefusalRow":
+        """A refusal with this error."""
+        return RefusalRow(self, problem, remedy, check, group, limit, headers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefusalRow:
+    """A refusal that a client can get; `problem`, `remedy` and `headers` are templates of facts.
+
+    A template may contain `{fact}`, with a format (`{fact:.20}`) or in quotes (`{fact!q}`). `check`
+    is the one that refuses, if it is not the error's. A profile may have another response to the
+    rows of a `group`. `limit` is the one that was exceeded.
+    """
+
+    error: ErrorType
+    problem: str
+    remedy: str
+    check: Check | None
+    group: str
+    limit: ExceededLimit | None
+    headers: Mapping[str, str]
+
+    def __call__(
+        self,
+        target: str | None = None,
+        position: int | None = None,
+        /,
+        *,
+        error: ErrorType | None = None,
+        headers: Mapping[str, str] | None = None,
+        known: Iterable[str] = (),
+        more: Facts = MappingProxyType({}),
+        **facts: Fact,
+    ) -> "Refusal":
+        """The refusal with its facts.
+
+        `target` is the name of a property, a query option or a header, as the client wrote it;
+        `position`, counted from 0, is the place of the error in the text of that option. `error` is
+        another one than that of the row. If the fact `name` is like one of the `known` names, the
+        remedy is to send that. `headers` are added to those of the row, and `more` are further
+        facts.
+        """
+        facts.update(more)
+        nearest = suggestion(f"{facts['name']}", known) if known else ""
+        column = None if position is None else position + 1
+        refusal = Refusal(self, facts, error, nearest, target, column)
+        refusal.headers = {**refusal.headers, **(headers or {})}
+        return refusal
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthError:
+    """A row of the table of the token endpoint's errors (RFC 6749, 5.2).
+
+    `number` is what Microsoft's client libraries know the error by. `check` is the one that
+    refuses a request with it.
+    """
+
+    error: str
+    number: int
+    status: int
+    check: Check
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
-    """One of several faults of a request."""
+    """One of several errors of a request."""
 
     code: str
     message: str
@@ -19,11 +151,11 @@ class ErrorDetail:
 
 
 class Refusal(Exception):  # noqa: N818 - a response, not an error of the program
-    """A request that gets an error of the table as its response; `refuse` makes it from a row.
+    """A request that gets an error of the table as its response; its row makes it.
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
-    the fault there. `headers` are added to the response. `group` and `facts` choose and fill the
+    the error there. `headers` are added to the response. `group` and `facts` choose and fill the
     response that a profile has instead. `denial` is the refusal of a client's secret that this one
     passes on, and `change` the number of the change that made the version of the record that did
     not meet a precondition.
@@ -45,7 +177,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self.facts = facts
         self.group = row.group
         self.check = row.check or self.error.check
-        if self.error is BAD_REQUEST and "-" in (target or ""):
+        if self.error.code == "BadRequest" and "-" in (target or ""):
             # a header; names of properties have no hyphen
             self.check = row.check or Check.PRECONDITION
         self.headers: Mapping[str, str] = {
@@ -67,33 +199,6 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         """The same refusal as one of another group, with the facts of that."""
         self.group, self.facts = group, {**self.facts, **facts}
         return self
-
-
-def refuse(
-    row: RefusalRow,
-    target: str | None = None,
-    position: int | None = None,
-    /,
-    *,
-    error: ErrorType | None = None,
-    headers: Mapping[str, str] | None = None,
-    known: Iterable[str] = (),
-    more: Facts = MappingProxyType({}),
-    **facts: Fact,
-) -> Refusal:
-    """The refusal of a row, with its facts.
-
-    `target` is the name of a property, a query option or a header, as the client wrote it;
-    `position`, counted from 0, is the place of the fault in the text of that option. `error` is
-    another one than that of the row. If the fact `name` is like one of the `known` names, the
-    remedy is to send that. `headers` are added to those of the row, and `more` are further facts.
-    """
-    facts.update(more)
-    nearest = suggestion(f"{facts['name']}", known) if known else ""
-    column = None if position is None else position + 1
-    refusal = Refusal(row, facts, error, nearest, target, column)
-    refusal.headers = {**refusal.headers, **(headers or {})}
-    return refusal
 
 
 class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from comptoir.errors.refusal import Check, ErrorType, ExceededLimit, RefusalRow
 from comptoir.errors.table import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -40,10 +41,6 @@ from comptoir.errors.table import (
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     URI_TOO_LONG,
-    Check,
-    ErrorType,
-    ExceededLimit,
-    RefusalRow,
 )
 
 _ASK, _LATER = "Ask the operator to fix this.", "Send the request again later."
@@ -57,6 +54,8 @@ _token = partial(INVALID_CREDENTIALS.row, group="BAD_CREDENTIALS")
 """The factory of the rows of tokens."""
 _malformed = partial(INVALID_URL.row, group="SYNTAX")
 """The factory of the rows of texts that are malformed."""
+_unexpected = partial(_malformed, "Expected {expected}{after}, found {found}")
+"""The factory of the rows of what is at a place where OData allows something else."""
 
 _NUMBERS = "Use numbers, durations, or a date or date-time with a duration."
 _REJECTED = {"Repeatability-Result": "rejected"}
@@ -197,7 +196,7 @@ FAILED = INTERNAL_ERROR.row("The service failed", "Ask the operator for the caus
 NOT_HTTP = BAD_REQUEST.row("The request is not valid HTTP/1.1: {reason}", "Send HTTP/1.1 (RFC 9112).")
 HTTP_VERSION = HTTP_VERSION_NOT_SUPPORTED.row("{version} is not supported", "Send HTTP/1.1.")
 INCOMPLETE = BAD_REQUEST.row("The client stopped sending before the end of the request", "Send the whole request.")
-HOST = BAD_REQUEST.row("The request has {fault}", "Send one Host header, with the host and port of the URL (RFC 9112, 3.2).")
+HOST = BAD_REQUEST.row("The request has {problem}", "Send one Host header, with the host and port of the URL (RFC 9112, 3.2).")
 INVALID_HOST = replace(HOST, problem="Invalid Host header {value!q}")
 CHUNKED_1_0 = _header("HTTP/1.0 does not have Transfer-Encoding", "Send HTTP/1.1, or the body with its Content-Length.")
 TRANSFER_CODING = NOT_IMPLEMENTED.row("Transfer-Encoding {value!q} is not supported", "Send the body chunked, or with its Content-Length.")
@@ -237,7 +236,8 @@ EXPAND_AGGREGATED = NOT_IMPLEMENTED.row("$expand of an aggregated result is not 
 EXPAND_WRITTEN = NOT_IMPLEMENTED.row("$expand in {action} is not supported", "Read the record with $expand afterwards.")
 
 # options and parameter aliases
-NAMELESS_OPTION = INVALID_URL.row("A query option has no name before its `=`", "{advice}")
+NAMELESS_OPTION = INVALID_URL.row("A query option has no name before its `=`",
+    "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`.")
 UNKNOWN_OPTION = INVALID_URL.row("OData has no query option {name!q}", "Remove it, or give a custom option a name without $.")
 GIVEN_TWICE = INVALID_URL.row("{name} is given twice", "Send it once.")
 EMPTY_OPTION = INVALID_URL.row("{option} is empty", "Give it a value, or remove it.")
@@ -258,13 +258,44 @@ ALIAS_CYCLE = INVALID_URL.row("The parameter alias {alias} refers to itself ({cy
 ALIAS_TOO_DEEP = INVALID_URL.row("The parameter alias {alias} exceeds the limit of {limit} aliases in one another", "Refer to it directly.")
 
 # the syntax of expressions and lists
-EMPTY_TEXT = INVALID_URL.row("{option} is empty", "{advice}")
-UNEXPECTED = _malformed("Expected {expected}{after}, found {found}", "{advice}")
-NO_VALUE = replace(UNEXPECTED, group="NO_EXPRESSION")
+EMPTY_TEXT = INVALID_URL.row("{option} is empty", "Write for example `{example}`.")
+UNEXPECTED = _unexpected("Write for example `{example}`.")
+UNJOINED = _unexpected("Write for example `{example}` and join conditions with ` and ` or ` or `.")
+OTHER_OPERATOR = _unexpected("Write ` {operator} ` with spaces around it.")
+OTHER_FORM = _unexpected("Write {form}.")
+DIRECTION_INSIDE = _unexpected("Put the direction at the end of an item of `$orderby`.")
+TIME_OF_DAY = _unexpected("A time of day has hours, minutes and seconds: 23:59:59.")
+OPEN_TEXT = _unexpected("Close the text with `'`, and double a quote inside it: 'O''Neil'.")
+QUOTE_IN_TEXT = _unexpected("Double a quote inside a text: 'O''Neil'.")
+OPEN_LIST = _unexpected("Separate members by `,`, and close the bracket after the last one.")
+OPEN_OPTIONS = _unexpected("Separate the options opened at column {opened} by `;`.")
+OPEN_ARGUMENT = _unexpected("Close the '(' at column {opened}.")
+OPEN_SEARCH = _unexpected("Close the parenthesis at column {opened}.")
+CLOSED_SEARCH = _unexpected("Add the matching '(', or remove it.")
+NAMELESS_INSIDE = _unexpected(NAMELESS_OPTION.remedy)
+COMPUTED_GROUP = _unexpected("Compute a property first, then group by it.")
+NO_TERM = _unexpected("Put it in double quotes to search for it, with `\\` before a quote inside.")
+NO_WORD_IN_PHRASE = _unexpected("Write a word in it, or remove it.")
+OPEN_PHRASE = _unexpected("Close the phrase with a double quote, with `\\` before a quote inside.")
+_no_value = partial(_unexpected, group="NO_EXPRESSION")
+"""The factory of the rows of what is at the place of a value."""
+NO_VALUE = _no_value("A value is a property, a literal, a function or an expression in parentheses.")
+VALUE_ENDS = _no_value(UNEXPECTED.remedy)
+VALUE_OPEN = _no_value(OPEN_TEXT.remedy)
+VALUE_BRACE = _no_value("Write a Guid without braces, and a list in parentheses: ('A','B').")
+VALUE_QUOTES = _no_value("Put text in single quotes: 'A'. In a list in brackets, close it with `\"`.")
+VALUE_SUFFIX = _no_value("Write the number without a suffix: 1.5.")
+VALUE_DATE_TIME = _no_value("Write a date-time with valid parts and `Z` or an offset: 2024-12-31T23:59:59Z.")
+VALUE_DATE = _no_value("A date has a year of four digits, month and day: 2024-12-31.")
+VALUE_GUID = _no_value("A Guid has 8-4-4-4-12 hexadecimal digits: 5d115c9c-44e3-ea11-bb43-000d3a2feca1.")
+VALUE_TIME = _no_value(TIME_OF_DAY.remedy)
+VALUE_NUMBER = _no_value("Write numbers as 12, -12.5 or 1.2e3, and subtract with ` sub `.")
+VALUE_DELIMITER = _no_value("Add a value before it, or remove it.")
+VALUE_SIGN = _no_value("Operators are words between two values. Write for example `name eq 'A'`.")
 NO_BLANK = _malformed("Expected a space {side} '{word}'", "Write for example `name eq 'A'`.")
 NOT_CLOSED = _malformed("'{opening}' is not closed", "Add a `{closing}`.")
 NOT_OPEN = _malformed("'{closing}' closes a bracket that is not open", "Remove it, or open a bracket before it.")
-NOT_A_GUID = _malformed("{guid!q} is not a Guid", "A Guid has 8-4-4-4-12 hexadecimal digits: 5d115c9c-44e3-ea11-bb43-000d3a2feca1.")
+NOT_A_GUID = _malformed("{guid!q} is not a Guid", VALUE_GUID.remedy)
 OLD_PREFIX = _malformed("The literal prefix {prefix!q} is of an older version of OData", "Write the value as {literal}.")
 UNKNOWN_PREFIX = _malformed("Unknown literal prefix {prefix!q}", "Remove it, or write an operator and a space before the quote.")
 MALFORMED_LITERAL = _malformed("The literal with the prefix {prefix!q} is malformed", "Write for example {example}.")
@@ -293,14 +324,21 @@ NUL_IN_SEARCH = _malformed("The search contains a NUL character", "Remove it.")
 EXPAND_TOO_DEEP = INVALID_URL.row("$expand exceeds the limit of {limit} levels of nesting", "Follow the navigation in separate requests.")
 EXPAND_TOO_LONG = INVALID_URL.row("$expand exceeds the limit of {limit} items", "Expand fewer.")
 NOT_NAVIGATION = _malformed("{path!q} is not a navigation path", "Write for example `prices($filter=quantity gt 1;$top=5)`.")
-NO_EXPAND_OPTION = _malformed("{name!q} is not an option of this item", "{advice}")
+NOT_OF_ITEM = _malformed("{name!q} is not an option of this item", "Use {choice}.")
+NO_OPTIONS_OF_ITEM = replace(NOT_OF_ITEM, remedy="Remove it.")
 TEXT_NOT_CLOSED = _malformed("The quote ' is not closed", "Close it, and double a quote inside a text: 'O''Neil'.")
 PHRASE_NOT_CLOSED = _malformed('The quote " is not closed', "Close it, with `\\` before a quote inside.")
 NOT_LEVELS = INVALID_URL.row("Invalid value {value!q} for $levels", "Send max, or a number such as 1.")
 
 # paths
-MALFORMED_SEGMENT = INVALID_URL.row("The path segment {segment!q} is malformed", "{advice}")
-MALFORMED_KEY = replace(MALFORMED_SEGMENT, check=Check.RESOURCE, group="MALFORMED_KEY")
+MALFORMED_SEGMENT = INVALID_URL.row("The path segment {segment!q} is malformed", "Write a name, or a name and a key in parentheses.")
+EMPTY_SEGMENT = replace(MALFORMED_SEGMENT, remedy="Remove one of two adjacent slashes.")
+DOT_SEGMENT = replace(MALFORMED_SEGMENT, remedy="Write the path from the service root.")
+OPEN_SEGMENT = replace(MALFORMED_SEGMENT, remedy="Close the quote, and double a quote inside a text: ('O''Neil').")
+MALFORMED_KEY = INVALID_URL.row("The path segment {segment!q} is malformed",
+    "Write a key as a Guid, a number or a text in single quotes; name several values and separate them by commas: (a='1',b='2').",
+    Check.RESOURCE, group="MALFORMED_KEY")
+OPEN_KEY = replace(MALFORMED_KEY, remedy=OPEN_SEGMENT.remedy)
 LONG_KEY = replace(MALFORMED_KEY, remedy="A key has up to {most} parts.")
 UNNAMED_PARTS = replace(MALFORMED_KEY, remedy="Give each part of the key its own name: (a='1',b='2').")
 SEGMENT_NOT_UTF_8 = INVALID_URL.row("The path segment {segment!q} is not UTF-8", "Percent-encode it as UTF-8.")
@@ -534,8 +572,8 @@ RIGHT_MISSING = REQUEST_DENIED.row("The roles of the client do not allow {doing}
     "Ask the operator for a role that allows it.", group="RIGHT_MISSING", headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
 
 # values
-NULL = BAD_REQUEST.row("{name} must not be null", "{advice}", group="NULL_VALUE")
-MISSING = PARAM_NOT_PROVIDED.row("{name} {fault}", "Send a value for it.", group="NO_VALUE")
+NULL = BAD_REQUEST.row("{name} must not be null", "Send a value for it.")
+MISSING = PARAM_NOT_PROVIDED.row("{name} {problem}", "Send a value for it.", group="NO_VALUE")
 READ_ONLY = BAD_REQUEST.row("{field} is read-only", "Remove it from the body.", group="READ_ONLY")
 BLANK_KEY = BAD_REQUEST.row("{name} {key!q} does not identify a record", "Use another key.")
 RELATED_IN_BODY = NOT_IMPLEMENTED.row("Writing related records in a body, as in {name}, is not supported",
@@ -579,7 +617,7 @@ ENDS_EARLY = BAD_REQUEST.row("{name} must be after {limit}", "Send other days.",
 NOT_RELATED = BAD_REQUEST.row("{name} must be the {key} of a record of {set}, not {value!q}",
     "Create that record first, or send another value.", group="NO_RELATED")
 IN_USE = BAD_REQUEST.row("Records of {referrer} name {key!q} of {set}", "Change their {name} first.", group="IN_USE")
-FOLLOWING_VALUE = BAD_REQUEST.row("{name}, which follows from {source}, {fault}", "Send another {source}, or send {name} as well.")
+FOLLOWING_VALUE = BAD_REQUEST.row("{name}, which follows from {source}, {problem}", "Send another {source}, or send {name} as well.")
 COMPANY_LEAVING = KEY_EXISTS.row("The company {company} is being deleted, or its deletion was interrupted",
     "Choose another id, or finish the deletion with `comptoir company delete {company}`.")
 COMPANY_COPIED = KEY_EXISTS.row("The company {company} is being copied, or its copy was interrupted",

@@ -17,15 +17,7 @@ from comptoir.profiles.record import Profile
 
 _LISTED = [
     each.ENTRY
-    for each in (
-        business_central,
-        notifications,
-        inspector,
-        rehearsal,
-        console,
-        transfer,
-        samples,
-    )
+    for each in (business_central, notifications, inspector, rehearsal, console, transfer, samples)
 ]
 _NAMES = {each.name for each in _LISTED}
 

@@ -11,10 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator, RequestOrigin, is_basic
 from comptoir.auth.failures import sent_by
-from comptoir.auth.limits import Account
 from comptoir.auth.roles import Principal
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE
 from comptoir.http.batch import Batches, batch_root
 from comptoir.http.compression import VARY, encoded, response_coding
@@ -38,6 +37,7 @@ from comptoir.http.routes import RequestTarget
 from comptoir.plan.read import Row
 from comptoir.request.headers import (
     ISOLATION,
+    PROTOCOL_HEADERS,
     Headers,
     access,
     check_isolation,
@@ -145,6 +145,7 @@ class Api:
         kernel: Kernel,
         pages: ASGIApp,
         authenticator: Authenticator,
+        basic: BasicAuthenticator,
         journal: Journal,
         errors: ErrorWriter,
     ) -> None:
@@ -157,16 +158,18 @@ class Api:
         self._observers = [observer for each in features for observer in each.observers()]
         self._pages = pages
         self._authenticator = authenticator
-        self._authenticate = self._by_token
-        if authenticator.basic is not None:
-            self._authenticate = partial(self._by_token_or_secret, authenticator.basic)
+        self._basic = basic
         self._failures = kernel.failures
         self._journal = journal
         self._errors = errors
         self._profile_headers = ProfileHeaders(settings)
-        takes_isolation = settings.behaviour.batches.snapshot
-        self._check_isolation = _accept_isolation if takes_isolation else check_isolation
-        self._limits_of = _limits if settings.behaviour.shows_limits else _no_headers
+        self._takes_isolation = settings.behaviour.batches.snapshot
+        self._added: list[Callable[[Scope, Exchange], list[Header]]] = []
+        """What gives the headers of every response."""
+        if self._profile_headers:
+            self._added.append(lambda _, exchange: self._profile_headers.of(exchange.id))
+        if settings.behaviour.shows_limits:
+            self._added.append(_limits)
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
@@ -176,12 +179,13 @@ class Api:
             self._queue = RequestQueue(at_once, settings.queue_seconds)
         self._locate = routes.located
         self._with_company_id = routes.with_company_id
-        self._preflight: Callable[[Scope], Response | None] = _no_preflight
-        self._cors_headers: Callable[[Scope], list[Header]] = _no_headers
+        self._names_companies = routes.names_companies
+        self._response = self._response_of_api
         if settings.origins:
-            others = routes.company_headers.union(ISOLATION if takes_isolation else ())
+            others = routes.company_headers.union(ISOLATION if self._takes_isolation else ())
             cors = Cors(settings.origins, others)
-            self._preflight, self._cors_headers = cors.preflight, cors.headers
+            self._response = partial(self._response_or_preflight, cors)
+            self._added.append(lambda scope, _: cors.headers(scope))
         self._serves = routes.serves
         self._admin_port = settings.admin_port
 
@@ -196,14 +200,15 @@ class Api:
                     await mount.application(scope, receive, send)
                     return
             answer = self._show_page
-        exchange = Exchange(scope)
+        exchange = Exchange.begun(scope)
         for each in self._observers:
-            each.begin(exchange, scope)
+            if each.begin(exchange, scope):
+                exchange.observers += (each,)
         try:
             await answer(scope, receive, send, exchange)
         except ConnectionCutError:
             exchange.status = CLIENT_DISCONNECTED
-            for each in self._observers:
+            for each in exchange.observers:
                 each.respond(exchange, None)
             await send({"type": CUT})
         except ClientDisconnectedError:
@@ -212,7 +217,7 @@ class Api:
             await self._respond_to_stop(scope, receive, send, exchange)
         finally:
             self._journal.end(exchange)
-            for each in self._observers:
+            for each in exchange.observers:
                 each.end(exchange)
 
     async def _show_page(
@@ -225,7 +230,7 @@ class Api:
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
     ) -> None:
         try:
-            response = self._preflight(scope) or await self._response(scope, receive, exchange)
+            response = await self._response(scope, receive, exchange)
         except Refusal as refusal:
             exchange.note_refusal(refusal)
             if refusal.error is INVALID_CREDENTIALS:
@@ -236,9 +241,7 @@ class Api:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s failed", exchange.id)
-            response = self._errors.response(
-                refuse(refusal_rows.FAILED, id=exchange.id), exchange.id
-            )
+            response = self._errors.response(refusal_rows.FAILED(id=exchange.id), exchange.id)
         try:
             await _send(self._completed(response, scope, exchange), receive, send, exchange)
         except ClientDisconnectedError:
@@ -261,7 +264,14 @@ class Api:
         if not (root.basic and is_basic(sent)):
             self._failures.note(sent_by(sent), exchange.client, refusal.problem, exchange.id)
 
-    async def _response(self, scope: Scope, receive: Receive, exchange: Exchange) -> Response:
+    async def _response_or_preflight(
+        self, cors: Cors, scope: Scope, receive: Receive, exchange: Exchange
+    ) -> Response:
+        return cors.preflight(scope) or await self._response_of_api(scope, receive, exchange)
+
+    async def _response_of_api(
+        self, scope: Scope, receive: Receive, exchange: Exchange
+    ) -> Response:
         raw_path: bytes = scope["raw_path"]
         query: str = scope["query_string"].decode("latin-1")
         self._check_url(len(raw_path), query)
@@ -275,10 +285,14 @@ class Api:
                 receive = await self._queue.enter(receive)
                 exchange.leave_queue = self._queue.leave
         exchange.coding = response_coding(headers)
-        check_versions(headers)
-        self._check_isolation(headers)
-        target = RequestTarget(root, path, query, headers)
-        root, path, query, headers = await self._with_company_id(target, principal)
+        has_protocol_headers = not PROTOCOL_HEADERS.isdisjoint(headers)
+        if has_protocol_headers:
+            check_versions(headers)
+            if not self._takes_isolation:
+                check_isolation(headers)
+        if self._names_companies:
+            target = RequestTarget(root, path, query, headers)
+            root, path, query, headers = await self._with_company_id(target, principal)
         is_batch = raw_path.endswith(_BATCH) and batch_root(path) is not None
         limit = self._batch_bytes if is_batch else self._body_bytes
         request = Request(
@@ -290,7 +304,7 @@ class Api:
             principal=principal,
             read_body=partial(read_body, receive, headers, limit),
             while_connected=partial(while_connected, receive),
-            access=access(headers),
+            access=access(headers) if has_protocol_headers else None,
         )
         exchange.notes.note_request(request)
         answer = self._answer_batch if is_batch else self._answer
@@ -302,7 +316,11 @@ class Api:
         """The principal of a request, which the exchange notes; raises `Refusal` without one."""
         authorization = headers.get(b"authorization")
         try:
-            principal = await self._authenticate(authorization, root, scope, exchange)
+            if root.basic and is_basic(authorization):
+                sender = RequestOrigin(exchange.client, is_private(scope), exchange.id)
+                principal = await self._basic.authenticate(authorization, sender)
+            else:
+                principal = await self._authenticator.authenticate(authorization)
         except Refusal as refusal:
             if root.challenge and refusal.error is INVALID_CREDENTIALS:
                 refusal.headers = {**refusal.headers, "WWW-Authenticate": root.challenge}
@@ -311,24 +329,6 @@ class Api:
         exchange.authorization = authorization or b""
         CLIENT.set(principal.subject)
         return principal
-
-    async def _by_token(
-        self, authorization: bytes | None, _root: Root, _scope: Scope, _exchange: Exchange
-    ) -> Principal:
-        return await self._authenticator.authenticate(authorization)
-
-    async def _by_token_or_secret(
-        self,
-        basic: BasicAuthenticator,
-        authorization: bytes | None,
-        root: Root,
-        scope: Scope,
-        exchange: Exchange,
-    ) -> Principal:
-        if not (root.basic and is_basic(authorization)):
-            return await self._authenticator.authenticate(authorization)
-        sender = RequestOrigin(exchange.client, is_private(scope), exchange.id)
-        return await basic.authenticate(authorization, sender)
 
     async def _respond_to_stop(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -340,16 +340,15 @@ class Api:
             _log.warning(message, exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        response = self._errors.response(refuse(refusal_rows.SERVICE_STOPPED), exchange.id)
+        response = self._errors.response(refusal_rows.SERVICE_STOPPED(), exchange.id)
         response.headers.append((b"connection", b"close"))
         await _send(self._completed(response, scope, exchange), receive, send, exchange)
 
     def _completed(self, response: Response, scope: Scope, exchange: Exchange) -> Response:
         """Add the headers of every response, which observers note."""
-        response.headers += self._profile_headers.of(exchange.id)
-        response.headers += self._limits_of(exchange.account)
-        response.headers += self._cors_headers(scope)
-        for each in self._observers:
+        for headers in self._added:
+            response.headers += headers(scope, exchange)
+        for each in exchange.observers:
             each.respond(exchange, response)
         return response
 
@@ -371,20 +370,8 @@ class Api:
         return recording
 
 
-def _accept_isolation(_: Headers) -> None:
-    """Accept the isolation that a batch asks for."""
-
-
-def _limits(account: Account | None) -> list[Header]:
-    return [] if account is None else account.headers()
-
-
-def _no_headers(_: Account | Scope | None) -> list[Header]:
-    return []
-
-
-def _no_preflight(_: Scope) -> None:
-    """Answer no preflight, so that browsers let no other site's scripts use the API."""
+def _limits(_: Scope, exchange: Exchange) -> list[Header]:
+    return [] if exchange.account is None else exchange.account.headers()
 
 
 class Application:

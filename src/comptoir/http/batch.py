@@ -13,7 +13,6 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature
@@ -107,7 +106,7 @@ class Batches:
             # each request of the batch checks its company again
             await self._service.company(request, root.company_id, may_lag=True)
         if request.method != "POST":
-            raise refuse(rows.METHOD, method=request.method, resource=_BATCH, allowed="POST")
+            raise rows.METHOD(method=request.method, resource=_BATCH, allowed="POST")
         request_type = _request_type(request.headers)
         response_type = _response_type(request, request_type)
         _check_headers(request.headers)
@@ -202,9 +201,7 @@ def _response_type(request: Request, request_type: str) -> str:
         if system_option == "$format":
             requested = unquote(value)
         elif system_option is not None:
-            raise refuse(
-                rows.NOT_APPLICABLE, system_option, option=system_option, resource="a batch"
-            )
+            raise rows.NOT_APPLICABLE(system_option, option=system_option, resource="a batch")
     other = JSON if request_type == MULTIPART else MULTIPART
     return preferred_media_type(request.headers, (request_type, other), requested)
 
@@ -217,7 +214,7 @@ def _check_headers(headers: Headers) -> None:
     for name in _ONLY_IN_PARTS:
         if name in headers:
             shown = name.decode().title()
-            raise refuse(rows.SINGLE_ONLY, shown, header=shown)
+            raise rows.SINGLE_ONLY(shown, header=shown)
 
 
 def _is_repeatable(headers: Headers, requests: int) -> bool:
@@ -227,7 +224,7 @@ def _is_repeatable(headers: Headers, requests: int) -> bool:
         return False
     longest = LONGEST_ID - len(f".{requests}")
     if len(sent.request_id) > longest:
-        raise refuse(rows.LONG_BATCH_ID, REQUEST_ID, limit=longest)
+        raise rows.LONG_BATCH_ID(REQUEST_ID, limit=longest)
     return True
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
 from comptoir.http.feature import AtomicWrites, Feature, answer_through
 from comptoir.http.routes import RequestTarget, Routes
@@ -103,10 +103,10 @@ class Outcomes:
             needed = ()
             succeeded = {name: each.succeeded for name, each in self._by_name.items()}
             if not holds(part.condition, succeeded):
-                raise refuse(rows.CONDITION_FALSE)
+                raise rows.CONDITION_FALSE()
         for name in (*needed, *_references(part)):
             if name in self._by_name and not self._by_name[name].succeeded:
-                raise refuse(rows.DEPENDENCY_FAILED, id=name)
+                raise rows.DEPENDENCY_FAILED(id=name)
 
     def path_of(self, part: Part) -> str:
         """The path of a request below the base path; raises `Refusal` for an unknown one."""
@@ -115,7 +115,7 @@ class Outcomes:
             return address.path
         path = self._by_name[address.reference].path
         if path is None:
-            raise refuse(rows.UNKNOWN_KEY, id=address.reference)
+            raise rows.UNKNOWN_KEY(id=address.reference)
         return path + address.path
 
     def with_tags(self, headers: Headers) -> Headers:
@@ -127,7 +127,7 @@ class Outcomes:
                 continue
             tag = self._by_name[referenced].tag
             if tag is None:
-                raise refuse(rows.NO_TAG, name.decode().title(), id=referenced)
+                raise rows.NO_TAG(name.decode().title(), id=referenced)
             tags[name] = tag
         return {**headers, **tags} if tags else headers
 
@@ -254,7 +254,7 @@ class Run:
                     pieces.append(piece)
                     size += len(piece)
                     if size > limit:
-                        raise refuse(rows.LARGE_SNAPSHOT, limit=self._shared.settings.batch_bytes)
+                        raise rows.LARGE_SNAPSHOT(limit=self._shared.settings.batch_bytes)
             response.body = b"".join(pieces)
         return response
 
@@ -333,7 +333,7 @@ class Run:
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
         part = group.parts[index]
         name = part.place if part.id is None else part.id
-        rest = refuse(rows.GROUP_REFUSED, id=name)
+        rest = rows.GROUP_REFUSED(id=name)
         responses = [
             self._error(refusal if number == index else rest, part)
             for number, part in enumerate(group.parts)
@@ -346,7 +346,7 @@ class Run:
         return GroupReply(group.name, _replies(group, responses), refused_at)
 
     def _omitted(self, item: Part | Group) -> Reply | GroupReply:
-        refusal = refuse(rows.BATCH_ENDED)
+        refusal = rows.BATCH_ENDED()
         if isinstance(item, Part):
             return Reply(item.id, self._error(refusal, item))
         return self._failed(item, [self._error(refusal, part) for part in item.parts], 0)
@@ -360,16 +360,16 @@ class Run:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
         try:
             if self._is_stopping or _is_cancelled():
-                raise refuse(rows.SERVICE_STOPPED)
+                raise rows.SERVICE_STOPPED()
             return await work()
         except (Refusal, GroupRefusal, ClientDisconnectedError):
             raise
         except asyncio.CancelledError:
             self._is_stopping = True
-            raise refuse(rows.SERVICE_STOPPED) from None
+            raise rows.SERVICE_STOPPED() from None
         except Exception:  # noqa: BLE001 - earlier requests have succeeded, and need responses
             _log.exception("request %s failed", self._exchange.id)
-            raise refuse(rows.FAILED, id=self._exchange.id) from None
+            raise rows.FAILED(id=self._exchange.id) from None
 
     async def _request(self, part: Part) -> Request:
         account = self._outer.principal.account
@@ -396,7 +396,7 @@ class Run:
         async def read_body() -> bytes:
             check_body_coding(headers)
             if len(body) > limit:
-                raise refuse(rows.LARGE_BODY, limit=limit)
+                raise rows.LARGE_BODY(limit=limit)
             return body
 
         return Request(

@@ -29,7 +29,6 @@ import msgspec
 from isal import isal_zlib
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
 from comptoir.request.headers import Headers, cached, elements, quality
 from comptoir.response.response import Header, Pieces
 
@@ -126,7 +125,7 @@ def _preferred(accepted: bytes) -> Coding:
     if best_quality and best_quality >= qualities.get("identity", 0.0):
         return Coding(best.name, best.compressor, always=excludes_identity)
     if excludes_identity:
-        raise refuse(rows.NO_CODING, "Accept-Encoding")
+        raise rows.NO_CODING("Accept-Encoding")
     return IDENTITY
 
 

@@ -329,14 +329,14 @@ class Cycle(RequestResponseCycle):
 
     def _framed(self, body: bytes, *, is_last: bool) -> list[bytes]:
         """A piece of the body as it is sent, in pieces because a large one is not copied."""
-        if self._framing is Framing.NO_BODY:
-            return []
-        if self._framing is Framing.LENGTH:
+        framing, pieces = self._framing, [body] if body else []
+        if framing is Framing.LENGTH:
             self._left -= len(body)
             if self._left < 0 or (is_last and self._left):
                 raise ValueError("The body differs in length from Content-Length")
-        pieces = [body] if body else []
-        if self._framing is Framing.CHUNKED:
+        elif framing is Framing.NO_BODY:
+            return []
+        elif framing is Framing.CHUNKED:
             if body:
                 pieces = [b"%x\r\n" % len(body), body, _LINE_END]
             if is_last:

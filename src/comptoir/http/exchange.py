@@ -6,23 +6,24 @@ import re
 import secrets
 import sys
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter, time
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+import msgspec
 from starlette.types import Message, Receive, Scope
 
 from comptoir.auth.limits import Account
 from comptoir.auth.origins import is_loopback
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import OAuthRefusal, Refusal, refuse
-from comptoir.errors.table import Check, ExceededLimit
-from comptoir.http.compression import IDENTITY
+from comptoir.errors.refusal import Check, ExceededLimit, OAuthRefusal, Refusal
+from comptoir.http.compression import IDENTITY, Coding
 from comptoir.request.batch.tree import Batch
 from comptoir.request.headers import Headers
 from comptoir.response.batch import Replies
 from comptoir.response.errors import as_guid
-from comptoir.response.response import Header
+from comptoir.response.response import Header, Response
 from comptoir.service import Request
 from comptoir.store.fair_queue import FairSemaphore
 
@@ -48,14 +49,19 @@ CUT = "comptoir.cut"
 """The type of the message by which the application cuts the connection."""
 
 _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto"})
-_process = secrets.token_hex(6)
 _numbers = itertools.count(1)
 _PAGING_TOKEN = re.compile(r"(?:^|&)(?:\$|%24)?(?:skip|delta)token=[^&]*", re.IGNORECASE)
 
 
 def next_id() -> str:
     """An id that no other request of any process has."""
-    return f"{_process}-{next(_numbers):x}"
+    return f"{_process()}-{next(_numbers):x}"
+
+
+@cache
+def _process() -> str:
+    # computed at the first request: a worker is a copy of a process that serves none
+    return secrets.token_hex(6)
 
 
 class ProfileHeaders:
@@ -67,6 +73,10 @@ class ProfileHeaders:
             (name.lower().encode(), value.encode()) for name, value in envelope.headers.items()
         ]
         self._ids = [name.encode() for name in envelope.ids]
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._fixed or self._ids)
 
     def of(self, request_id: str) -> list[Header]:
         """The headers of the response to a request with this id."""
@@ -111,7 +121,24 @@ class Notes:
 NO_NOTES = Notes()
 
 
-class Exchange:
+class Observer:
+    """Observes exchanges with the API and the pages; by default, it does nothing."""
+
+    def begin(self, exchange: "Exchange", scope: Scope) -> bool:
+        """Note that an exchange begins; returns whether to observe its response and its end."""
+        return True
+
+    def respond(self, exchange: "Exchange", response: Response | None) -> None:
+        """Note the response of the API before it is sent, or add headers to it.
+
+        It is None if the connection is cut.
+        """
+
+    def end(self, exchange: "Exchange") -> None:
+        """Note the end of an exchange, whatever it was for."""
+
+
+class Exchange(msgspec.Struct, eq=False):
     """A request and its response, as the log and the metrics record them.
 
     `account` counts the request until its end, and `leave_queue` then frees its slot, if it has
@@ -122,54 +149,46 @@ class Exchange:
     `ended_at` its end in seconds since 1970; both are set by `end`.
     """
 
-    __slots__ = (
-        "_query",
-        "account",
-        "authorization",
-        "client",
-        "coding",
-        "ended_at",
-        "fault",
-        "id",
-        "leave_queue",
-        "method",
-        "notes",
-        "path",
-        "refused",
-        "seconds",
-        "size",
-        "status",
-        "subject",
-    )
-    ended_at: float
+    id: str
+    method: str
+    path: str
+    query_string: bytes
+    client: str
+    seconds: float
+    ended_at: float = 0.0
+    status: int = 0
+    size: int = 0
+    subject: str = ""
+    account: Account | None = None
+    leave_queue: Callable[[str], None] | None = None
+    authorization: bytes = b""
+    notes: Notes = NO_NOTES
+    observers: tuple[Observer, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    coding: Coding = IDENTITY
+    fault: str = ""
 
-    def __init__(self, scope: Scope) -> None:
-        self.id = next_id()
-        self.method: str = scope["method"]
-        self.path: str = scope["path"]
-        self._query: bytes = scope["query_string"]
-        self.status = 0
-        self.size = 0
-        self.subject = ""
-        self.account: Account | None = None
-        self.leave_queue: Callable[[str], None] | None = None
-        self.authorization = b""
-        self.notes = NO_NOTES
-        self.refused: tuple[Refused, ...] = ()
-        self.coding = IDENTITY
-        self.fault = ""
+    @classmethod
+    def begun(cls, scope: Scope) -> Self:
+        """The exchange of a request that has just arrived."""
         client = scope.get("client")
-        self.client: str = client[0] if client else ""
-        self.seconds = -perf_counter()
+        return cls(
+            next_id(),
+            scope["method"],
+            scope["path"],
+            scope["query_string"],
+            client[0] if client else "",
+            -perf_counter(),
+        )
 
     @property
     def query(self) -> str:
         """The query of the URL, percent-encoded."""
-        return self._query.decode("latin-1")
+        return self.query_string.decode("latin-1")
 
     def hide_query(self) -> None:
         """Keep the query, which contains a credential, out of the log."""
-        self._query = b""
+        self.query_string = b""
 
     def note_refusal(self, refusal: Refusal) -> None:
         """Count an error that the exchange, or a request of its batch, gets."""
@@ -236,7 +255,7 @@ class UrlLimits:
             ("The query of the URL", size, self._query),
         ):
             if length > limit:
-                raise refuse(rows.LONG_URL, what=what, limit=limit)
+                raise rows.LONG_URL(what=what, limit=limit)
 
 
 def check_body_coding(headers: Headers) -> None:
@@ -244,7 +263,7 @@ def check_body_coding(headers: Headers) -> None:
     coding = headers.get(b"content-encoding", b"identity")
     if coding.strip().lower() not in (b"identity", b""):
         value = coding.decode("latin-1")
-        raise refuse(rows.CONTENT_CODING, "Content-Encoding", value=value)
+        raise rows.CONTENT_CODING("Content-Encoding", value=value)
 
 
 _CLOSE = {"Connection": "close"}
@@ -256,7 +275,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     check_body_coding(headers)
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
-        raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+        raise rows.LARGE_BODY(limit=limit, headers=_CLOSE)
     body = bytearray()
     while True:
         message = await receive()
@@ -264,7 +283,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             raise ClientDisconnectedError
         body += message.get("body", b"")
         if len(body) > limit:
-            raise refuse(rows.LARGE_BODY, limit=limit, headers=_CLOSE)
+            raise rows.LARGE_BODY(limit=limit, headers=_CLOSE)
         if not message.get("more_body", False):
             return bytes(body)
 
@@ -302,7 +321,7 @@ class RequestQueue:
             return client.receive
         if has_left:
             raise ClientDisconnectedError
-        raise refuse(rows.QUEUED_TOO_LONG, seconds=self._seconds)
+        raise rows.QUEUED_TOO_LONG(seconds=self._seconds)
 
     def leave(self, client: str) -> None:
         """Release a slot of a client."""

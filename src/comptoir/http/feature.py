@@ -18,7 +18,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock
 from comptoir.errors.refusal import Refusal
-from comptoir.http.exchange import Exchange
+from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.log import RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.http.routes import Routes
@@ -169,7 +169,7 @@ class Feature:
         """
         return None
 
-    def observers(self) -> "Sequence[Observer]":
+    def observers(self) -> Sequence[Observer]:
         """What observes each exchange."""
         return ()
 
@@ -178,22 +178,6 @@ class Feature:
 
     async def reset(self) -> None:
         """Return to the state at the mark."""
-
-
-class Observer:
-    """Observes exchanges with the API and the pages; by default, it does nothing."""
-
-    def begin(self, exchange: Exchange, scope: Scope) -> None:
-        """Note that an exchange begins."""
-
-    def respond(self, exchange: Exchange, response: Response | None) -> None:
-        """Note the response of the API before it is sent, or add headers to it.
-
-        It is None if the connection is cut.
-        """
-
-    def end(self, exchange: Exchange) -> None:
-        """Note the end of an exchange, whatever it was for."""
 
 
 def answer_through(features: Sequence[Feature], answer: Answer) -> Answer:

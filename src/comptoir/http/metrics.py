@@ -19,7 +19,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from comptoir.errors.table import SLOW_DOWN, ExceededLimit
+from comptoir.errors.refusal import ExceededLimit
+from comptoir.errors.table import SLOW_DOWN
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode
 from comptoir.request.path import READ_METHODS, WRITE_METHODS

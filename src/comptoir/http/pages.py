@@ -24,7 +24,7 @@ from comptoir.auth.authentication import Authenticator
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import METHOD_NOT_ALLOWED
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Feature, Link
@@ -119,14 +119,14 @@ def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Setting
         if isinstance(error, Refusal):
             return error
         if not isinstance(error, HTTPException):
-            return refuse(rows.FAILED, id="in X-Request-Id")
+            return rows.FAILED(id="in X-Request-Id")
         if error.status_code == METHOD_NOT_ALLOWED.status:
             # the routes have sets of methods, whose order differs from process to process
             allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
             path = request.url.path
-            return refuse(rows.METHOD, method=request.method, resource=path, allowed=allowed)
+            return rows.METHOD(method=request.method, resource=path, allowed=allowed)
         url = settings.base_url
-        return refuse(rows.NO_PAGE, url=url, documented=documented)
+        return rows.NO_PAGE(url=url, documented=documented)
 
     async def refused(request: Request, error: Exception) -> Response:
         exchange: Exchange = request.scope["exchange"]
@@ -184,10 +184,7 @@ def front_routes(settings: Settings, optional: Sequence[Link], *, has_docs: bool
             return Response(_page(links), headers=_FRONT_HEADERS, media_type="text/html")
         return Response(document, headers=_FRONT_HEADERS, media_type="application/json")
 
-    return [
-        Route("/", front),
-        file_route("/front.css", lambda: ASSETS / "front.css", "text/css"),
-    ]
+    return [Route("/", front), file_route("/front.css", lambda: ASSETS / "front.css", "text/css")]
 
 
 def file_route(path: str, find: Callable[[], Path], media_type: str) -> Route:

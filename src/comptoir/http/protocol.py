@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.http.cycle import Cycle, GatheringTransport
 from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id
 from comptoir.http.metrics import CONNECTIONS
@@ -187,7 +187,7 @@ class Protocol(HttpToolsProtocol):
             return False
         if not self._ignores_input:
             if self._is_incomplete():
-                self._refuse(refuse(rows.INCOMPLETE))
+                self._refuse(rows.INCOMPLETE())
             elif self._latest() is not None:
                 self._close_after_latest()
             else:
@@ -254,7 +254,7 @@ class Protocol(HttpToolsProtocol):
             # the context is the refusal that a callback of this class raised
             cause = error.__context__
             if not isinstance(cause, Refusal):
-                cause = refuse(rows.NOT_HTTP, reason="its target is not a URL")
+                cause = rows.NOT_HTTP(reason="its target is not a URL")
             self._refuse(cause, self.parser.get_method().decode())
         except httptools.HttpParserError as error:
             self._refuse(_malformed(str(error)))
@@ -267,7 +267,7 @@ class Protocol(HttpToolsProtocol):
             row = rows.LARGE_HEAD
             if self._in_body:
                 row = rows.LARGE_TRAILERS
-            self._refuse(refuse(row, limit=limit))
+            self._refuse(row(limit=limit))
 
     def _feed(self, data: bytes | memoryview) -> None:
         """Parse data as HTTP/1.1, even after a head with `Upgrade` (RFC 9110, 7.8)."""
@@ -300,13 +300,13 @@ class Protocol(HttpToolsProtocol):
             return
         limit = self._settings.header_bytes
         if len(self._waiting) >= MAX_PIPELINED:
-            raise refuse(rows.PIPELINED, limit=MAX_PIPELINED)
+            raise rows.PIPELINED(limit=MAX_PIPELINED)
         if self._overhead_bytes > limit:
             fields = sum(
                 len(name) + len(value) + _HEADER_SEPARATORS for name, value in self.headers
             )
             if len(self.url) + fields > limit:
-                raise refuse(rows.LARGE_HEAD, limit=limit)
+                raise rows.LARGE_HEAD(limit=limit)
         version = self.parser.get_http_version()
         check_head(version, self.headers)
         method = self.parser.get_method()
@@ -372,7 +372,8 @@ class Protocol(HttpToolsProtocol):
             self._start(*self._waiting.pop())
         else:
             self._become_idle()
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
 
     def _become_idle(self) -> None:
         self._idle_since = self.loop.time()
@@ -415,7 +416,7 @@ class Protocol(HttpToolsProtocol):
         elif is_answered or not self._is_incomplete():
             self.transport.close()
         else:
-            self._refuse(refuse(rows.SLOW_REQUEST, seconds=self._settings.request_seconds))
+            self._refuse(rows.SLOW_REQUEST(seconds=self._settings.request_seconds))
 
     def _latest(self) -> Cycle | None:
         # None before the first head, which uvicorn's annotation omits
@@ -505,7 +506,7 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     Names of headers are in lower case. Raises `Refusal` (505, 501, 400).
     """
     if version not in ("1.1", "1.0"):
-        raise refuse(rows.HTTP_VERSION, version=f"HTTP/{version}")
+        raise rows.HTTP_VERSION(version=f"HTTP/{version}")
     values = dict(headers)
     if b"transfer-encoding" in values:
         for name, value in headers:
@@ -515,11 +516,11 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     if host is None:
         # HTTP/1.0 does not require one (RFC 9112, 3.2)
         if version == "1.1":
-            raise refuse(rows.HOST, "Host", fault="no Host header")
+            raise rows.HOST("Host", problem="no Host header")
     elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
-        raise refuse(rows.HOST, "Host", fault="several Host headers")
+        raise rows.HOST("Host", problem="several Host headers")
     elif not _is_host(host):
-        raise refuse(rows.INVALID_HOST, "Host", value=host.decode("latin-1"))
+        raise rows.INVALID_HOST("Host", value=host.decode("latin-1"))
 
 
 @lru_cache(maxsize=64)
@@ -536,16 +537,16 @@ _OTHER_VERSION = frozenset(
 def _malformed(reason: str) -> Refusal:
     """400 for a request that is not HTTP/1.1, or 505; `reason` is that of the parser."""
     if reason in _OTHER_VERSION:
-        return refuse(rows.HTTP_VERSION, version="The HTTP version of the request")
-    return refuse(rows.NOT_HTTP, reason=reason)
+        return rows.HTTP_VERSION(version="The HTTP version of the request")
+    return rows.NOT_HTTP(reason=reason)
 
 
 def _check_transfer_coding(version: str, value: bytes) -> None:
     if version == "1.0":
-        raise refuse(rows.CHUNKED_1_0, _TRANSFER_ENCODING)
+        raise rows.CHUNKED_1_0(_TRANSFER_ENCODING)
     if value.lower() != b"chunked":
         coding = value.decode("latin-1")
-        raise refuse(rows.TRANSFER_CODING, _TRANSFER_ENCODING, value=coding)
+        raise rows.TRANSFER_CODING(_TRANSFER_ENCODING, value=coding)
 
 
 def origin_form(method: bytes, target: bytes) -> bytes:
@@ -554,13 +555,13 @@ def origin_form(method: bytes, target: bytes) -> bytes:
     Raises `Refusal` (400, 501) for a target that is not a resource of the service.
     """
     if method == b"CONNECT":
-        raise refuse(rows.CONNECT)
+        raise rows.CONNECT()
     if target == b"*":
         return target
     if b"#" in target:
-        raise refuse(rows.HASH_IN_TARGET)
+        raise rows.HASH_IN_TARGET()
     absolute = _ABSOLUTE.match(target)
     if absolute is None:
-        raise refuse(rows.REQUEST_TARGET, value=target.decode("latin-1"))
+        raise rows.REQUEST_TARGET(value=target.decode("latin-1"))
     path = target[absolute.end() :]
     return path if path.startswith(b"/") else b"/" + path

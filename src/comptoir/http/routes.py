@@ -23,6 +23,9 @@ class RequestTarget(NamedTuple):
 class Routes:
     """The addresses of the API: the base path, to which a profile may add others."""
 
+    names_companies = False
+    """Whether requests may name their company otherwise than by its id in the path."""
+
     company_headers = frozenset[bytes]()
     """The headers that name a company."""
 

@@ -3,14 +3,14 @@
 import asyncio
 import errno
 import logging
-import multiprocessing
 import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from multiprocessing.context import ForkProcess, SpawnProcess
 from typing import Protocol
 
 from starlette.types import ASGIApp
@@ -27,6 +27,10 @@ from comptoir.http.protocol import ServerConfig
 from comptoir.store.jobs import cancel_and_wait
 
 _BACKLOG = 2_048
+_STOPS = signal.SIGINT, signal.SIGTERM
+
+# a copy of this process starts at once and shares its memory; libraries of macOS do not work in one
+WORKER_PROCESS = ForkProcess if sys.platform == "linux" else SpawnProcess
 
 
 def bind(host: str, port: int, prefix: str = "") -> socket.socket:
@@ -110,16 +114,26 @@ class _WorkerServer(Server):
 
 
 def _work(
-    build: Build, settings: Settings, listeners: Sequence[socket.socket], end: socket.socket
+    build: Build,
+    settings: Settings,
+    listeners: Sequence[socket.socket],
+    end: socket.socket,
+    ends: Sequence[socket.socket],
 ) -> None:
-    """Serve in this process."""
+    """Serve in this process, which may have the supervisor's signal handlers and ends."""
+    signal.set_wakeup_fd(-1)
+    # an interrupt at a terminal reaches every process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+    for each in ends:
+        each.close()
     set_up_logging(settings.log_level)
     link = Link(end)
     try:
         app = build(settings, link=link)
     except OperatorError as error:
         sys.exit(f"comptoir: {error}")
-    # an interrupt at a terminal reaches every process
     with suppress(KeyboardInterrupt):
         _WorkerServer(ServerConfig(app, settings), link).run(list(listeners))
 
@@ -128,11 +142,16 @@ class _Worker:
     """A process that serves; raises `OSError` if it cannot be started."""
 
     def __init__(
-        self, build: Build, settings: Settings, listeners: Sequence[socket.socket]
+        self,
+        build: Build,
+        settings: Settings,
+        listeners: Sequence[socket.socket],
+        others: Iterable["_Worker"],
     ) -> None:
         self._end, theirs = socket.socketpair()
-        self._process = multiprocessing.get_context("spawn").Process(
-            target=_work, args=(build, settings, listeners, theirs)
+        ends = [self._end, *(each._end for each in others)]
+        self._process = WORKER_PROCESS(
+            target=_work, args=(build, settings, listeners, theirs, ends)
         )
         self.silent: int | None = None
         """The looks since its last report; None before the first."""
@@ -140,11 +159,15 @@ class _Worker:
         """The counts that it has reported."""
         self._channel: Channel | None = None
         try:
+            # a copy must not pass a signal on to this process
+            signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
             with theirs:
                 self._process.start()
         except OSError:
             self._end.close()
             raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
 
     async def ended(self, total: bytes) -> int:
         """Receive its reports until it has ended; returns its exit status, or minus its signal.
@@ -186,9 +209,9 @@ class Supervisor:
     def __init__(
         self, build: Build, settings: Settings, listeners: Sequence[socket.socket]
     ) -> None:
-        self._started = partial(_Worker, build, settings, listeners)
         self._count = settings.workers
         self._workers: set[_Worker] = set()
+        self._started = partial(_Worker, build, settings, listeners, self._workers)
         self._ended: Counted = {}
         """The counts of workers that have ended."""
         self._total = b""

@@ -114,11 +114,7 @@ def _contained(
         annotations = description_annotations(each.type.description)
         if not under_company:
             annotations += set_annotations(each, capabilities)
-        members = {
-            "$Type": each.type.qualified_name,
-            "$Collection": True,
-            "$ContainsTarget": True,
-        }
+        members = {"$Type": each.type.qualified_name, "$Collection": True, "$ContainsTarget": True}
         yield _Element("NavigationProperty", each.name, members, annotations)
 
 

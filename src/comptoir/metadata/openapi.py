@@ -71,10 +71,7 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
                 "description": _ABOUT + _other_names(profile.values.aliases),
                 "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             },
-            "servers": [
-                {"url": base_url, "description": "The configured address."},
-                *relative,
-            ],
+            "servers": [{"url": base_url, "description": "The configured address."}, *relative],
             "security": security(),
             "tags": [
                 {"name": each.name, "description": each.type.description} for each in model.sets

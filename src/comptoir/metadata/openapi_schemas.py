@@ -10,6 +10,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
+from comptoir.errors.refusal import ErrorType
 from comptoir.errors.table import (
     BODY_TOO_LARGE,
     ENTITY_CHANGED,
@@ -24,7 +25,6 @@ from comptoir.errors.table import (
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
-    ErrorType,
 )
 from comptoir.metadata.annotations import Capabilities
 from comptoir.profiles.record import Profile, ResponseOverride

@@ -227,7 +227,7 @@ class Outgoing:
             public = f"{problem}, or its address is not a global one"
             raise OutgoingError(f"{problem}: {_reason(error)}", public) from error
         except (ClientError, OSError) as error:
-            # without the fault, which quotes what the server has sent
+            # without the error, which quotes what the server has sent
             raise OutgoingError(f"{quoted(text)} sent a malformed response") from error
 
 
@@ -241,5 +241,5 @@ async def _start(response: ClientResponse, most_bytes: int) -> bytes:
     return bytes(content)
 
 
-def _reason(fault: ClientConnectorError) -> str:
-    return fault.os_error.strerror or type(fault.os_error).__name__
+def _reason(error: ClientConnectorError) -> str:
+    return error.os_error.strerror or type(error.os_error).__name__

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
@@ -107,9 +107,7 @@ class PipelineBinder:
         for node in transformations:
             self._transformations += 1
             if self._transformations > MOST_TRANSFORMATIONS:
-                raise refuse(
-                    rows.LONG_PIPELINE, self.option, node.position, limit=MOST_TRANSFORMATIONS
-                )
+                raise rows.LONG_PIPELINE(self.option, node.position, limit=MOST_TRANSFORMATIONS)
             self._transform(node)
 
     def pipeline(self) -> tuple[Pipeline, tuple[Stored, ...]]:
@@ -299,8 +297,7 @@ class PipelineBinder:
             raise self._unsupported(expression, f"{method} of the record {name_of(expression)}")
         if method in _OF_NUMBERS:
             if typed.type not in types.NUMBERS:
-                raise refuse(
-                    rows.NOT_A_NUMBER,
+                raise rows.NOT_A_NUMBER(
                     self.option,
                     expression.position,
                     method=method,
@@ -330,11 +327,7 @@ class PipelineBinder:
 
     def _binder(self) -> Binder:
         return Binder(
-            self._binding,
-            self.option,
-            self._names,
-            alone=self._is_aggregated,
-            slots=self._slots,
+            self._binding, self.option, self._names, alone=self._is_aggregated, slots=self._slots
         )
 
     def _length(self, value: Value, position: int) -> float:
@@ -352,7 +345,7 @@ class PipelineBinder:
         resolved = resolve(node, self._aliases, limits)
         self._nodes += sum(1 for _ in walk(resolved))
         if self._nodes > limits.nodes:
-            raise refuse(rows.LONG_WITH_ALIASES, self.option, node.position, limit=limits.nodes)
+            raise rows.LONG_WITH_ALIASES(self.option, node.position, limit=limits.nodes)
         return resolved
 
     def _total_order(self) -> tuple[OrderKey, ...]:
@@ -375,7 +368,7 @@ class PipelineBinder:
         return self._unsupported(node, f"{node.name} at this position within groupby")
 
     def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
-        return refuse(rows.NOT_SUPPORTED, self.option, node.position, construct=construct)
+        return rows.NOT_SUPPORTED(self.option, node.position, construct=construct)
 
 
 def _heads(names: Iterable[str]) -> set[str]:

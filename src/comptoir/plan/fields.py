@@ -7,7 +7,7 @@ import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, NavigationProperty
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
@@ -56,15 +56,14 @@ def bind_select(
                 raise _no_navigation(entity_type, SELECT, item.position, path, computed)
             shown = "/".join(item.path)[:100]
             construct = f"The path {shown} to another record"
-            raise refuse(rows.NOT_SUPPORTED, SELECT, item.position, construct=construct)
+            raise rows.NOT_SUPPORTED(SELECT, item.position, construct=construct)
         if item.all:
             selects_all = True
         elif name in entity_type.by_name or name in computed:
             names.add(name)
         elif name not in entity_type.related and name not in contained:
             known = [*entity_type.by_name, *entity_type.related, *contained, *computed]
-            raise refuse(
-                rows.UNKNOWN_SELECTED,
+            raise rows.UNKNOWN_SELECTED(
                 SELECT,
                 item.position,
                 known=known,
@@ -91,13 +90,8 @@ def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] |
             names.update(found)
         else:
             name, known = "/".join(item.path), [each.name for each in columns]
-            raise refuse(
-                rows.NO_PROPERTY,
-                SELECT,
-                item.position,
-                known=known,
-                owner="The aggregated result",
-                name=name,
+            raise rows.NO_PROPERTY(
+                SELECT, item.position, known=known, owner="The aggregated result", name=name
             )
     return None if selects_all else frozenset(names)
 
@@ -207,7 +201,7 @@ class ExpandBinder:
                 if earlier is None or earlier.path == _STAR:
                     by_name[name] = item
                 elif item.path != _STAR:
-                    raise refuse(rows.GIVEN_TWICE, EXPAND, item.position, name=name)
+                    raise rows.GIVEN_TWICE(EXPAND, item.position, name=name)
         return by_name
 
     def _names(
@@ -225,25 +219,23 @@ class ExpandBinder:
         if item.result == "count":
             given.append("/$count")
         for name in given:
-            raise refuse(
-                rows.OPTION_OF_RECORD, EXPAND, item.position, option=name, name=navigation.name
-            )
+            raise rows.OPTION_OF_RECORD(EXPAND, item.position, option=name, name=navigation.name)
 
     def _expansion(
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int, page_size: int
     ) -> Expansion:
         inner = self._inner(name, entity_set, item, depth)
         if depth > self._limits.depth:
-            raise refuse(rows.DEEP_EXPANSION, EXPAND, item.position, limit=self._limits.depth)
+            raise rows.DEEP_EXPANSION(EXPAND, item.position, limit=self._limits.depth)
         self._items += 1
         if self._items > self._limits.items:
             # the parser counts a `*` as one item
-            raise refuse(rows.LONG_EXPANSION, EXPAND, item.position, limit=self._limits.items)
+            raise rows.LONG_EXPANSION(EXPAND, item.position, limit=self._limits.items)
         options, positions = item.options, item.positions.options
         for option in _UNSUPPORTED:
             if option in options.given:
                 construct = f"{option} within $expand"
-                raise refuse(rows.NOT_SUPPORTED, EXPAND, positions[option], construct=construct)
+                raise rows.NOT_SUPPORTED(EXPAND, positions[option], construct=construct)
         try:
             binding = msgspec.structs.replace(
                 self._binding, entity_set=entity_set, aliases=options.aliases
@@ -274,7 +266,7 @@ class ExpandBinder:
             return items
         left = self._limits.depth - depth + 1 if levels == "max" else levels
         if left > self._limits.depth:
-            raise refuse(rows.DEEP_LEVELS, EXPAND, item.position, limit=self._limits.depth)
+            raise rows.DEEP_LEVELS(EXPAND, item.position, limit=self._limits.depth)
         if left == 1:
             return items
         return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))
@@ -287,15 +279,10 @@ def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem
         if name not in known:
             raise _no_navigation(entity_type, EXPAND, item.position, path)
         construct = f"The path {'/'.join(path)[:100]}"
-        raise refuse(rows.NOT_SUPPORTED, EXPAND, item.position, construct=construct)
+        raise rows.NOT_SUPPORTED(EXPAND, item.position, construct=construct)
     if name not in known:
-        raise refuse(
-            rows.NO_NAVIGATION,
-            EXPAND,
-            item.position,
-            known=known,
-            owner=entity_type.name,
-            name=name,
+        raise rows.NO_NAVIGATION(
+            EXPAND, item.position, known=known, owner=entity_type.name, name=name
         )
     return name
 
@@ -315,11 +302,9 @@ def _no_navigation(
     """400: a path of several names that does not begin with a navigation property."""
     first = path[0]
     if first in entity_type.by_name or first in computed:
-        return refuse(rows.PAST_VALUE, option, position, name=first, path="/".join(path))
+        return rows.PAST_VALUE(option, position, name=first, path="/".join(path))
     if "." in first:
         own = entity_type.qualified_name
-        return refuse(rows.OTHER_TYPE, option, position, own=own, name=first)
+        return rows.OTHER_TYPE(option, position, own=own, name=first)
     known = [*entity_type.by_name, *entity_type.related, *computed]
-    return refuse(
-        rows.NO_PROPERTY, option, position, known=known, owner=entity_type.name, name=first
-    )
+    return rows.NO_PROPERTY(option, position, known=known, owner=entity_type.name, name=first)

@@ -20,9 +20,9 @@ import msgspec
 
 from comptoir.edm.model import Company
 from comptoir.edm.times import instant
-from comptoir.edm.types import TEXT, PrimitiveType, Stored, Text, ValueFault
+from comptoir.edm.types import TEXT, EdmError, PrimitiveType, Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.apply import PipelineBinder
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
 from comptoir.plan.expressions.operands import BindingContext
@@ -151,7 +151,7 @@ def decode_record_token(
     stored_type = TEXT if isinstance(key_type, Text) else key_type
     try:
         return RecordToken(stored_type.from_text(key), sorted_by)
-    except ValueFault:
+    except EdmError:
         raise invalid_skip() from None
 
 
@@ -178,17 +178,17 @@ def decode_delta(text: str, query: Sequence[str], company: Company, *, oldest: i
 
 def invalid_delta() -> Refusal:
     """400: a delta token that the service did not issue for this query."""
-    return refuse(rows.DELTA_TOKEN, "$deltatoken")
+    return rows.DELTA_TOKEN("$deltatoken")
 
 
 def expired_delta() -> Refusal:
     """410: a delta token whose changes the company no longer has."""
-    return refuse(rows.DELTA_EXPIRED, "$deltatoken")
+    return rows.DELTA_EXPIRED("$deltatoken")
 
 
 def invalid_skip() -> Refusal:
     """400: a skip token that the service did not issue for this query, or that is outdated."""
-    return refuse(rows.SKIP_TOKEN, "$skiptoken")
+    return rows.SKIP_TOKEN("$skiptoken")
 
 
 def _encode(query: Sequence[str], *content: object) -> str:

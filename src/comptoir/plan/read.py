@@ -323,10 +323,7 @@ def list_pipeline(
 
 @lru_cache(CACHED_LISTS)
 def _list_pipeline(
-    entity_set: EntitySet,
-    condition: Condition | None,
-    keys: tuple[OrderKey, ...],
-    searches: bool,
+    entity_set: EntitySet, condition: Condition | None, keys: tuple[OrderKey, ...], searches: bool
 ) -> Pipeline:
     """The pipeline of a list without computed values, with its hash, by which reads find it."""
     transformations = () if condition is None else (Filter(condition),)

@@ -15,12 +15,12 @@ import msgspec
 
 from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
-from comptoir.edm.types import Stored, ValueFault, is_guid
+from comptoir.edm.types import EdmError, Stored, is_guid
 from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import INVALID_URL, Check
+from comptoir.errors.refusal import Check, Refusal
+from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
 from comptoir.request.headers import Headers, entity_tags
 from comptoir.request.path import KeyPart, Segment
@@ -91,7 +91,7 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
     parts = segments[0].key
     first = parts[0]
     if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
-        raise refuse(refusal_rows.COMPANY_KEY, COMPANIES)
+        raise refusal_rows.COMPANY_KEY(COMPANIES)
     return first.text.lower()
 
 
@@ -254,12 +254,10 @@ def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str])
     """404 for the segment `at`, instead of which `known` names are valid; 501 if unsupported."""
     for segment in segments:
         if segment.name in _UNSUPPORTED:
-            return refuse(refusal_rows.IN_A_PATH, name=segment.name)
+            return refusal_rows.IN_A_PATH(name=segment.name)
     path = "/".join(segment.name for segment in segments)
     suggested = () if at.name in known else known
-    return refuse(
-        refusal_rows.UNKNOWN_SEGMENT, known=suggested, path=path, name=at.name, segment=at.name
-    )
+    return refusal_rows.UNKNOWN_SEGMENT(known=suggested, path=path, name=at.name, segment=at.name)
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
@@ -276,7 +274,7 @@ def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None
             )
     sent = ", ".join(part.name or quoted(part.text) for part in parts)
     keys = "; ".join([entity_type.key, *(rule.name for rule in entity_type.unique)])
-    raise refuse(refusal_rows.NOT_A_KEY, sent=sent, set=entity_set.name, keys=keys)
+    raise refusal_rows.NOT_A_KEY(sent=sent, set=entity_set.name, keys=keys)
 
 
 def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
@@ -284,10 +282,10 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
     name = declared.name
     if part.quoted != declared.type.quoted:
         row = refusal_rows.QUOTED_KEY if part.quoted else refusal_rows.UNQUOTED_KEY
-        raise refuse(row, name, set=entity_set.name, name=name)
+        raise row(name, set=entity_set.name, name=name)
     try:
         return declared.type.from_key(part.text)
-    except ValueFault as error:
+    except EdmError as error:
         subject = f"In a key of {entity_set.name}, {name}"
         refusal = error.refusal(subject, name, error=INVALID_URL).grouped("MALFORMED_KEY")
         refusal.check = Check.RESOURCE
@@ -326,11 +324,8 @@ class RecordPath(msgspec.Struct, frozen=True):
         row = yield from self.lookup()
         if row is None:
             name = self.target.steps[-1].navigation.name
-            raise refuse(
-                refusal_rows.NO_RELATED_RECORD,
-                name=name,
-                related=self.target.entity_set.name,
-                set=self.target.segment,
+            raise refusal_rows.NO_RELATED_RECORD(
+                name=name, related=self.target.entity_set.name, set=self.target.segment
             )
         return row
 
@@ -370,7 +365,7 @@ RecordAddress = Stored | RecordPath
 
 def record_not_found(entity_set: EntitySet, key: Stored, segment: str) -> Refusal:
     """404 for a key that no record of the set has; `segment` is its name in the path."""
-    return refuse(refusal_rows.UNKNOWN_RECORD, name=entity_set.name, key=str(key), set=segment)
+    return refusal_rows.UNKNOWN_RECORD(name=entity_set.name, key=str(key), set=segment)
 
 
 _RIGHT_OF: Mapping[str, Right] = {
@@ -446,8 +441,7 @@ def check_right(entity_set: EntitySet, right: Right, rights: Rights) -> None:
 def _denied(
     entity_set: EntitySet, right: Right, option: str | None = None, position: int | None = None
 ) -> Refusal:
-    return refuse(
-        rows.RIGHT_MISSING,
+    return rows.RIGHT_MISSING(
         option,
         position,
         doing=_DOING[right],

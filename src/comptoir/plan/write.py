@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
-from comptoir.edm.types import Guid, Stored, ValueFault
+from comptoir.edm.types import EdmError, Guid, Stored
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import ErrorDetail, Refusal, refuse
+from comptoir.errors.refusal import ErrorDetail, Refusal
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.target import RecordAddress, RecordPath, check_right
 from comptoir.request.headers import EntityTags
 from comptoir.request.payload import REQUEST_ID, without_annotations
 
-MOST_FAULTS = 20
+MOST_ERRORS = 20
 """The most errors of a body that a response lists."""
 
 
@@ -157,13 +157,10 @@ class BodyBinder:
         self._ieee754 = ieee754
         self._unchanged: dict[str, Unchanged] = {}
         self._values: dict[str, Stored] = {}
-        self._faults: list[Refusal] = []
+        self._errors: list[Refusal] = []
 
     def create(
-        self,
-        key: Stored | None = None,
-        spare_key: str | None = None,
-        given: Set[str] = frozenset(),
+        self, key: Stored | None = None, spare_key: str | None = None, given: Set[str] = frozenset()
     ) -> Body:
         """Bind the body of a create.
 
@@ -177,7 +174,7 @@ class BodyBinder:
             values[entity_type.key] = key
             if key_type.is_blank_key(key):
                 name = entity_type.key
-                self._faults.append(refuse(rows.BLANK_KEY, name, name=name, key=str(key)))
+                self._errors.append(rows.BLANK_KEY(name, name=name, key=str(key)))
         elif entity_type.key in values and key_type.is_blank_key(values[entity_type.key]):
             # an empty key counts as omitted
             del values[entity_type.key]
@@ -203,9 +200,9 @@ class BodyBinder:
         for name, value in self._body.items():
             declared = by_name.get(name)
             if declared is None:
-                if len(self._faults) >= MOST_FAULTS:
+                if len(self._errors) >= MOST_ERRORS:
                     break
-                self._faults.append(self._unknown(name))
+                self._errors.append(self._unknown(name))
             elif (declared.modified_at or name == key) and not self._type.accepts(
                 declared, creating=creating, any_key=any_key
             ):
@@ -215,62 +212,60 @@ class BodyBinder:
                     edm_type = declared.type
                     read = edm_type.from_ieee754_json if ieee754 else edm_type.from_json
                     stored = read(value)
-                except ValueFault as error:
+                except EdmError as error:
                     refusal = self._refused(declared, value, error)
                     if edm_type.narrows and isinstance(value, str) and not creating:
                         self._unchanged[name] = Unchanged(value, refusal)
                     else:
-                        self._faults.append(refusal)
+                        self._errors.append(refusal)
                     continue
                 if declared.required and stored == edm_type.default:
-                    self._faults.append(self._missing(declared, "must not be empty"))
+                    self._errors.append(self._missing(declared, "must not be empty"))
                 self._values[name] = stored
 
     def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
         """Bind, refuse or ignore a value that only the service sets."""
         if self._computed == "ignored":
             return
-        refusal = refuse(rows.READ_ONLY, declared.name, field=declared.name)
+        refusal = rows.READ_ONLY(declared.name, field=declared.name)
         if self._computed == "unchanged" and not creating:
-            with suppress(ValueFault):
+            with suppress(EdmError):
                 stored = declared.type.from_json(value)
                 self._unchanged[declared.name] = Unchanged(stored, refusal)
                 return
-        self._faults.append(refusal)
+        self._errors.append(refusal)
 
     def _check_required(self, sent: Set[str]) -> None:
-        self._faults += [
+        self._errors += [
             self._missing(each, "is required")
             for each in self._type.required
             if each.name not in sent
         ]
 
-    def _refused(self, declared: Property, value: Json, error: ValueFault) -> Refusal:
+    def _refused(self, declared: Property, value: Json, error: EdmError) -> Refusal:
         """The refusal of a value that its type does not accept."""
         name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
         if value is None:
-            advice = "Send a value for it." if declared.required else error.remedy
-            return refuse(rows.NULL, name, name=name, advice=advice, field=declared.caption)
+            refusal = rows.NULL(name, name=name) if declared.required else error.refusal(name, name)
+            return refusal.grouped("NULL_VALUE", field=declared.caption)
         refusal = error.refusal(name, name)
         if not refusal.group:
             return refusal.grouped("WRONG_TYPE", type=declared.type.edm_name.removeprefix("Edm."))
         return refusal.grouped(refusal.group, **facts)
 
     def _missing(self, declared: Property, problem: str) -> Refusal:
-        return refuse(
-            rows.MISSING,
+        return rows.MISSING(
             declared.name,
             name=declared.name,
-            fault=problem,
+            problem=problem,
             field=declared.caption,
             table=self._type.caption,
         )
 
     def _unknown(self, name: str) -> Refusal:
         if name in self._type.related:
-            return refuse(rows.RELATED_IN_BODY, name, name=name)
-        return refuse(
-            rows.UNKNOWN_PROPERTY,
+            return rows.RELATED_IN_BODY(name, name=name)
+        return rows.UNKNOWN_PROPERTY(
             name[:100],
             known=self._type.by_name,
             owner=self._type.name,
@@ -280,11 +275,11 @@ class BodyBinder:
 
     def _bound(self, *, key_is_generated: bool = False) -> Body:
         """The bound body; its refusal is that of the first error, with all of them as details."""
-        refusal = self._faults[0] if self._faults else None
-        if refusal is not None and len(self._faults) > 1:
+        refusal = self._errors[0] if self._errors else None
+        if refusal is not None and len(self._errors) > 1:
             refusal.details = tuple(
                 ErrorDetail(each.error.code, each.message, each.target or "")
-                for each in self._faults[:MOST_FAULTS]
+                for each in self._errors[:MOST_ERRORS]
             )
         return Body(self._values, refusal, key_is_generated, self._unchanged)
 
@@ -308,7 +303,7 @@ def take_related(
     names = [each.name for each in entity_set.type.navigation if each.collection]
     # before the first is planned: a long body may have millions
     if sum(_count(sent.get(each)) for each in names) > MOST_RELATED:
-        raise refuse(rows.TOO_MANY_RELATED, limit=MOST_RELATED)
+        raise rows.TOO_MANY_RELATED(limit=MOST_RELATED)
     return tuple(_related(model, entity_set, sent, rights, plan))
 
 
@@ -327,7 +322,7 @@ def _related(
         if rights is not None:
             check_right(target, Right.INSERT, rights)
         if target.read_only:
-            raise refuse(rows.METHOD, method="POST", resource=target.name, allowed="HEAD, GET")
+            raise rows.METHOD(method="POST", resource=target.name, allowed="HEAD, GET")
         own, other = navigation.on
         given = {other, *navigation.only}
         for each in _objects(name, sent.pop(name)):
@@ -341,5 +336,5 @@ def _objects(name: str, sent: Json) -> Iterator[dict[str, Json]]:
     listed = sent if isinstance(sent, list) else [sent]
     for each in listed:
         if not isinstance(each, dict) or listed is not sent:
-            raise refuse(rows.NOT_RELATED_OBJECTS, name, name=name, json=json_type(each))
+            raise rows.NOT_RELATED_OBJECTS(name, name=name, json=json_type(each))
         yield without_annotations(each)

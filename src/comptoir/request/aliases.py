@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
 from comptoir.request.expression.tree import (
     Collection,
@@ -96,8 +96,7 @@ class _Measure:
 
     def _too_large(self, name: str) -> Refusal:
         limits, alias = self._limits, shown_alias(name)
-        return refuse(
-            rows.ALIAS_TOO_LARGE,
+        return rows.ALIAS_TOO_LARGE(
             alias,
             alias=alias,
             nodes=limits.nodes,
@@ -112,9 +111,9 @@ class _Measure:
         alias = shown_alias(name)
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
-            raise refuse(rows.ALIAS_CYCLE, alias, alias=alias, cycle=around)
+            raise rows.ALIAS_CYCLE(alias, alias=alias, cycle=around)
         if len(within) >= self._limits.depth:
-            raise refuse(rows.ALIAS_TOO_DEEP, alias, alias=alias, limit=self._limits.depth)
+            raise rows.ALIAS_TOO_DEEP(alias, alias=alias, limit=self._limits.depth)
         node = self._aliases.get(name)
         extent = _NODE if node is None else self.extent(node, (*within, name))
         self._measured[name] = extent

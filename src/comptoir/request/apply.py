@@ -6,7 +6,7 @@ from typing import ClassVar, TypeAlias, get_args
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, ExpressionParser
 from comptoir.request.expression.tree import ComputeItem, Node, OrderItem, Path, Syntax
 from comptoir.request.headers import lowered
@@ -16,25 +16,10 @@ from comptoir.request.search import SearchNode, SearchReader
 APPLY = "$apply"
 
 _METHODS = ("sum", "min", "max", "average", "countdistinct")
-_UNSUPPORTED = frozenset(
-    {
-        "addnested",
-        "ancestors",
-        "bottomcount",
-        "bottompercent",
-        "bottomsum",
-        "concat",
-        "descendants",
-        "expand",
-        "join",
-        "nest",
-        "outerjoin",
-        "topcount",
-        "toppercent",
-        "topsum",
-        "traverse",
-    }
-)
+_UNSUPPORTED = frozenset({
+    "addnested", "ancestors", "bottomcount", "bottompercent", "bottomsum", "concat", "descendants",
+    "expand", "join", "nest", "outerjoin", "topcount", "toppercent", "topsum", "traverse",
+})  # fmt: skip
 _KNOWN = ("filter", "compute", "orderby", "aggregate", "groupby", "search", "top", "skip")
 _UNSUPPORTED_GROUPS = frozenset({"rollup", "rolluprecursive"})
 
@@ -45,8 +30,8 @@ _COUNT = re.compile(r"\$(?ai:count)(?!\w)")
 _WITH = re.compile(rf"[ \t]+(?ai:with)[ \t]+({_NAME}(?:\.{_NAME})*)")
 _FROM = re.compile(r"[ \t]+(?ai:from)[ \t]")
 _DIGITS = re.compile(r"[^),;/]*")
-_EXAMPLE = "Write for example `groupby((city),aggregate($count as customers))`."
-_AGGREGATE = "Write for example `aggregate(quantity with sum as total,$count as prices)`."
+_EXAMPLE = "groupby((city),aggregate($count as customers))"
+_AGGREGATE = "aggregate(quantity with sum as total,$count as prices)"
 
 
 class Aggregate(Syntax, frozen=True):
@@ -192,7 +177,7 @@ class _ApplyReader(ExpressionParser):
             raise self.refuse(rows.UNKNOWN_TRANSFORMATION, start, known=_KNOWN, name=word[0])
         self._open_bracket("an argument in parentheses")
         transformation = self._with_argument(name, start, depth)
-        self._close_bracket("')'", f"Close the '(' at column {opened + 1}.")
+        self._close_bracket("')'", rows.OPEN_ARGUMENT, opened=opened + 1)
         return transformation
 
     def _with_argument(self, name: str, start: int, depth: int) -> Transformation:
@@ -281,7 +266,7 @@ class _ApplyReader(ExpressionParser):
         paths = [self._grouping()]
         while self.comma():
             paths.append(self._grouping())
-        self._close_bracket("',' or ')'", _EXAMPLE)
+        self._close_bracket("',' or ')'", rows.UNEXPECTED, example=_EXAMPLE)
         transformations = self.sequence(depth + 1) if self.comma() else ()
         return GroupBy(tuple(paths), transformations, start)
 
@@ -295,8 +280,7 @@ class _ApplyReader(ExpressionParser):
         if self.text.startswith("(", found.end()):
             if found[0].lower() in _UNSUPPORTED_GROUPS:
                 raise self.unsupported(quoted(found[0]), start)
-            remedy = "Compute a property first, then group by it."
-            raise self.unexpected(self.position, "',' or ')'", remedy)
+            raise self.misplaced(rows.COMPUTED_GROUP, self.position, "',' or ')'")
         return Path(tuple(found[0].split("/")), start)
 
     def _number(self, name: str) -> int:
@@ -313,10 +297,10 @@ class _ApplyReader(ExpressionParser):
         self.position += 1
         self.skip_blanks()
 
-    def _close_bracket(self, expected: str, remedy: str) -> None:
+    def _close_bracket(self, expected: str, row: RefusalRow, **facts: Fact) -> None:
         """Step over blanks and a closing bracket."""
         if not self.text.startswith(")", self.skip_blanks()):
-            raise self.unexpected(self.position, expected, remedy)
+            raise self.misplaced(row, self.position, expected, **facts)
         self.position += 1
 
     def _count_part(self, position: int) -> None:

@@ -20,7 +20,6 @@ from comptoir.request.expression.tree import Syntax
 from comptoir.request.headers import lowered
 from comptoir.request.options import (
     NO_OPTIONS,
-    SHELL_HINT,
     VALUE_READERS,
     QueryOptions,
     query_options,
@@ -31,7 +30,7 @@ SELECT, EXPAND = "$select", "$expand"
 
 _NAME = r"[^\W\d]\w*"
 _ITEM = re.compile(rf"\*|@?{_NAME}(?:\.{_NAME})*(?:\.\*|(?:/[@$]?{_NAME}(?:\.{_NAME})*)*)")
-_EXAMPLE = "Write for example `number,displayName`."
+_EXAMPLE = "number,displayName"
 
 
 class SelectItem(Syntax, frozen=True):
@@ -95,7 +94,7 @@ _TEXT_END = re.compile(
     r"[;()]|'[^']*(?:''[^']*)*'(?!')|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|['\"]", re.DOTALL
 )
 _SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|\"", re.DOTALL)
-_EXPAND_EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
+_EXPAND_EXAMPLE = "prices($filter=quantity gt 1;$top=5)"
 
 ExpandResult: TypeAlias = OneOf["entities", "ref", "count"]
 Levels: TypeAlias = int | OneOf["max"]
@@ -110,17 +109,9 @@ _OPTIONS: dict[ExpandResult, frozenset[str]] = {
 }
 _STAR_OPTIONS = frozenset({_LEVELS})
 _ORDER = (
-    "$filter",
-    "$search",
-    "$orderby",
-    "$select",
-    "$compute",
-    "$apply",
-    "$top",
-    "$skip",
-    "$count",
+    "$filter", "$search", "$orderby", "$select", "$compute", "$apply", "$top", "$skip", "$count",
     EXPAND,
-)
+)  # fmt: skip
 """The order of an item's options, also in links to further related records."""
 
 
@@ -293,25 +284,29 @@ class _ExpandReader(OptionReader):
                 self.position += 1
                 return _ItemOptions(texts, positions, items)
             if not self.text.startswith(";", self.position):
-                remedy = f"Separate the options opened at column {opened + 1} by `;`."
-                raise self.unexpected(self.position, "';' or ')'", remedy)
+                raise self.misplaced(
+                    rows.OPEN_OPTIONS, self.position, "';' or ')'", opened=opened + 1
+                )
             self.position += 1
 
     def _name(self, allowed: frozenset[str]) -> str:
         """Step over the name of an option and its `=`."""
         start = self.position
         found = _OPTION.match(self.text, start)
-        if found is None or not found[1]:
-            remedy = _EXPAND_EXAMPLE if found is None else SHELL_HINT
-            raise self.unexpected(start, "an option such as '$filter='", remedy)
+        expected = "an option such as '$filter='"
+        if found is None:
+            raise self.unexpected(start, expected, _EXPAND_EXAMPLE)
+        if not found[1]:
+            raise self.misplaced(rows.NAMELESS_INSIDE, start, expected)
         written = found[1]
         if written.startswith("@"):
             raise self.unsupported(f"The parameter alias {quoted(written)} in parentheses", start)
         name = f"${lowered(written).removeprefix('$')}"
         if name not in allowed:
-            choice = "one of " if len(allowed) > 1 else ""
-            advice = f"Use {choice}{', '.join(sorted(allowed))}." if allowed else "Remove it."
-            raise self.refuse(rows.NO_EXPAND_OPTION, start, name=written, advice=advice)
+            if not allowed:
+                raise self.refuse(rows.NO_OPTIONS_OF_ITEM, start, name=written)
+            choice = "one of " * (len(allowed) > 1) + ", ".join(sorted(allowed))
+            raise self.refuse(rows.NOT_OF_ITEM, start, name=written, choice=choice)
         self.position = found.end()
         return name
 

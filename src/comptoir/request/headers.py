@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
@@ -55,6 +55,9 @@ _OLD_VERSIONS = (
 )
 _OF_VERSIONS = frozenset({b"odata-version", b"odata-maxversion", *dict(_OLD_VERSIONS)})
 _OF_ISOLATION = frozenset(ISOLATION)
+PROTOCOL_HEADERS = _OF_VERSIONS | _OF_ISOLATION | frozenset(ACCESS)
+"""The headers that `check_versions`, `check_isolation` and `access` read."""
+
 _TOKEN_FORM = re.compile(rb"\s*([0-9a-f]{1,32})\.([0-9]{1,18})\s*")
 _SHORT_FORMATS: Mapping[str, str] = MappingProxyType(
     {"json": JSON, "xml": "application/xml", "atom": "application/atom+xml"}
@@ -203,7 +206,7 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
         position += 1
     header = name.decode().title()
     row = rows.MALFORMED_TAG if name == b"if-match" else rows.NOT_TAGS
-    raise refuse(row, header, value=value.decode("latin-1"), header=header)
+    raise row(header, value=value.decode("latin-1"), header=header)
 
 
 def entity_tag(text: str) -> EntityTags | None:
@@ -246,7 +249,7 @@ def check_isolation(headers: Headers) -> None:
     for name in ISOLATION:
         if name in headers:
             header, value = name.decode().title(), headers[name].decode("latin-1")
-            raise refuse(rows.SNAPSHOT, header, header=header, value=value)
+            raise rows.SNAPSHOT(header, header=header, value=value)
 
 
 def speaks_401(headers: Headers) -> bool | None:
@@ -274,7 +277,7 @@ def _check_highest(header: str, sent: bytes) -> None:
 
 
 def _unsupported_version(header: str, sent: bytes) -> Refusal:
-    return refuse(rows.OTHER_VERSION, header, value=sent.decode("latin-1"), header=header)
+    return rows.OTHER_VERSION(header, value=sent.decode("latin-1"), header=header)
 
 
 def names_protocol(headers: Headers) -> bool:
@@ -343,7 +346,7 @@ def preferred_media_type(
     if not _quality_of(best, ranges):
         target = "Accept" if option is None else "$format"
         formats = " or ".join(offered)
-        raise refuse(rows.NO_FORMAT, target, place=target, formats=formats)
+        raise rows.NO_FORMAT(target, place=target, formats=formats)
     return best
 
 
@@ -401,14 +404,14 @@ def _format(element: Element) -> Format | None:
 
 
 def _not_acceptable(target: str, sent: str) -> Refusal:
-    return refuse(rows.FORMAT, target, value=sent, place=target)
+    return rows.FORMAT(target, value=sent, place=target)
 
 
 @cached
 def _check_charset(accepted: bytes) -> None:
     found = {each.name: quality(each) for each in elements(accepted.decode("latin-1"))}
     if found and not found.get("utf-8", found.get("*", 0.0)):
-        raise refuse(rows.CHARSET, "Accept-Charset")
+        raise rows.CHARSET("Accept-Charset")
 
 
 def asks_for_json(headers: Headers) -> bool:
@@ -518,13 +521,13 @@ def _intent(sent: bytes) -> Intent:
             return "readonly"
         case b"readwrite":
             return "readwrite"
-    raise refuse(rows.INVALID_INTENT, INTENT, value=sent.decode("latin-1"))
+    raise rows.INVALID_INTENT(INTENT, value=sent.decode("latin-1"))
 
 
 def _seen(sent: bytes) -> Seen:
     match = _TOKEN_FORM.fullmatch(sent)
     if match is None:
-        raise refuse(rows.INVALID_TOKEN, TOKEN, value=sent.decode("latin-1"))
+        raise rows.INVALID_TOKEN(TOKEN, value=sent.decode("latin-1"))
     return Seen(match[1].decode(), int(match[2]))
 
 

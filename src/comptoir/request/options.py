@@ -8,13 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 import msgspec
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.request.headers import lowered
-
-SHELL_HINT = (
-    "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`."
-)
-"""The remedy for an option without a name: in double quotes a shell replaces `$filter`."""
 
 _VERSION = "$schemaversion"
 
@@ -81,7 +75,7 @@ def whole_number(name: str, text: str, target: str, position: int | None = None)
     """
     digits = text.strip(" \t")
     if not (digits.isascii() and digits.isdigit()):
-        raise refuse(refusal_rows.NOT_A_WHOLE_NUMBER, target, position, value=text, option=name)
+        raise refusal_rows.NOT_A_WHOLE_NUMBER(target, position, value=text, option=name)
     # a number of more digits means all records, and need not be computed
     digits = digits.lstrip("0")
     return min(int(digits or "0"), LARGEST) if len(digits) <= _EXACT_DIGITS else LARGEST
@@ -90,16 +84,16 @@ def whole_number(name: str, text: str, target: str, position: int | None = None)
 def _boolean(name: str, text: str, target: str, position: int | None = None) -> bool:
     word = text.strip(" \t").lower()
     if word not in ("true", "false"):
-        raise refuse(refusal_rows.NOT_A_BOOLEAN, target, position, value=text, option=name)
+        raise refusal_rows.NOT_A_BOOLEAN(target, position, value=text, option=name)
     return word == "true"
 
 
 def _misplaced_levels(name: str, text: str, target: str, _: int | None = None) -> int:
-    raise refuse(refusal_rows.LEVELS_OUTSIDE, target, option=name, value=text)
+    raise refusal_rows.LEVELS_OUTSIDE(target, option=name, value=text)
 
 
 def _unsupported(name: str, _text: str, target: str, position: int | None = None) -> int:
-    raise refuse(refusal_rows.NOT_SUPPORTED, target, position, construct=name)
+    raise refusal_rows.NOT_SUPPORTED(target, position, construct=name)
 
 
 _Reader = Callable[[str, str, str, int | None], int | bool | str]
@@ -154,7 +148,7 @@ class OptionParser:
                     _add_alias(aliases, _decoded(raw_name), raw_value)
                 continue
             if name in values:
-                raise refuse(refusal_rows.GIVEN_TWICE, name, name=name)
+                raise refusal_rows.GIVEN_TWICE(name, name=name)
             if name == "$search" and ";" in raw_value:
                 _refuse_semicolons(raw_value)
             text = _decoded(raw_value, name)
@@ -164,7 +158,7 @@ class OptionParser:
             elif text:
                 values[name] = text
             else:
-                raise refuse(refusal_rows.EMPTY_OPTION, name, option=name)
+                raise refusal_rows.EMPTY_OPTION(name, option=name)
         return query_options(values, tuple(aliases.items()))
 
 
@@ -175,13 +169,8 @@ def _one_of(versions: Collection[str]) -> _Reader:
     def read(name: str, text: str, target: str, position: int | None = None) -> str:
         version = text.strip(" \t")
         if version not in versions:
-            raise refuse(
-                refusal_rows.OTHER_SCHEMA_VERSION,
-                target,
-                position,
-                value=text,
-                option=name,
-                versions=listed,
+            raise refusal_rows.OTHER_SCHEMA_VERSION(
+                target, position, value=text, option=name, versions=listed
             )
         return version
 
@@ -208,7 +197,7 @@ def _refuse_semicolons(search: str) -> None:
     for found in _PHRASE_OR_SEMICOLON.finditer(search):
         if found[0] == ";":
             position = len(_decoded(search[: found.start()]))
-            raise refuse(refusal_rows.SEMICOLON_IN_WORD, "$search", position)
+            raise refusal_rows.SEMICOLON_IN_WORD("$search", position)
 
 
 def query_options(
@@ -233,12 +222,12 @@ def system_name(name: str) -> str | None:
     # also spaces beyond ASCII, since an unknown name is ignored silently
     word = lowered(name.strip())
     if not word:
-        raise refuse(refusal_rows.NAMELESS_OPTION, advice=SHELL_HINT)
+        raise refusal_rows.NAMELESS_OPTION()
     dollared = word if word.startswith("$") else f"${word}"
     if dollared in RESERVED:
         return dollared
     if word.startswith("$"):
-        raise refuse(refusal_rows.UNKNOWN_OPTION, name[:40], known=sorted(RESERVED), name=name)
+        raise refusal_rows.UNKNOWN_OPTION(name[:40], known=sorted(RESERVED), name=name)
     return None
 
 
@@ -289,13 +278,13 @@ def _add_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:
     if found is None:
         if not name.lstrip().startswith("@"):
             return
-        raise refuse(refusal_rows.NOT_AN_ALIAS, name[:40], name=name)
+        raise refusal_rows.NOT_AN_ALIAS(name[:40], name=name)
     alias = f"@{found[1][:60]}"
     if found[1] in aliases:
-        raise refuse(refusal_rows.GIVEN_TWICE, alias, name=alias)
+        raise refusal_rows.GIVEN_TWICE(alias, name=alias)
     text = _decoded(raw_value, alias)
     if not text.strip():
-        raise refuse(refusal_rows.EMPTY_OPTION, alias, option=alias)
+        raise refusal_rows.EMPTY_OPTION(alias, option=alias)
     aliases[found[1]] = text
 
 
@@ -313,4 +302,4 @@ def _decoded(text: str, option: str | None = None) -> str:
         return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
     except UnicodeError:
         shown = option or "the query"
-        raise refuse(refusal_rows.NOT_UTF_8, option, text=text, option=shown) from None
+        raise refusal_rows.NOT_UTF_8(option, text=text, option=shown) from None

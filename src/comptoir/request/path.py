@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal, RefusalRow
 from comptoir.request.aliases import Aliases, parse_aliases, resolve, shown_alias
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import Literal, Parameter
@@ -31,7 +31,6 @@ _KEY_PART = re.compile(
 _PLAIN_KEY = re.compile(r"([A-Za-z_]\w*)\(([\w-]+)\)", re.ASCII)
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
-_CLOSE_QUOTE = "Close the quote, and double a quote inside a text: ('O''Neil')."
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
 
 CACHED_SEGMENTS = 4_096
@@ -81,6 +80,8 @@ def parse_path(path: str) -> tuple[Segment, ...]:
     path = path.removesuffix("/")
     texts = _split(path) if "'" in path or "%27" in path else path.split("/")
     try:
+        if len(path) <= LONGEST_CACHED:
+            return tuple(map(_cached, texts))
         return tuple(
             [_cached(text) if len(text) <= LONGEST_CACHED else _segment(text) for text in texts]
         )
@@ -128,7 +129,7 @@ def _segment(text: str) -> Segment:
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
-        raise refuse(rows.MALFORMED_SEGMENT, segment=decoded, advice=_segment_remedy(decoded))
+        raise _row_of_segment(decoded)(segment=decoded)
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
@@ -147,29 +148,18 @@ def _decoded(text: str) -> str:
         # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         text = unquote_to_bytes(text.encode("latin-1")).decode()
     except UnicodeError:
-        raise refuse(rows.SEGMENT_NOT_UTF_8, segment=text) from None
+        raise rows.SEGMENT_NOT_UTF_8(segment=text) from None
     if "\0" in text:
-        raise refuse(rows.NUL_IN_SEGMENT, segment=text)
+        raise rows.NUL_IN_SEGMENT(segment=text)
     return text
 
 
-def _segment_remedy(text: str) -> str:
+def _row_of_segment(text: str) -> RefusalRow:
     if not text:
-        return "Remove one of two adjacent slashes."
+        return rows.EMPTY_SEGMENT
     if text in (".", ".."):
-        return "Write the path from the service root."
-    if text.count("'") % 2:
-        return _CLOSE_QUOTE
-    return "Write a name, or a name and a key in parentheses."
-
-
-def _key_remedy(text: str) -> str:
-    if text.count("'") % 2:
-        return _CLOSE_QUOTE
-    return (
-        "Write a key as a Guid, a number or a text in single quotes; name several values and "
-        "separate them by commas: (a='1',b='2')."
-    )
+        return rows.DOT_SEGMENT
+    return rows.OPEN_SEGMENT if text.count("'") % 2 else rows.MALFORMED_SEGMENT
 
 
 def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
@@ -178,10 +168,11 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     is_last = False
     while not is_last:
         if len(parts) == MOST_PARTS:
-            raise refuse(rows.LONG_KEY, segment=segment, most=MOST_PARTS)
+            raise rows.LONG_KEY(segment=segment, most=MOST_PARTS)
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise refuse(rows.MALFORMED_KEY, segment=segment, advice=_key_remedy(segment))
+            row = rows.OPEN_KEY if segment.count("'") % 2 else rows.MALFORMED_KEY
+            raise row(segment=segment)
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
@@ -191,7 +182,7 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
         is_last = not comma
     names = [part.name for part in parts]
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
-        raise refuse(rows.UNNAMED_PARTS, segment=segment)
+        raise rows.UNNAMED_PARTS(segment=segment)
     return tuple(parts)
 
 
@@ -243,5 +234,5 @@ def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
     if not isinstance(node, Literal) or node.type == "null":
         lacking = "a literal" if part.alias in aliases else "given"
         alias = shown_alias(part.alias)
-        raise refuse(rows.ALIAS_IN_KEY, alias, alias=alias, lacking=lacking)
+        raise rows.ALIAS_IN_KEY(alias, alias=alias, lacking=lacking)
     return KeyPart(part.name, node.text, quoted=node.type == "string")

@@ -14,7 +14,7 @@ from typing import cast
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import NOT_IMPLEMENTED
 from comptoir.jsonvalue import Json, json_type
 from comptoir.request.headers import (
@@ -62,11 +62,11 @@ def _declared(content_type: bytes) -> bool:
     text = content_type.decode("latin-1")
     media = elements(text)
     if len(media) != 1 or media[0].name != JSON:
-        raise refuse(rows.NOT_JSON_TYPE, "Content-Type", value=text)
+        raise rows.NOT_JSON_TYPE("Content-Type", value=text)
     # an unknown parameter does not change how a body is read
     parameters = json_parameters(media[0], lenient=True)
     if parameters.unknown:
-        raise refuse(rows.NOT_JSON_TYPE, "Content-Type", value=parameters.unknown)
+        raise rows.NOT_JSON_TYPE("Content-Type", value=parameters.unknown)
     return parameters.ieee754
 
 
@@ -80,11 +80,11 @@ def parse_object(body: bytes) -> dict[str, Json]:
     value = _decoded(body)
     if not isinstance(value, dict):
         node = "StartArray" if isinstance(value, list) else "PrimitiveValue"
-        raise refuse(rows.NOT_AN_OBJECT, json=json_type(value), node=node)
+        raise rows.NOT_AN_OBJECT(json=json_type(value), node=node)
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
         name = repeated(MEMBERS.decode(body))
         if name is not None:
-            raise refuse(rows.MEMBER_TWICE, name[:80], name=name)
+            raise rows.MEMBER_TWICE(name[:80], name=name)
     return without_annotations(value)
 
 
@@ -98,7 +98,7 @@ def without_annotations(value: dict[str, Json]) -> dict[str, Json]:
         term = term.lower().removeprefix("odata.")
         if term in _WRITE_ANNOTATIONS:
             error = NOT_IMPLEMENTED if annotated and term in _UNSUPPORTED else None
-            raise refuse(rows.ANNOTATION, name[:80], error=error, name=name)
+            raise rows.ANNOTATION(name[:80], error=error, name=name)
         del value[name]
     return value
 
@@ -115,7 +115,7 @@ def check_values(body: bytes, most: int = MOST_VALUES) -> None:
         outside = b"".join(unescaped.split(b'"')[::2])
         is_many = sum(map(outside.count, (b",", b"[", b"{"))) > most
     if is_many:
-        raise refuse(rows.TOO_MANY_VALUES, most=most)
+        raise rows.TOO_MANY_VALUES(most=most)
 
 
 def tag_within(body: bytes) -> EntityTags | None:
@@ -134,12 +134,12 @@ def tag_within(body: bytes) -> EntityTags | None:
     if not names:
         return None
     if len(names) > 1:
-        raise refuse(rows.SAME_TAG_TWICE, names[1], one=names[0], other=names[1])
+        raise rows.SAME_TAG_TWICE(names[1], one=names[0], other=names[1])
     name, sent = names[0], value[names[0]]
     tag = entity_tag(sent) if isinstance(sent, str) else None
     if tag is None:
         shown = sent if isinstance(sent, str) else json_type(sent)
-        raise refuse(rows.TAG_IN_BODY, name, value=shown, name=name)
+        raise rows.TAG_IN_BODY(name, value=shown, name=name)
     return tag
 
 
@@ -172,22 +172,22 @@ def repeated(names: Iterable[MemberName]) -> str | None:
 
 def _decoded(body: bytes) -> Json:
     if not body.strip():
-        raise refuse(rows.EMPTY_BODY, node="EndOfInput")
+        raise rows.EMPTY_BODY(node="EndOfInput")
     if len(body) > UNCOUNTED_BYTES:
         check_values(body)
     try:
         return cast("Json", _DECODER.decode(body))
     except UnicodeDecodeError as error:
-        raise refuse(rows.BODY_NOT_UTF_8, byte=error.start) from None
+        raise rows.BODY_NOT_UTF_8(byte=error.start) from None
     except msgspec.DecodeError as error:
-        raise refuse(rows.MALFORMED_JSON, reason=json_fault(error)) from None
+        raise rows.MALFORMED_JSON(reason=json_error(error)) from None
     except RecursionError:
-        raise refuse(rows.BODY_TOO_DEEP) from None
+        raise rows.BODY_TOO_DEEP() from None
     except (InvalidOperation, ValueError):
-        raise refuse(rows.LONG_NUMBER) from None
+        raise rows.LONG_NUMBER() from None
 
 
-def json_fault(error: msgspec.DecodeError) -> str:
+def json_error(error: msgspec.DecodeError) -> str:
     """The problem of a text that is not JSON."""
     reason = str(error).removeprefix("JSON is malformed: ")
     return f"Malformed JSON ({reason[:1].lower()}{reason[1:]})"
@@ -222,7 +222,7 @@ def repeatability(headers: Headers) -> Repeatability | None:
         return None
     if request_id is None or first_sent is None:
         missing = FIRST_SENT if first_sent is None else REQUEST_ID
-        raise refuse(rows.INCOMPLETE_REPEAT, missing, header=missing)
+        raise rows.INCOMPLETE_REPEAT(missing, header=missing)
     return Repeatability(
         _id(REQUEST_ID, request_id),
         _id(CLIENT_ID, headers[_CLIENT_ID]) if _CLIENT_ID in headers else "",
@@ -234,7 +234,7 @@ def _id(name: str, value: bytes) -> str:
     text = value.decode("latin-1").strip(BLANKS)
     if text.isascii() and text.isprintable() and 0 < len(text) <= LONGEST_ID:
         return text
-    raise refuse(rows.REPEAT_ID, name, value=text, header=name, longest=LONGEST_ID)
+    raise rows.REPEAT_ID(name, value=text, header=name, longest=LONGEST_ID)
 
 
 def _instant(value: bytes) -> datetime:
@@ -245,4 +245,4 @@ def _instant(value: bytes) -> datetime:
             # the reader accepts other forms too
             if format_datetime(first_sent, usegmt=True) == text:
                 return first_sent
-    raise refuse(rows.REPEAT_TIME, FIRST_SENT, value=text)
+    raise rows.REPEAT_TIME(FIRST_SENT, value=text)

@@ -30,8 +30,7 @@ _TOKEN = re.compile(
 _BLANKS = re.compile(r"\s*")
 _ESCAPED = re.compile(r'\\(["\\])')
 _JOINING = frozenset({"AND", "OR"})
-_CLOSE_PHRASE = "Close the phrase with a double quote, with `\\` before a quote inside."
-_EXAMPLE = 'Write for example `chair AND NOT "office chair"`.'
+_EXAMPLE = 'chair AND NOT "office chair"'
 
 SearchOperator: TypeAlias = OneOf["and", "or"]
 
@@ -73,8 +72,7 @@ def parse_search(
     reader = SearchReader(text, limits, option)
     node = reader.search()
     if reader.position != len(text):
-        remedy = "Add the matching '(', or remove it."
-        raise reader.unexpected(reader.position, "a word, AND or OR", remedy)
+        raise reader.misplaced(rows.CLOSED_SEARCH, reader.position, "a word, AND or OR")
     return node
 
 
@@ -166,8 +164,7 @@ class SearchReader(OptionReader):
     def _close(self, opened: int) -> None:
         """Step over the parenthesis that closes the one at `opened`."""
         if not self.text.startswith(")", self.position):
-            remedy = f"Close the parenthesis at column {opened + 1}."
-            raise self.unexpected(self.position, "')'", remedy)
+            raise self.misplaced(rows.OPEN_SEARCH, self.position, "')'", opened=opened + 1)
         self.position += 1
 
     def _count(self, position: int) -> None:
@@ -186,11 +183,11 @@ class SearchReader(OptionReader):
         nul = self.text.find("\0", position)
         if nul >= 0 and self.text[position] in ('"', "\0"):
             return self.refuse(rows.NUL_IN_SEARCH, nul)
-        remedy = "Put it in double quotes to search for it, with `\\` before a quote inside."
+        row = rows.NO_TERM
         if self.text.startswith('"', position):
             is_closed = _TOKEN.match(self.text, position) is not None
-            remedy = "Write a word in it, or remove it." if is_closed else _CLOSE_PHRASE
-        return self.unexpected(position, "a word, or a phrase in double quotes", remedy)
+            row = rows.NO_WORD_IN_PHRASE if is_closed else rows.OPEN_PHRASE
+        return self.misplaced(row, position, "a word, or a phrase in double quotes")
 
     def _after_blanks(self) -> int:
         """The offset after the blanks of any script at `position`."""

@@ -80,7 +80,7 @@ def _of_gateway(media: str, code: str, message: str) -> tuple[list[Header], byte
 
 
 def _places(refusal: Refusal) -> dict[str, str | list[dict[str, str]]]:
-    """The members of an error that say where its faults are."""
+    """The members of an error that say where its errors are."""
     places: dict[str, str | list[dict[str, str]]] = {}
     if refusal.target is not None:
         places["target"] = refusal.target

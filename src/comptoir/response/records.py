@@ -225,12 +225,7 @@ class RecordWriter:
         if not extras and not self._linked:
             return [shape(*control(company, row), *values(row)) for row in rows]
         return [
-            shape(
-                *control(company, row),
-                *values(row),
-                *self._links(company, row),
-                *extra,
-            )
+            shape(*control(company, row), *values(row), *self._links(company, row), *extra)
             for row, extra in zip(rows, extras or [()] * len(rows), strict=True)
         ]
 

@@ -13,7 +13,6 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored, Stream
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import Readable, RecordAddress, RecordPath, Target, record_not_found
@@ -117,12 +116,12 @@ class Runtime:
         """
         reads = method in READ_METHODS
         if access.intent == "readonly" and not reads:
-            raise refuse(refusal_rows.READ_ONLY_INTENT, INTENT, method=method)
+            raise refusal_rows.READ_ONLY_INTENT(INTENT, method=method)
         if company is None:
             return self.store
         seen = access.seen
         if seen is not None and seen.incarnation != company.incarnation:
-            raise refuse(refusal_rows.OTHER_TOKEN, TOKEN)
+            raise refusal_rows.OTHER_TOKEN(TOKEN)
         if not (reads and access.may_lag):
             return self.store
         return self.store.replicated(company, 0 if seen is None else seen.number)
@@ -293,6 +292,6 @@ def allow_options(options: QueryOptions, allowed: frozenset[str], resource: str)
     """
     for name in options.given:
         if name not in COLLECTION_OPTIONS:
-            raise refuse(refusal_rows.NOT_SUPPORTED, name, construct=f"The query option {name}")
+            raise refusal_rows.NOT_SUPPORTED(name, construct=f"The query option {name}")
         if name not in allowed:
-            raise refuse(refusal_rows.NOT_APPLICABLE, name, option=name, resource=resource)
+            raise refusal_rows.NOT_APPLICABLE(name, option=name, resource=resource)

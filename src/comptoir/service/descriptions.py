@@ -9,7 +9,6 @@ from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.plan.apply import methods_of
@@ -92,7 +91,7 @@ def _supported(found: str, option: str | None, reads_401: bool | None) -> str:
     if found != JSON or reads_401 is not False:
         return found
     if option is not None:
-        raise refuse(rows.JSON_METADATA, "$format")
+        raise rows.JSON_METADATA("$format")
     return XML
 
 

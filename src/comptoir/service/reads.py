@@ -14,7 +14,7 @@ from comptoir.edm.model import Property
 from comptoir.edm.record_json import opaque_tag, version_of
 from comptoir.edm.types import NO_GUID, Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import (
     Delta,
@@ -251,11 +251,8 @@ class Collections:
         preferred = preferences(request.headers)
         page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
-            raise refuse(
-                refusal_rows.NOT_APPLICABLE,
-                "$deltatoken",
-                option="$deltatoken",
-                resource="the result of $apply",
+            raise refusal_rows.NOT_APPLICABLE(
+                "$deltatoken", option="$deltatoken", resource="the result of $apply"
             )
         # most lists have none of these
         is_whole = not (options.select or options.expand or options.compute or options.apply)
@@ -327,11 +324,7 @@ class _PageBody(msgspec.Struct):
     blocks: Slices
 
     async def respond(
-        self,
-        headers: list[Header],
-        head: bytes,
-        first: Sequence[Row],
-        second: Sequence[Row] | None,
+        self, headers: list[Header], head: bytes, first: Sequence[Row], second: Sequence[Row] | None
     ) -> Response:
         """The response with the page: whole if `first` has all rows, streamed otherwise."""
         if second is None:

@@ -1,16 +1,16 @@
 """The dispatch of requests to the verbs."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from time import perf_counter
 
 from comptoir.auth.roles import require
 from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
-from comptoir.edm.model import Company, Model
+from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.target import (
     Resource,
     Target,
@@ -58,11 +58,7 @@ class Service:
     """
 
     def __init__(
-        self,
-        model: Model,
-        store: Store,
-        settings: Settings,
-        renamed: Model | None = None,
+        self, model: Model, store: Store, settings: Settings, renamed: Model | None = None
     ) -> None:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries
@@ -97,6 +93,7 @@ class Service:
             },
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
+        self._cached_verbs = cache(self._verbs_of)
         self._answer = self._timed if settings.server_timing == "on" else self._untimed
 
     def mount(self, resource: Mounted) -> None:
@@ -206,33 +203,40 @@ class Service:
         company = None
         companies = request.principal.companies
         if companies is None or company_id in companies:
-            company = await self._runtime.store.company(company_id, may_lag=may_lag)
+            store = self._runtime.store
+            company = store.cached_company(company_id, may_lag=may_lag)
+            if company is None:
+                company = await store.company(company_id, may_lag=may_lag)
         if company is None:
-            raise refuse(rows.UNKNOWN_COMPANY, company=company_id, root=request.root.url)
+            raise rows.UNKNOWN_COMPANY(company=company_id, root=request.root.url)
         return company
 
-    def _verb(self, method: str, target: Target) -> Verb:
-        entity_set, resource = target.entity_set, target.resource
+    def _verbs_of(
+        self, entity_set: EntitySet, resource: Resource, *, is_related: bool
+    ) -> dict[str, Verb]:
+        """The verbs of a resource by their methods."""
         verbs = self._verbs[resource]
         # records are created in their own set, not in a collection of related records
-        is_related = bool(target.steps) and resource is Resource.COLLECTION
+        is_related = is_related and resource is Resource.COLLECTION
         if resource is Resource.RECORD and entity_set.key_narrows:
             verbs = self._narrowing
         elif not entity_set.read_only and resource in self._writable and not is_related:
             verbs = self._writable[resource]
-        verb = verbs.get("GET" if method == "HEAD" else method)
+        return {"HEAD": verbs["GET"], **verbs}
+
+    def _verb(self, method: str, target: Target) -> Verb:
+        verbs = self._cached_verbs(
+            target.entity_set, target.resource, is_related=bool(target.steps)
+        )
+        verb = verbs.get(method)
         if verb is None:
-            resource_name, allowed = _name(target), ", ".join(["HEAD", *verbs])
-            if resource is Resource.COLLECTION:
-                raise refuse(
-                    rows.METHOD_ON_SET,
-                    method=method,
-                    resource=resource_name,
-                    allowed=allowed,
-                    set=target.segment,
+            resource_name, allowed = _name(target), ", ".join(verbs)
+            if target.resource is Resource.COLLECTION:
+                raise rows.METHOD_ON_SET(
+                    method=method, resource=resource_name, allowed=allowed, set=target.segment
                 )
             row = rows.MERGE if method == "MERGE" else rows.METHOD
-            raise refuse(row, method=method, resource=resource_name, allowed=allowed)
+            raise row(method=method, resource=resource_name, allowed=allowed)
         return verb
 
 

@@ -11,7 +11,6 @@ import msgspec
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.options import bind_compute
 from comptoir.plan.fields import (
     ExpandBinder,
@@ -56,9 +55,7 @@ class Views:
         self._runtime = runtime
         settings = runtime.settings
         self._limits = ExpandLimits(
-            settings.expand_items,
-            settings.expand_depth,
-            settings.behaviour.queries.unsupported,
+            settings.expand_items, settings.expand_depth, settings.behaviour.queries.unsupported
         )
 
     def computed(self, context: Context) -> Computed:
@@ -113,7 +110,7 @@ class Views:
             return self.view(context, pipeline.columns)
         options = context.options
         if options.expand is not None:
-            raise refuse(refusal_rows.EXPAND_AGGREGATED, "$expand")
+            raise refusal_rows.EXPAND_AGGREGATED("$expand")
         names = None
         if options.select is not None:
             names = bind_result_select(pipeline.columns, options.select)

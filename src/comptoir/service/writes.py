@@ -12,7 +12,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Resource, may_read
 from comptoir.plan.write import (
@@ -115,7 +115,7 @@ class RecordWrites:
         if options is not NO_OPTIONS:
             allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
             if options.expand is not None and allowed:
-                raise refuse(rows.EXPAND_WRITTEN, "$expand", action=_NAMES[method])
+                raise rows.EXPAND_WRITTEN("$expand", action=_NAMES[method])
             allow_options(options, allowed, _NAMES[method])
             context.records, _ = self._views.view(context)
         return await self._planners[method](context)
@@ -177,7 +177,7 @@ class RecordWrites:
         must_not_exist = if_none_match is not None and if_none_match.any
         unguarded = if_match is None and not must_not_exist
         if is_guarded and unguarded and not names_protocol(headers):
-            raise refuse(rows.CREATE_UNTAGGED, "If-Match", set=entity_set.name)
+            raise rows.CREATE_UNTAGGED("If-Match", set=entity_set.name)
         repeat = self._repeat(context, content)
         spare_key = None if repeat is None else _repeatable_key(context, repeat)
         sent = parse_object(content)
@@ -225,7 +225,7 @@ class RecordWrites:
         repeat = self._repeat(context, content)
         sent = parse_object(content)
         if if_match is not None and must_not_exist:
-            raise refuse(rows.CONTRADICTING_TAGS, "If-None-Match")
+            raise rows.CONTRADICTING_TAGS("If-None-Match")
         by, company = request.principal.subject, context.required_company()
         if if_match is None:
             key = await context.key()
@@ -306,7 +306,7 @@ class RecordWrites:
     def _untagged(self, method: str, action: str) -> EntityTags:
         """The tags of a write that has none; raises `Refusal` (428) if it requires one."""
         if self._requires_tag[method]:
-            raise refuse(rows.UNTAGGED, "If-Match", action=action, what="record")
+            raise rows.UNTAGGED("If-Match", action=action, what="record")
         return ANY_TAG
 
     def _repeat(self, context: Context, content: bytes) -> Repeat | None:
@@ -322,7 +322,7 @@ class RecordWrites:
         now = datetime.now(UTC)
         if not now - self._window <= sent.first_sent <= now + _SKEW:
             now_text, seconds = format_datetime(now, usegmt=True), self._window.total_seconds()
-            raise refuse(rows.REPEAT_TOO_LATE, FIRST_SENT, seconds=seconds, now=now_text)
+            raise rows.REPEAT_TOO_LATE(FIRST_SENT, seconds=seconds, now=now_text)
         digest = sha256()
         headers = [request.headers.get(name, b"") for name in _DIGESTED]
         address = f"{request.method} {request.path}?{request.query}".encode()
@@ -375,10 +375,10 @@ class AtomicGroup:
         than the previous ones.
         """
         if request.method in READ_METHODS:
-            raise refuse(rows.METHOD_IN_GROUP, method=request.method)
+            raise rows.METHOD_IN_GROUP(method=request.method)
         context, plan = await self._planner(request)
         if self._planned and self._planned[0][1].company != plan.company:
-            raise refuse(rows.GROUP_OF_COMPANIES)
+            raise rows.GROUP_OF_COMPANIES()
         self._check_repeat(plan.repeat)
         self._planned.append((context, plan))
         if plan.key is None:
@@ -389,13 +389,13 @@ class AtomicGroup:
         """Raise `Refusal` (400) unless the whole group can be repeated."""
         others = [plan.repeat for _, plan in self._planned]
         if others and (repeat is None) != (others[0] is None):
-            raise refuse(rows.GROUP_PARTLY_REPEATABLE, REQUEST_ID)
+            raise rows.GROUP_PARTLY_REPEATABLE(REQUEST_ID)
         if repeat is not None and any(
             other is not None
             and (other.request_id, other.client_id) == (repeat.request_id, repeat.client_id)
             for other in others
         ):
-            raise refuse(rows.GROUP_REPEATS_ID, REQUEST_ID)
+            raise rows.GROUP_REPEATS_ID(REQUEST_ID)
 
     async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
         """Run the writes in one transaction, up to the first that is refused, which undoes all.

@@ -106,6 +106,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
 
     def bind(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """Put values into the order of the bind parameters."""
+        if not self.conversions:
+            return tuple(map(values.__getitem__, self.order))
         bound = [values[position] for position in self.order]
         for at, convert in self.conversions:
             bound[at] = convert(bound[at])

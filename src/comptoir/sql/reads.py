@@ -29,7 +29,6 @@ from comptoir.edm.model import LAST_CHANGE, EntitySet, Model, NavigationProperty
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.plan.expressions.nodes import Field, Value, padded
 from comptoir.plan.read import (
     Bounds,
@@ -275,7 +274,7 @@ class ReadStatements:
                 case Limit():
                     _limit(scope, step)
             if pipeline.is_applied and scope.cte_count > MOST_CTES:
-                raise refuse(refusal_rows.NESTED_QUERIES, "$apply", most=MOST_CTES)
+                raise refusal_rows.NESTED_QUERIES("$apply", most=MOST_CTES)
 
     def _sort(self, scope: SelectScope, pipeline: Pipeline) -> list[tuple[OrderKey, SqlValue]]:
         """The order of a pipeline's rows: each key with its column."""
@@ -412,11 +411,7 @@ def _bounds_values(bounds: Bounds) -> list[Stored]:
 
 
 def _joined_names(navigation: NavigationProperty, count: int) -> list[str]:
-    return [
-        COMPANY,
-        *(f"only_{name}" for name in navigation.only),
-        *_numbered("value", count),
-    ]
+    return [COMPANY, *(f"only_{name}" for name in navigation.only), *_numbered("value", count)]
 
 
 def _numbered(name: str, count: int) -> list[str]:

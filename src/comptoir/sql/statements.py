@@ -1,18 +1,335 @@
-"""All statements of a dialect over a model."""
+"""The statements of a dialect over a model: reads, writes, and the service's own tables."""
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
+from sqlalchemy import ColumnElement, Select, Table, asc, delete, func, select, tuple_, update
+from sqlalchemy.engine import Dialect as Compiler
 from sqlalchemy.sql import ClauseElement
 
-from comptoir.edm.model import Model
+from comptoir.edm.model import (
+    EntitySet,
+    Followed,
+    KeyValues,
+    Model,
+    Reference,
+    Referrer,
+    UniqueRule,
+)
+from comptoir.edm.record_json import JsonColumns
+from comptoir.plan.read import Row
 from comptoir.sql.company_rows import CompanyRowStatements
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.prepared import Query, query_of
+from comptoir.sql.prepared import (
+    BLANK,
+    ManyQueries,
+    Prepared,
+    Query,
+    StatementCache,
+    Steps,
+    constant,
+    named,
+    prepare,
+    prepare_insert,
+    query_of,
+    whole,
+)
 from comptoir.sql.reads import ReadStatements
-from comptoir.sql.service_statements import ServiceStatements
-from comptoir.sql.tables import build_tables
+from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, build_tables, of_company
 from comptoir.sql.text_index import TextIndexStatements
-from comptoir.sql.writes import WriteStatements
+
+
+class ServiceStatements:
+    """Each statement's docstring ends with the values to bind, in order."""
+
+    def __init__(self, tables: Tables, compiler: Compiler) -> None:
+        self._tables = tables
+        self._dialect = compiler
+        company, changes, repeats = tables.companies.c, tables.changes.c, tables.repeats
+        own = of_company(tables.companies)
+
+        self.company = self._prepare(select(company.incarnation).where(own), COMPANY)
+        """The incarnation of a company: id."""
+
+        last = select(company.change_number, company.changed_at, company.incarnation).where(own)
+        self.ledger = self._prepare(last.with_for_update(), COMPANY)
+        """A company's last change number, its time and the incarnation; locks the row: id."""
+
+        moved = {name: named(f"set_{name}") for name in ("change_number", "changed_at")}
+        store_ledger = update(tables.companies).where(own).values(moved)
+        self.store_ledger = self._prepare(
+            store_ledger, COMPANY, "set_change_number", "set_changed_at"
+        )
+        """Store the last change number and its time: id, number, time."""
+
+        self.add_change = self._add_row(tables.changes)
+        """Add an entry to the change log: company, number, entity set, record, verb, time, by."""
+
+        self.changes = self._changes({"since": changes.number > named("since")})
+        """The change log after a number, in order: company, number, limit."""
+
+        self.changes_of = self._changes(
+            {
+                "entity_set": changes.entity_set == named("entity_set"),
+                "since": changes.number > named("since"),
+                "until": changes.number <= named("until"),
+            }
+        )
+        """The changes of a set, in order: company, entity set, number before the first, number of
+        the last, limit."""
+
+        self.position = self._prepare(select(company.change_number).where(own), COMPANY)
+        """The number of a company's last change: id."""
+
+        is_standby = func.pg_is_in_recovery()
+        state = select(is_standby, company.incarnation, company.change_number).where(own)
+        self.replica_state = self._prepare(state, COMPANY)
+        """On PostgreSQL: whether the server is a standby, a company's incarnation and its last
+        change number: id."""
+
+        key = {f"is_{column.name}": column for column in repeats.primary_key.columns}
+        outcome = select(repeats.c.digest, repeats.c.outcome)
+        is_repeat = [column == named(name) for name, column in key.items()]
+        self.repeat = self._prepare(outcome.where(*is_repeat), *key)
+        """The digest and the outcome of a repeatable write: company, by, client, request."""
+
+        self.add_repeat = self._add_row(repeats)
+        """Add a repeatable write: company, by, client, request, digest, outcome, time."""
+
+        ids = [each for each in repeats.primary_key.columns if each.name != COMPANY_ID]
+        oldest = (
+            select(*ids)
+            .where(of_company(repeats), repeats.c["at"] < named("before"))
+            .order_by(repeats.c["at"])
+        )
+        drop = delete(repeats).where(of_company(repeats), tuple_(*ids).in_(_limited(oldest)))
+        self.drop_repeats = self._prepare(drop, COMPANY, "before", "limit")
+        """Delete the oldest repeatable writes before a time: company, time, limit."""
+
+    def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
+        return prepare(statement, self._dialect, names)
+
+    def _add_row(self, table: Table) -> Prepared:
+        return prepare_insert(table, [column.name for column in table.columns], self._dialect)
+
+    def _changes(self, conditions: Mapping[str, ColumnElement[bool]]) -> Prepared:
+        """The changes that meet conditions, each with the name of its value."""
+        changes = self._tables.changes
+        statement = (
+            select(*[column for column in changes.columns if column.name != COMPANY_ID])
+            .where(of_company(changes), *conditions.values())
+            .order_by(changes.c.number)
+        )
+        return self._prepare(_limited(statement), COMPANY, *conditions, "limit")
+
+
+def _limited(statement: Select[*tuple[str | int, ...]]) -> Select[*tuple[str | int, ...]]:
+    """The first rows of a statement, as many as the value `limit`."""
+    return statement.limit(whole("limit")).offset(constant(0))
+
+
+UpdateShape = tuple[EntitySet, tuple[str, ...]]
+UniqueShape = tuple[EntitySet, UniqueRule]
+FollowShape = tuple[EntitySet, Followed]
+NumberShape = tuple[EntitySet, str]
+KeysShape = tuple[EntitySet, tuple[str, ...], int]
+
+
+class WriteStatements:
+    """The statements of a model's writes, built at their first use.
+
+    Each docstring ends with the values to bind, in order.
+    """
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._dialect = dialect.compiler
+        self._bulk = dialect.bulk
+        self._matches = StatementCache(self._build_matches)
+
+        self._inserts = StatementCache(self._build_insert)
+        self._updates = StatementCache(self._build_update)
+
+        self.delete = StatementCache(self._build_delete)
+        """Delete a record: company, key."""
+
+        self.duplicate = StatementCache(self._build_duplicate)
+        """The key of another record with these values: company, key, then the rule's values."""
+
+        self.followed = StatementCache(self._build_followed)
+        """The value that a derivation follows: company, reference, own key, values of `only`."""
+
+        self.related = StatementCache(self._build_related)
+        """The version of the record that a reference names: company, value, value of `only`."""
+
+        self.used = StatementCache(self._build_used)
+        """The version of a record that names another one: company, key of that one."""
+
+        self.highest = StatementCache(self._build_highest)
+        """The highest value of a property, null without records: company."""
+
+    def insert(
+        self, company_id: str, entity_set: EntitySet, records: Iterable[tuple[Row, JsonColumns]]
+    ) -> ManyQueries:
+        """The statement that inserts records with their JSON."""
+        return self._inserts[entity_set].many(
+            [(company_id, row[0], *json, *row[1:]) for row, json in records]
+        )
+
+    def update(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        row: Row,
+        json: JsonColumns,
+    ) -> ManyQueries:
+        """The statement that sets some properties, the version and the JSON of a record.
+
+        `row` is the record after the change.
+        """
+        entity_type = entity_set.type
+        column_of = entity_type.column_of
+        values = [row[column_of[name]] for name in (entity_type.key, *names)]
+        return self._updates[entity_set, names].many([(company_id, *values, row[0], *json)])
+
+    def find(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[KeyValues],
+    ) -> Steps[dict[KeyValues, Row]]:
+        """Read the records that have wanted values of these properties; returns them by values."""
+        columns = [entity_set.type.column_of[name] for name in names]
+        found: dict[KeyValues, Row] = {}
+        for query in self.matches(company_id, entity_set, names, wanted):
+            rows = yield query
+            for row in rows:
+                found[tuple([row[column] for column in columns])] = row
+        return found
+
+    def matches(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[KeyValues],
+    ) -> Iterator[Query]:
+        """The statements of `find`, which return whole records."""
+        for rows, values in self._bulk.lookup_values(wanted):
+            yield self._matches[entity_set, names, rows].query(company_id, *values)
+
+    def _build_insert(self, entity_set: EntitySet) -> Prepared:
+        records = self._tables.records[entity_set.name]
+        properties = [column.name for column in records.columns.values()]
+        # in the order of the table, so that rows are bound as they are
+        names = [COMPANY_ID, VERSION, *JSON, *properties]
+        return prepare_insert(records.table, names, self._dialect)
+
+    def _build_update(self, shape: UpdateShape) -> Prepared:
+        entity_set, names = shape
+        records = self._tables.records[entity_set.name]
+        columns = [*(records.columns[name].name for name in names), VERSION, *JSON]
+        binds = [f"set_{name}" for name in columns]
+        statement = (
+            update(records.table)
+            .where(of_company(records.table), records.columns[entity_set.type.key] == named("key"))
+            .values({name: named(bind) for name, bind in zip(columns, binds, strict=True)})
+        )
+        row = prepare(statement, self._dialect, [COMPANY, "key", *binds])
+        key = records.columns[entity_set.type.key].name
+        return self._bulk.update(records.table, key, columns, row)
+
+    def _build_delete(self, entity_set: EntitySet) -> Prepared:
+        records = self._tables.records[entity_set.name]
+        is_key = records.columns[entity_set.type.key] == named("key")
+        statement = delete(records.table).where(of_company(records.table), is_key)
+        return prepare(statement, self._dialect, (COMPANY, "key"))
+
+    def _build_duplicate(self, shape: UniqueShape) -> Prepared:
+        entity_set, rule = shape
+        records = self._tables.records[entity_set.name]
+        key = records.columns[entity_set.type.key]
+        statement = (
+            select(key)
+            .where(
+                of_company(records.table),
+                key != named("key"),
+                *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
+            )
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        if rule.blank_is_free:
+            # the rule's index is partial, and serves only statements with this condition
+            statement = statement.where(records.columns[rule.properties[0]] != BLANK)
+        bound = [COMPANY, "key", *(f"is_{name}" for name in rule.properties)]
+        return prepare(statement, self._dialect, bound)
+
+    def _build_followed(self, shape: FollowShape) -> Prepared:
+        entity_set, rule = shape
+        records = self._tables.records[entity_set.name]
+        statement = (
+            select(records.columns[rule.value])
+            .where(
+                of_company(records.table),
+                records.columns[rule.named_by] == named("reference"),
+                records.columns[rule.named_by] != BLANK,
+                records.columns[entity_set.type.key] != named("own_key"),
+                *(records.columns[name] == named(f"is_{name}") for name in rule.only),
+            )
+            .order_by(asc(records.columns[entity_set.type.key]))
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        bound = [COMPANY, "reference", "own_key", *(f"is_{name}" for name in rule.only)]
+        return prepare(statement, self._dialect, bound)
+
+    def _build_related(self, reference: Reference) -> Prepared:
+        records = self._tables.records[reference.target]
+        named_by = records.columns[reference.named_by]
+        # a partial index serves only statements that exclude the blank value
+        conditions = [named_by == named("value"), named_by != BLANK]
+        bound = [COMPANY, "value"]
+        if reference.only is not None:
+            conditions.append(records.columns[reference.only[0]] == named("only"))
+            bound.append("only")
+        statement = (
+            select(records.table.c[VERSION])
+            .where(of_company(records.table), *conditions)
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        return prepare(statement, self._dialect, bound)
+
+    def _build_used(self, referrer: Referrer) -> Prepared:
+        records = self._tables.records[referrer.entity_set]
+        statement = (
+            select(records.table.c[VERSION])
+            .where(of_company(records.table), records.columns[referrer.property] == named("value"))
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        return prepare(statement, self._dialect, [COMPANY, "value"])
+
+    def _build_highest(self, shape: NumberShape) -> Prepared:
+        entity_set, name = shape
+        records = self._tables.records[entity_set.name]
+        statement = select(func.max(records.columns[name])).where(of_company(records.table))
+        return prepare(statement, self._dialect, (COMPANY,))
+
+    def _build_matches(self, shape: KeysShape) -> Prepared:
+        entity_set, names, rows = shape
+        records = self._tables.records[entity_set.name]
+        columns = [records.columns[name] for name in names]
+        given = [records.table.c[VERSION], *records.columns.values()]
+        besides: list[ColumnElement[bool]] = []
+        if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
+            # the rule's index is partial, and serves only statements with this condition
+            besides.append(columns[0] != BLANK)
+        column_names = [column.name for column in columns]
+        return self._bulk.lookup(records.table, given, column_names, besides, rows)
 
 
 class Statements:

@@ -8,7 +8,6 @@ from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.sql.prepared import Steps
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
@@ -63,7 +62,7 @@ async def _rows(
     plan = PagePlan(all_records(entity_set), Bounds(company), most + 1)
     rows = [row async for some in store.page(plan) for row in some]
     if len(rows) > most:
-        raise refuse(refusal_rows.LARGE_BASELINE, limit=MOST_RECORDS)
+        raise refusal_rows.LARGE_BASELINE(limit=MOST_RECORDS)
     return rows
 
 

@@ -11,10 +11,9 @@ from sqlalchemy import select
 from comptoir.errors.messages import message, quoted
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.plan.read import Row
-from comptoir.sql.control import CONTROL
 from comptoir.sql.prepared import Query, Steps
 from comptoir.sql.statements import Statements
-from comptoir.sql.tables import COMPANY_ID
+from comptoir.sql.tables import COMPANY_ID, CONTROL
 from comptoir.store.unit import UnitOfWork
 
 

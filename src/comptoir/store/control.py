@@ -39,7 +39,8 @@ from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.control import (
+from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
+from comptoir.sql.tables import (
     ASSERTIONS,
     AUDIT,
     CLIENT_KEYS,
@@ -50,9 +51,8 @@ from comptoir.sql.control import (
     REVOKED,
     ROLES,
     USER,
+    feature_tables,
 )
-from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
-from comptoir.sql.tables import feature_tables
 from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.writer import NO_COMPANY, Writer
 
@@ -116,7 +116,7 @@ class ControlStore:
     async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.
 
-        Rows that this release cannot read are a fault of the database (503).
+        Rows that this release cannot read are an error of the database (503).
         """
         try:
             return await self._load()

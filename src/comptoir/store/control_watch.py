@@ -8,7 +8,7 @@ from comptoir.auth.audit import Actor
 from comptoir.auth.records import RegistrySnapshot
 from comptoir.edm.times import Clock
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.store.control import READ_SECONDS, ControlStore
 from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
@@ -137,4 +137,4 @@ class ControlWatch:
 
 
 def _unanswered() -> Refusal:
-    return refuse(rows.UNANSWERED)
+    return rows.UNANSWERED()

@@ -13,7 +13,7 @@ from statistics import fmean
 from time import monotonic
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The party of the current request; its tasks inherit it."""
@@ -167,4 +167,4 @@ class FairQueue:
         # no read outlasts its seconds, so there is room after them
         each = fmean(self._recent) if self._recent else self._seconds
         seconds = max(1, ceil(min(ahead * each / permits, self._seconds)))
-        return refuse(rows.READS_WAITING, reads=reads, seconds=seconds)
+        return rows.READS_WAITING(reads=reads, seconds=seconds)

@@ -18,9 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 async def every(
-    seconds: float,
-    work: Callable[[], Awaitable[bool | None]],
-    wake: asyncio.Event | None = None,
+    seconds: float, work: Callable[[], Awaitable[bool | None]], wake: asyncio.Event | None = None
 ) -> None:
     """Do some work again and again, with a pause in between, also after it has failed.
 

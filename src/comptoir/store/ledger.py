@@ -16,10 +16,9 @@ from comptoir.edm.model import Company, EntitySet, KeyValues
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
-from comptoir.sql.service_statements import ServiceStatements
+from comptoir.sql.statements import ServiceStatements
 from comptoir.store.watermarks import Watermarks
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
@@ -117,7 +116,7 @@ class Ledger:
     def check_exists(self) -> None:
         """Raise `Refusal` (404) if the company does not exist."""
         if not self._exists:
-            raise refuse(refusal_rows.COMPANY_GONE, company=self.company_id)
+            raise refusal_rows.COMPANY_GONE(company=self.company_id)
 
     def log(self, entity_set: EntitySet, key: Stored, verb: str, by: str) -> tuple[int, str]:
         """Add an entry to the change log; returns its number and time.
@@ -168,7 +167,7 @@ class Ledger:
                 self._number,
                 acknowledged,
             )
-            raise refuse(refusal_rows.LOST_CHANGES, company=self.company_id)
+            raise refusal_rows.LOST_CHANGES(company=self.company_id)
 
     def renew(self, incarnation: str) -> None:
         """Continue with another incarnation, which the unit of work stores.

@@ -16,11 +16,7 @@ from comptoir.store.watermarks import Watermark
 
 
 def migrate(
-    settings: Settings,
-    model: Model,
-    report: Report = lambda _: None,
-    *,
-    distribute: bool = False,
+    settings: Settings, model: Model, report: Report = lambda _: None, *, distribute: bool = False
 ) -> str:
     """Upgrade the database to the current schema, and return its revision.
 

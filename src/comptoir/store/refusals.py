@@ -8,8 +8,7 @@ from threading import Lock
 
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import ErrorType, RefusalRow
+from comptoir.errors.refusal import ErrorType, Refusal, RefusalRow
 from comptoir.sql.tables import COMPANY_ID
 
 _log = logging.getLogger(__name__)
@@ -48,9 +47,9 @@ DATABASE_ERRORS = DatabaseErrors()
 
 
 def database_failed(row: RefusalRow) -> Refusal:
-    """503 for a fault of the database; counts it."""
+    """503 for an error of the database; counts it."""
     DATABASE_ERRORS.add(row.error)
-    return refuse(row)
+    return row()
 
 
 def of_write(refusal: Refusal, entity_set: EntitySet) -> Refusal:
@@ -58,10 +57,10 @@ def of_write(refusal: Refusal, entity_set: EntitySet) -> Refusal:
     row = refusal.row
     if row not in (refusal_rows.LOCK_HELD, refusal_rows.LOCK_TIMEOUT):
         return refusal
-    return refuse(row).grouped("LOCKED", table=entity_set.type.caption)
+    return row().grouped("LOCKED", table=entity_set.type.caption)
 
 
 def duplicate(columns: Iterable[str]) -> Refusal:
     """409 after the database found the same values of these columns in another row."""
     names = ", ".join(name for name in columns if name != COMPANY_ID) or "id"
-    return refuse(refusal_rows.DUPLICATE, names, names=names)
+    return refusal_rows.DUPLICATE(names, names=names)

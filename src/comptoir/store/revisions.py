@@ -10,9 +10,8 @@ from sqlalchemy import Connection, MetaData
 
 from comptoir.edm.model import Model
 from comptoir.sql import column_types
-from comptoir.sql.control import control_tables
 from comptoir.sql.dialects.sqlite import INDEX
-from comptoir.sql.tables import build_tables
+from comptoir.sql.tables import build_tables, control_tables
 from comptoir.store.schema import (
     MIGRATIONS,
     STATE,
@@ -25,14 +24,9 @@ from comptoir.store.schema import (
 )
 
 ObjectType = Literal[
-    "schema",
-    "table",
-    "column",
-    "index",
-    "unique_constraint",
-    "foreign_key_constraint",
+    "schema", "table", "column", "index", "unique_constraint", "foreign_key_constraint",
     "check_constraint",
-]
+]  # fmt: skip
 Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
 
 

@@ -22,7 +22,7 @@ from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
@@ -349,17 +349,24 @@ class Store(Reads, ABC):
         The result may be `COMPANY_CACHE_SECONDS` old. With `may_lag` it may be older, because the
         replica checks the company again, and the primary may be unreachable.
         """
-        cached = self._companies.get(company_id)
-        now = monotonic()
-        if cached is not None and (may_lag or now < cached[1]):
-            return cached[0]
+        cached = self.cached_company(company_id, may_lag=may_lag)
+        if cached is not None:
+            return cached
+        until = monotonic() + COMPANY_CACHE_SECONDS
         rows = await self._rows(self._statements.service.company, company_id)
         if not rows:
             self.forget(company_id)
             return None
         company = Company(company_id, str(rows[0][0]))
-        self._companies[company_id] = (company, now + COMPANY_CACHE_SECONDS)
+        self._companies[company_id] = (company, until)
         return company
+
+    def cached_company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
+        """The company with this id, None if it must be looked up by `company`."""
+        cached = self._companies.get(company_id)
+        if cached is not None and (may_lag or monotonic() < cached[1]):
+            return cached[0]
+        return None
 
     async def company_names(self) -> dict[str, str]:
         """The names of all companies by id, in the order of the names and ids."""
@@ -451,10 +458,7 @@ class Store(Reads, ABC):
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""
         try:
             return await self._writer.submit(
-                plan.company.id,
-                partial(write, plan),
-                alone=bool(plan.related),
-                plans=(plan,),
+                plan.company.id, partial(write, plan), alone=bool(plan.related), plans=(plan,)
             )
         except Refusal as refusal:
             raise of_write(refusal, plan.entity_set) from None
@@ -528,6 +532,6 @@ def _check_free(unit: UnitOfWork) -> Steps[None]:
     progress = select(copies.incarnation).where(copies[COMPANY_ID] == unit.company_id)
     rows = yield unit.statements.query(progress.with_for_update())
     if rows and not rows[0][0]:
-        raise refuse(refusal_rows.COMPANY_LEAVING, "id", company=unit.company_id)
+        raise refusal_rows.COMPANY_LEAVING("id", company=unit.company_id)
     if rows:
-        raise refuse(refusal_rows.COMPANY_COPIED, "id", company=unit.company_id)
+        raise refusal_rows.COMPANY_COPIED("id", company=unit.company_id)

@@ -14,9 +14,9 @@ import msgspec
 from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference, Referrer
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
-from comptoir.edm.types import Stored, ValueFault
+from comptoir.edm.types import EdmError, Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements
@@ -72,7 +72,7 @@ class UnitOfWork:
             if each.numbered and each.name not in values:
                 (values[each.name],) = yield from self.free_numbers(entity_set, each.name, 1)
         if entity_type.key not in values:
-            raise refuse(refusal_rows.MISSING_KEY, entity_type.key, name=entity_type.key)
+            raise refusal_rows.MISSING_KEY(entity_type.key, name=entity_type.key)
         record = {
             each.name: values.get(each.name, each.type.default) for each in entity_type.properties
         }
@@ -198,7 +198,7 @@ class UnitOfWork:
         rows = yield self.statements.writes.highest[entity_set, name].query(self.company_id)
         first = max(int(rows[0][0] or 0) + 1, 1)
         if first + count - 1 > Int32.maximum:
-            raise refuse(refusal_rows.NO_NUMBER, name, name=name)
+            raise refusal_rows.NO_NUMBER(name, name=name)
         return range(first, first + count)
 
     def derive(
@@ -257,13 +257,8 @@ def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stor
     """409: another record has the record's values of these properties."""
     entity_type, listed = entity_set.type, ", ".join(names)
     values = entity_type.captioned(names, record, "{}='{}'")
-    return refuse(
-        refusal_rows.KEY_TAKEN,
-        listed,
-        set=entity_set.name,
-        names=listed,
-        table=entity_type.caption,
-        values=values,
+    return refusal_rows.KEY_TAKEN(
+        listed, set=entity_set.name, names=listed, table=entity_type.caption, values=values
     )
 
 
@@ -281,14 +276,13 @@ def _check_period(
     field, other = (first, last) if first in changed else (last, first)
     row = refusal_rows.BEGINS_LATE if field == first else refusal_rows.ENDS_EARLY
     captions = by_name[field].caption, by_name[other].caption
-    raise refuse(row, field, name=field, limit=other, field=captions[0], other=captions[1])
+    raise row(field, name=field, limit=other, field=captions[0], other=captions[1])
 
 
 def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -> Refusal:
     """400: a reference to a record that does not exist."""
     name = reference.property
-    return refuse(
-        refusal_rows.NOT_RELATED,
+    return refusal_rows.NOT_RELATED(
         name,
         name=name,
         key=reference.named_by,
@@ -302,12 +296,8 @@ def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -
 
 def _in_use(entity_set: EntitySet, key: Stored, referrer: Referrer) -> Refusal:
     """400: a record that must not be deleted yet."""
-    return refuse(
-        refusal_rows.IN_USE,
-        referrer=referrer.entity_set,
-        key=str(key),
-        set=entity_set.name,
-        name=referrer.property,
+    return refusal_rows.IN_USE(
+        referrer=referrer.entity_set, key=str(key), set=entity_set.name, name=referrer.property
     )
 
 
@@ -327,7 +317,7 @@ def _is_own(entity_type: EntityType, former: Row | None, rule: Calculated) -> bo
     value = former[entity_type.column_of[rule.target]]
     followed = rule.function(former[entity_type.column_of[rule.source]])
     # a stored text may be longer than the type accepts
-    with suppress(ValueFault):
+    with suppress(EdmError):
         followed = edm_type.from_text(edm_type.to_text(followed))
     return value not in (edm_type.default, followed)
 
@@ -337,13 +327,9 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calcula
     target = entity_set.type.by_name[rule.target].type
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value
-    except ValueFault as error:
-        raise refuse(
-            refusal_rows.FOLLOWING_VALUE,
-            rule.source,
-            name=rule.target,
-            source=rule.source,
-            fault=error.problem,
+    except EdmError as error:
+        raise refusal_rows.FOLLOWING_VALUE(
+            rule.source, name=rule.target, source=rule.source, problem=error.problem
         ) from None
 
 

@@ -188,7 +188,7 @@ class WatermarkSaver:
         else:
             self._watermarks.learn(self._saved)
 
-    def _warn(self, fault: OSError) -> None:
+    def _warn(self, error: OSError) -> None:
         """Log once that the file cannot be written; requests do not fail."""
         if not self._has_failed:
             self._has_failed = True
@@ -196,5 +196,5 @@ class WatermarkSaver:
                 "%s cannot be written: %s. A start will not notice a database that was restored "
                 "from a backup.",
                 self._file.path,
-                fault.strerror,
+                error.strerror,
             )

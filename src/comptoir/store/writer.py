@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_FULL, DATABASE_READ_ONLY
 from comptoir.plan.write import WritePlan
 from comptoir.store.ledger import Ledger
@@ -104,15 +104,13 @@ class Writer(ABC):
         Cancellation does not end the wait.
         """
         if self._is_stopping:
-            raise refuse(rows.SERVICE_STOPPED)
+            raise rows.SERVICE_STOPPED()
         is_control = company_id == NO_COMPANY
         if self.refuses_writes and not is_control:
-            raise refuse(rows.READ_ONLY_SERVICE)
+            raise rows.READ_ONLY_SERVICE()
         if self._waiting[is_control] >= self._most_waiting:
             waiting = self._waiting[is_control]
-            raise refuse(
-                rows.WRITES_WAITING, waiting=waiting, actual=waiting + 1, limit=self._most_waiting
-            )
+            raise rows.WRITES_WAITING(waiting=waiting, actual=waiting + 1, limit=self._most_waiting)
         job = Job(company_id, work, self._loop.create_future(), alone=alone, plans=plans)
         self._waiting[is_control] += 1
         self._enqueue(job)

@@ -13,7 +13,7 @@ from comptoir.edm.model import Company, EntitySet, EntityType, Followed, KeyValu
 from comptoir.edm.record_json import entity_tag, opaque_tag
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import Row
 from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import CreatePlan, DeletePlan, RelatedWrite, Repeat, UpdatePlan, WritePlan
@@ -119,7 +119,7 @@ def _joined(related: RelatedWrite, entity_set: EntitySet, row: Row) -> CreatePla
     value = row[entity_set.type.column_of[own]]
     if value == "":
         # it would relate no records
-        raise refuse(refusal_rows.RELATED_LACKS_VALUE, own, name=own)
+        raise refusal_rows.RELATED_LACKS_VALUE(own, name=own)
     values = {**plan.body.values, related.other: value}
     body = msgspec.structs.replace(plan.body, values=values)
     return msgspec.structs.replace(plan, body=body)
@@ -179,7 +179,7 @@ def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     if not plan.if_match.contain(tag):
         raise _changed(company, current)
     if plan.if_none_match is not None and plan.if_none_match.contain(tag):
-        raise _unmet(current, refuse(refusal_rows.SAME_TAG, "If-None-Match"))
+        raise _unmet(current, refusal_rows.SAME_TAG("If-None-Match"))
     return current
 
 
@@ -211,7 +211,7 @@ def _naming(refusal: Refusal, entity_set: EntitySet, record: Mapping[str, Stored
 
 def _changed(company: Company, current: Row) -> Refusal:
     tag = entity_tag(company, current[0])
-    return _unmet(current, refuse(refusal_rows.STALE_TAG, "If-Match", tag=tag))
+    return _unmet(current, refusal_rows.STALE_TAG("If-Match", tag=tag))
 
 
 def _unmet(current: Row, refusal: Refusal) -> Refusal:
@@ -221,7 +221,7 @@ def _unmet(current: Row, refusal: Refusal) -> Refusal:
 
 def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:
     if plan.must_not_exist:
-        raise _unmet(existing, refuse(refusal_rows.RECORD_EXISTS, "If-None-Match"))
+        raise _unmet(existing, refusal_rows.RECORD_EXISTS("If-None-Match"))
     if plan.if_match is not None and not plan.if_match.contain(opaque_tag(company, existing[0])):
         raise _changed(company, existing)
 
@@ -272,7 +272,7 @@ def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written 
         return None
     digest, text = rows[0]
     if digest != repeat.digest:
-        raise refuse(refusal_rows.REPEAT_ID_TAKEN, Repeat.header)
+        raise refusal_rows.REPEAT_ID_TAKEN(Repeat.header)
     outcome = _decode(str(text))
     properties = plan.entity_set.type.properties
     values = [outcome.values.get(each.name, each.type.default) for each in properties]
@@ -296,7 +296,7 @@ def _recall_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Writ
         if written is not None:
             found.append(written)
         if found and len(found) <= index:
-            partly = refuse(refusal_rows.GROUP_PARTLY_REPEATED, Repeat.header)
+            partly = refusal_rows.GROUP_PARTLY_REPEATED(Repeat.header)
             raise GroupRefusal(index, partly)
     return found or None
 

@@ -1,10 +1,9 @@
-"""The functions of both dialects return the same values, nulls and faults."""
+"""The functions of both dialects return the same values, nulls and errors."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,12 +19,12 @@ from comptoir.plan.expressions.types import (
     FunctionName,
     wide_text,
 )
-from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.sqlite import SQLITE
 from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases
+from support.together import check_all
 
 Values = st.SearchStrategy[Value]
 
@@ -239,7 +238,7 @@ TESTED_APART: set[FunctionName] = {
 }
 """Functions that have their own tests, since the dialects may differ."""
 
-drawn = settings(max_examples=examples(24))
+drawn = settings(max_examples=examples(12))
 
 
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:
@@ -253,59 +252,62 @@ def _wholes(arguments: Sequence[Value]) -> Wholes:
     return tuple([isinstance(each, int) for each in arguments])
 
 
-@pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=["sqlite", "postgresql"])
-def test_a_dialect_has_every_function(dialect: Dialect) -> None:
-    assert set(dialect.functions) == set(get_args(FunctionName))
+def _nulls(name: FunctionName, row: Sequence[Value]) -> list[list[Value]]:
+    """The arguments of a function, each time with null in place of another one."""
+    places = range(NULLABLE.get(name, len(row)))
+    return [[*row[:place], None, *row[place + 1 :]] for place in places]
 
 
-def test_every_function_is_tested() -> None:
+def test_every_function_is_tested_and_in_each_dialect() -> None:
+    for dialect in (SQLITE, POSTGRESQL):
+        assert set(dialect.functions) == set(get_args(FunctionName))
     assert {*ARGUMENTS, *AGGREGATED, *TESTED_APART} == set(get_args(FunctionName))
 
 
-@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - TESTED_APART))
-def test_functions_return_the_same_in_both_dialects(
-    name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
-) -> None:
-    @drawn
-    @given(st.lists(st.tuples(*ARGUMENTS[name]), min_size=1, max_size=6))
-    def check(rows: list[tuple[Value, ...]]) -> None:
-        for row in rows:
-            called = [_outcome(each.call, name, _wholes(row), row) for each in (sqlite, postgres)]
-            assert called[0] == called[1]
-            assert type(called[0]) is type(called[1])
+def test_functions_return_the_same_in_both_dialects(sqlite: OnSqlite, postgres: OnPostgres) -> None:
+    """Values, faults, and null for null."""
 
-    check()
+    def check(name: FunctionName) -> None:
+        @drawn
+        @given(st.lists(st.tuples(*ARGUMENTS[name]), min_size=5, max_size=12))
+        def check_rows(rows: list[tuple[Value, ...]]) -> None:
+            computed = dict[Wholes, list[tuple[Sequence[Value], Value]]]()
+            for row in rows:
+                wholes = _wholes(row)
+                made = _outcome(sqlite.call, name, wholes, row)
+                if isinstance(made, tuple):
+                    assert _outcome(postgres.call, name, wholes, row) == made
+                else:
+                    computed.setdefault(wholes, []).append((row, made))
+            for wholes, pairs in computed.items():
+                nulls = _nulls(name, pairs[0][0])
+                expected = [made for _, made in pairs] + [None] * len(nulls)
+                called = postgres.calls(name, wholes, [*(row for row, _ in pairs), *nulls])
+                assert called == expected
+                assert list(map(type, called)) == list(map(type, expected))
+                assert [sqlite.call(name, wholes, each) for each in nulls] == [None] * len(nulls)
 
+        check_rows()
 
-@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - TESTED_APART))
-def test_a_function_of_null_is_null(
-    name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
-) -> None:
-    @settings(max_examples=3)
-    @given(st.tuples(*ARGUMENTS[name]))
-    def check(row: tuple[Value, ...]) -> None:
-        for place in range(NULLABLE.get(name, len(row))):
-            arguments = [None if at == place else each for at, each in enumerate(row)]
-            for each in (sqlite, postgres):
-                assert each.call(name, _wholes(row), arguments) is None
-
-    check()
+    check_all(sorted(set(ARGUMENTS) - TESTED_APART), check)
 
 
-@pytest.mark.parametrize("name", sorted(AGGREGATED))
 def test_aggregates_return_the_same_in_both_dialects(
-    name: AggregateFunction, sqlite: OnSqlite, postgres: OnPostgres
+    sqlite: OnSqlite, postgres: OnPostgres
 ) -> None:
-    whole = AGGREGATED[name] in (WHOLE, DECIMAL)
+    def check(name: AggregateFunction) -> None:
+        whole = AGGREGATED[name] in (WHOLE, DECIMAL)
 
-    @drawn
-    @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
-    def check(values: list[Value]) -> None:
-        made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]
-        assert made[0] == made[1]
-        assert type(made[0]) is type(made[1])
+        @settings(max_examples=examples(24))
+        @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
+        def check_values(values: list[Value]) -> None:
+            made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]
+            assert made[0] == made[1]
+            assert type(made[0]) is type(made[1])
 
-    check()
+        check_values()
+
+    check_all(sorted(AGGREGATED), check)
 
 
 def test_only_the_days_of_the_calendar_are_dates(sqlite: OnSqlite, postgres: OnPostgres) -> None:

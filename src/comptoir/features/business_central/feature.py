@@ -9,7 +9,6 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import refuse
 from comptoir.features.business_central.routes import BusinessCentralRoutes
 from comptoir.http.feature import Feature, Kernel
 from comptoir.http.routes import Routes
@@ -50,9 +49,7 @@ class Definitions:
         """Answer a request; raises `Refusal` unless the request succeeds."""
         method = request.method
         if method not in READ_METHODS:
-            raise refuse(
-                rows.METHOD_ON_SET, method=method, resource=NAME, allowed="GET, HEAD", set=NAME
-            )
+            raise rows.METHOD_ON_SET(method=method, resource=NAME, allowed="GET, HEAD", set=NAME)
         options = self._options.parse(request.query)
         form = response_format(request.headers, options.format)
         allow_options(options, _OPTIONS, NAME)
@@ -73,7 +70,7 @@ class Definitions:
         match parse_expression(text, self._limits):
             case Binary("eq", Path(segments), Literal("string", name)) if segments == _FILTERED:
                 return name
-        raise refuse(rows.DEFINITIONS_FILTER, "$filter")
+        raise rows.DEFINITIONS_FILTER("$filter")
 
 
 def _definition(entity_set: EntitySet) -> dict[str, object]:

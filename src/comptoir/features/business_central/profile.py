@@ -120,12 +120,7 @@ _UNDATED = Profile(
     sliding_rates=True,
     tokens=Tokens(seconds=3_599, numbered=True),
     writes=WriteRules(
-        tags={
-            "POST": "ignored",
-            "PATCH": "required",
-            "PUT": "required",
-            "DELETE": "optional",
-        },
+        tags={"POST": "ignored", "PATCH": "required", "PUT": "required", "DELETE": "optional"},
         body_tag=False,
         if_none_match=False,
         put_replaces=False,

@@ -19,7 +19,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.http.routes import RequestTarget, Routes, path_names
 from comptoir.plan.read import Bounds, PagePlan, list_pipeline
 from comptoir.plan.target import COMPANIES
@@ -53,6 +53,7 @@ class BusinessCentralRoutes(Routes):
     option `company`, and this over the headers.
     """
 
+    names_companies = True
     company_headers = COMPANY_HEADERS
 
     def __init__(self, settings: Settings, model: Model, store: Store) -> None:
@@ -134,7 +135,7 @@ class BusinessCentralRoutes(Routes):
         if found is None and "\0" not in named:
             found = await self._id_of(named)
         if found is None or not principal.reaches(found):
-            raise refuse(rows.UNNAMED_COMPANY, name=named)
+            raise rows.UNNAMED_COMPANY(name=named)
         return found
 
     async def _id_of(self, name: str) -> str | None:
@@ -182,8 +183,8 @@ class BusinessCentralRoutes(Routes):
 
     def _unknown(self, names: tuple[str, ...], url: str) -> Refusal:
         if any(names[: len(each)] == each for each in self._environments):
-            return refuse(rows.NO_API, url=url)
-        return refuse(rows.NO_ENVIRONMENT)
+            return rows.NO_API(url=url)
+        return rows.NO_ENVIRONMENT()
 
 
 def _name_in(segment: Segment) -> str | None:

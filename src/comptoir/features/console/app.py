@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.auth.records import ConsoleRole
-from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
 from comptoir.features.console.code_flow import CodeFlow
@@ -48,14 +48,9 @@ COMPANY_SECONDS = 365 * 24 * 3600
 """The time that a browser remembers the company that it had last."""
 
 SCREENS = (
-    overview.SCREEN,
-    records.SCREEN,
-    clients.SCREEN,
-    roles.SCREEN,
-    issuers.SCREEN,
-    audit.SCREEN,
+    overview.SCREEN, records.SCREEN, clients.SCREEN, roles.SCREEN, issuers.SCREEN, audit.SCREEN,
     sessions.SCREEN,
-)
+)  # fmt: skip
 """The screens that every console has."""
 
 _STATIC = Path(__file__).with_name("static")
@@ -93,11 +88,7 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     ]
     application = Starlette(
         routes=routes,
-        exception_handlers={
-            HTTPException: _not_found,
-            Refusal: _failed,
-            TimeoutError: _failed,
-        },
+        exception_handlers={HTTPException: _not_found, Refusal: _failed, TimeoutError: _failed},
     )
     # a redirect would contain the Host header
     application.router.redirect_slashes = False
@@ -167,9 +158,9 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
     except Refusal as error:
         refusal = error
     except OperatorError as error:
-        refusal = refuse(errors.NOT_POSSIBLE, problem=error.problem, remedy=error.remedy)
+        refusal = errors.NOT_POSSIBLE(problem=error.problem, remedy=error.remedy)
     except TimeoutError:
-        refusal = refuse(errors.NO_ANSWER)
+        refusal = errors.NO_ANSWER()
     context, status = {"problem": refusal}, refusal.error.status
     return TemplatePage("problem.html", "Not possible", context, status, refusal.headers)
 
@@ -186,20 +177,20 @@ def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
     """Raise `Refusal` (403) for a user who lacks the role, or access to all companies."""
     concerns_all = screen.is_of_service or endpoint.role is ConsoleRole.ADMIN
     if concerns_all and not visit.sees_service:
-        raise refuse(errors.CONCERNS_ALL, subject=visit.login.subject)
+        raise errors.CONCERNS_ALL(subject=visit.login.subject)
     login, needed = visit.login, endpoint.role
     if not visit.may(needed):
-        raise refuse(errors.OTHER_ROLE, needed=needed, subject=login.subject, role=login.role)
+        raise errors.OTHER_ROLE(needed=needed, subject=login.subject, role=login.role)
 
 
 async def _not_found(_: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.status_code == 405:
-        return refusal_page(refuse(errors.NO_SUCH_FORM, headers=error.headers))
-    return refusal_page(refuse(errors.NO_PAGE))
+        return refusal_page(errors.NO_SUCH_FORM(headers=error.headers))
+    return refusal_page(errors.NO_PAGE())
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    return refusal_page(error if isinstance(error, Refusal) else refuse(errors.NO_ANSWER))
+    return refusal_page(error if isinstance(error, Refusal) else errors.NO_ANSWER())
 
 
 def _static_routes() -> list[Route]:

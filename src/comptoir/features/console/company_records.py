@@ -10,7 +10,6 @@ import msgspec
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
-from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
 from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.values import Values, decoded, encoded
@@ -131,7 +130,7 @@ class CompanyRecords:
             return ""
         company_id = company_of(self._visit)
         if not company_id:
-            raise refuse(errors.NO_COMPANY)
+            raise errors.NO_COMPANY()
         return f"/companies({company_id})"
 
     async def _sent(
@@ -149,7 +148,7 @@ class CompanyRecords:
         try:
             return await whole_body(await self._visit.answer(method, path, query, headers, body))
         except TimeoutError:
-            raise refuse(errors.UNANSWERED) from None
+            raise errors.UNANSWERED() from None
 
 
 def company_of(visit: Visit) -> str:
@@ -197,7 +196,7 @@ def set_of(visit: Visit) -> EntitySet:
     model = visit.backend.model
     known = {each.name: each for each in model.sets}
     if name not in known:
-        raise refuse(errors.NO_SET, known=known, name=name)
+        raise errors.NO_SET(known=known, name=name)
     return known[name]
 
 

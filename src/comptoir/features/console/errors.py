@@ -2,6 +2,7 @@
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.refusal import Check, ErrorType
 from comptoir.errors.table import (
     BAD_REQUEST,
     BODY_TOO_LARGE,
@@ -14,24 +15,12 @@ from comptoir.errors.table import (
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
-    Check,
-    ErrorType,
 )
 
-MISDIRECTED = ErrorType(
-    "Console_Misdirected",
-    421,
-    Check.RESOURCE,
-    "The console is not at the address of the request.",
-    "Open it at one of its addresses.",
-)
-ISSUER_FAILED = ErrorType(
-    "Console_IssuerFailed",
-    502,
-    Check.SERVICE,
-    "The issuer did not answer, or not as it should.",
-    "Begin the login again.",
-)
+MISDIRECTED = ErrorType("Console_Misdirected", 421, Check.RESOURCE,
+    "The console is not at the address of the request.", "Open it at one of its addresses.")
+ISSUER_FAILED = ErrorType("Console_IssuerFailed", 502, Check.SERVICE,
+    "The issuer did not answer, or not as it should.", "Begin the login again.")
 
 _ASK = "Begin the login again. If that fails too, ask the operator"
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from comptoir.auth.origins import console_origins
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.console import errors
 from comptoir.features.console.templates import refusal_page
@@ -57,7 +57,7 @@ class Guards:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
-        exchange = Exchange(scope)
+        exchange = Exchange.begun(scope)
         scope["exchange"] = exchange
         send = _completed(send, exchange)
         try:
@@ -66,11 +66,11 @@ class Guards:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
             if not exchange.status:
-                await refusal_page(refuse(rows.SERVICE_STOPPED))(scope, receive, send)
+                await refusal_page(rows.SERVICE_STOPPED())(scope, receive, send)
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             _log.exception("request %s to the console failed", exchange.id)
             if not exchange.status:
-                await refusal_page(refuse(rows.FAILED, id=exchange.id))(scope, receive, send)
+                await refusal_page(rows.FAILED(id=exchange.id))(scope, receive, send)
         finally:
             exchange.end()
             if UNLOGGED not in scope or exchange.status >= BAD_REQUEST.status:
@@ -92,10 +92,10 @@ class Guards:
         origin = self._origins.get(headers.get(b"host", b"").decode("latin-1").lower())
         if origin is None:
             addresses = " or ".join(sorted(set(self._origins.values())))
-            raise refuse(errors.OTHER_ADDRESS, addresses=addresses)
+            raise errors.OTHER_ADDRESS(addresses=addresses)
         scope[ORIGIN] = origin
         if scope["method"] not in READ_METHODS and not _is_own(headers, origin):
-            raise refuse(errors.OTHER_SITE)
+            raise errors.OTHER_SITE()
 
 
 def _is_own(headers: Headers, origin: str) -> bool:

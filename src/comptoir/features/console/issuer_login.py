@@ -12,7 +12,7 @@ from comptoir.auth.failures import Guesses
 from comptoir.auth.issuers import NoRoleError
 from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import Issuer, Login, LoginPolicy
-from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
 from comptoir.features.console.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
@@ -106,7 +106,7 @@ class IssuerLogin:
             logins = self._backend.logins
             session = await logins.begin_once(pending.text, issuer, login, new)
             if session is None:
-                response = self._failed(issuer, refuse(errors.FINISHED_LOGIN), request)
+                response = self._failed(issuer, errors.FINISHED_LOGIN(), request)
         if session is not None:
             exchange.subject = session.login.by
             # a redirect would still be a navigation from the issuer, without the strict cookie
@@ -121,9 +121,9 @@ class IssuerLogin:
         cookie = request.cookies.get(pending_cookie_name(request.scope[ORIGIN]), "")
         pending = PendingLogin.parsed(issuer.name, cookie, self._backend.now)
         if pending is None:
-            raise refuse(errors.NOT_BEGUN, issuer=issuer.name, minutes=CODE_SECONDS // 60)
+            raise errors.NOT_BEGUN(issuer=issuer.name, minutes=CODE_SECONDS // 60)
         if not hmac.compare_digest(query.text("state").encode(), pending.state.encode()):
-            raise refuse(errors.OTHER_LOGIN)
+            raise errors.OTHER_LOGIN()
         return pending
 
     async def _login(
@@ -137,9 +137,9 @@ class IssuerLogin:
         """The user whom the issuer names in exchange for the code; raises `Refusal`."""
         code = query.text("code")
         if query.text("error") == _DENIED:
-            raise refuse(errors.CANCELLED, issuer=issuer.name)
+            raise errors.CANCELLED(issuer=issuer.name)
         if query.has("error") or not 0 < len(code) <= LONGEST_CODE:
-            raise refuse(errors.NO_CODE, issuer=issuer.name)
+            raise errors.NO_CODE(issuer=issuer.name)
         back = redirect_uri(origin, issuer.name)
         answered = IssuerAnswer(code, query.text("iss"))
         with self._waiting(issuer):
@@ -147,7 +147,7 @@ class IssuerLogin:
         try:
             checked_subject(login.subject)
         except OperatorError as error:
-            raise refuse(errors.LONG_NAME) from error
+            raise errors.LONG_NAME() from error
         return login
 
     async def _found(self, request: Request) -> tuple[Issuer, LoginPolicy]:
@@ -157,7 +157,7 @@ class IssuerLogin:
         """
         found = await self._backend.code_flow.issuer(request.path_params["issuer"])
         if found is None:
-            raise refuse(errors.NO_LOGIN)
+            raise errors.NO_LOGIN()
         return found
 
     @contextmanager
@@ -165,23 +165,22 @@ class IssuerLogin:
         """Wait for an issuer; raises `Refusal` if too many do, or for what the issuer did."""
         name = issuer.name
         if self._running[name] >= MOST_RUNNING:
-            raise refuse(errors.MANY_LOGINS, count=MOST_RUNNING, issuer=name)
+            raise errors.MANY_LOGINS(count=MOST_RUNNING, issuer=name)
         self._running[name] += 1
         try:
             yield
         except OutgoingError as error:
-            raise refuse(errors.LOGIN_FAILED, issuer=name) from error
+            raise errors.LOGIN_FAILED(issuer=name) from error
         except Refusal as refusal:
             # the challenge of a 401 is for programs
             is_refused = refusal.error.status == 401
-            raise refuse(
-                errors.INVALID_ID_TOKEN,
+            raise errors.INVALID_ID_TOKEN(
                 error=None if is_refused else refusal.error,
                 headers=None if is_refused else refusal.headers,
                 issuer=name,
             ) from refusal
         except NoRoleError as error:
-            raise refuse(errors.NO_ROLE, issuer=name) from error
+            raise errors.NO_ROLE(issuer=name) from error
         finally:
             self._running[name] -= 1
 

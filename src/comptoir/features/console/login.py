@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from comptoir.auth.audit import Actor
 from comptoir.auth.failures import Guesses
 from comptoir.auth.origins import CONSOLE
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import QUICK_SECONDS, Backend
 from comptoir.features.console.guards import ORIGIN
@@ -85,7 +85,7 @@ class LoginPage:
             if session is None:
                 self._guesses.note(GUESSED, exchange.client)
         if session is None:
-            refusal = refuse(errors.WRONG_CODE)
+            refusal = errors.WRONG_CODE()
             backend.failures.note(GUESSED, exchange.client, refusal.problem, exchange.id)
             return login_form(backend, refusal)
         exchange.subject = session.login.by
@@ -101,7 +101,7 @@ def check_guesses(guesses: Guesses, name: str, exchange: Exchange) -> None:
     """Raise `Refusal` (429) after too many failed logins from the address of a request."""
     wait = guesses.wait(name, exchange.client)
     if wait:
-        raise refuse(errors.LOGINS_FAILED, seconds=wait)
+        raise errors.LOGINS_FAILED(seconds=wait)
 
 
 def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession:
@@ -155,7 +155,7 @@ async def found_session(backend: Backend, secret: str) -> Session | None:
         async with asyncio.timeout(QUICK_SECONDS):
             session = await logins.session(secret)
     except (Refusal, TimeoutError) as error:
-        raise refuse(errors.NO_ANSWER) from error
+        raise errors.NO_ANSWER() from error
     if session is None or backend.terms.are_over(session, now):
         return None
     if now - session.seen_at < NOTED_SECONDS:

@@ -21,8 +21,8 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted
 from comptoir.features.console.tables import CODES, SESSIONS
 from comptoir.plan.read import Row
-from comptoir.sql.control import ISSUERS
 from comptoir.sql.prepared import Query, Steps
+from comptoir.sql.tables import ISSUERS
 from comptoir.store.control import ControlStore, names_of, stored_names
 
 CODE_SECONDS = 600

@@ -8,7 +8,7 @@ import msgspec
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
-from comptoir.edm.types import TEXT_LENGTH, Boolean, Text, ValueFault
+from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, Text
 from comptoir.features.console.values import Values, empty, shown
 from comptoir.http.redaction import MASK
 
@@ -24,7 +24,7 @@ class FormField(msgspec.Struct, frozen=True):
     """A field of a form.
 
     `options` are all values of a `choice`, and the usual ones of another control. A `secret` has no
-    value: it shows `MASK`. `note` says what the field accepts, and `fault` why the service has
+    value: it shows `MASK`. `note` says what the field accepts, and `error` why the service has
     refused its value.
     """
 
@@ -36,7 +36,7 @@ class FormField(msgspec.Struct, frozen=True):
     options: tuple[str, ...]
     required: bool
     note: str
-    fault: str
+    error: str
 
 
 class ReadOnlyField(msgspec.Struct, frozen=True):
@@ -67,17 +67,17 @@ def secrets(entity_type: EntityType) -> tuple[str, ...]:
 def form_fields(
     entity_type: EntityType,
     values: Values,
-    faults: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
     *,
     creating: bool = False,
 ) -> list[FormField]:
     """The fields of a form with these values; a property without one is empty.
 
-    `faults` are messages by the names of properties.
+    `errors` are messages by the names of properties.
     """
-    faults = faults or {}
+    errors = errors or {}
     return [
-        _field(each, values, faults.get(each.name, ""), creating=creating)
+        _field(each, values, errors.get(each.name, ""), creating=creating)
         for each in editable(entity_type, creating=creating)
     ]
 
@@ -103,7 +103,7 @@ def text_of(declared: Property, values: Values) -> str:
     return shown(declared, values[declared.name]) if declared.name in values else ""
 
 
-def _field(declared: Property, values: Values, fault: str, *, creating: bool) -> FormField:
+def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:
     value = "" if declared.secret else shown(declared, values.get(declared.name, empty(declared)))
     control, options = _control(declared, value), declared.suggested
     if control == "choice":
@@ -119,7 +119,7 @@ def _field(declared: Property, values: Values, fault: str, *, creating: bool) ->
         options=options,
         required=declared.required and not (creating and declared.numbered),
         note=" ".join(_notes(declared)),
-        fault=fault,
+        error=error,
     )
 
 
@@ -146,7 +146,7 @@ def _is_day(day: Date, value: str) -> bool:
         return True
     try:
         day.from_text(value)
-    except ValueFault:
+    except EdmError:
         return False
     return True
 

@@ -13,7 +13,7 @@ SHOWN_COLUMNS = 6
 """Columns of a table for which nobody has chosen any, besides the time of the last change."""
 
 AROUND = 60
-"""Characters of a text that are shown before and after a fault."""
+"""Characters of a text that are shown before and after an error."""
 
 _IN_VALUE = "'(),/:@"
 """Characters that need no encoding in a query string, besides letters and digits."""
@@ -71,10 +71,10 @@ class TableColumn(msgspec.Struct, frozen=True):
     sorting: str
 
 
-class QueryFault(msgspec.Struct, frozen=True):
-    """A message of the service about a query option, and the text around the fault's place.
+class QueryError(msgspec.Struct, frozen=True):
+    """A message of the service about a query option, and the text around the error's place.
 
-    `at` is the character there; all three are empty for a fault without a place.
+    `at` is the character there; all three are empty for an error without a place.
     """
 
     message: str
@@ -83,16 +83,16 @@ class QueryFault(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-def fault_of(refusal: Refusal, text: str) -> QueryFault:
-    """The fault of a query option with this text."""
+def query_error(refusal: Refusal, text: str) -> QueryError:
+    """The error of a query option with this text."""
     if refusal.column is None:
-        return QueryFault(refusal.message)
-    # a fault may be at the end, where a character is missing
+        return QueryError(refusal.message)
+    # an error may be at the end, where a character is missing
     place = min(refusal.column - 1, len(text))
     start, end = place - AROUND, place + 1 + AROUND
     before = f"…{text[start:place]}" if start > 0 else text[:place]
     after = f"{text[place + 1 : end]}…" if end < len(text) else text[place + 1 :]
-    return QueryFault(refusal.message, before, text[place : place + 1] or " ", after)
+    return QueryError(refusal.message, before, text[place : place + 1] or " ", after)
 
 
 def heading(entity_type: EntityType) -> str:

@@ -3,8 +3,7 @@
 from sqlalchemy import BigInteger, MetaData
 
 from comptoir.sql.column_types import text
-from comptoir.sql.control import USER
-from comptoir.sql.tables import service_table
+from comptoir.sql.tables import USER, service_table
 
 METADATA = MetaData()
 _number = BigInteger()

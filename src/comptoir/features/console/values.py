@@ -7,7 +7,7 @@ from typing import Literal, cast
 import msgspec
 
 from comptoir.edm.model import Property
-from comptoir.edm.types import Text, TextualType, ValueFault
+from comptoir.edm.types import EdmError, Text, TextualType
 from comptoir.jsonvalue import Json
 
 Values = Mapping[str, Json]
@@ -68,7 +68,7 @@ def typed(declared: Property, text: str, before: Json) -> Json:
         return empty(declared)
     try:
         stored = edm_type.from_text(text)
-    except ValueFault:
+    except EdmError:
         return text
     wire = stored if edm_type.to_wire is None else edm_type.to_wire(stored)
     return cast("Json", _decode(msgspec.json.encode(wire)))

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.records import ConsoleRole, Login
 from comptoir.auth.roles import Principal
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BODY_TOO_LARGE
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice
@@ -49,7 +49,7 @@ def form_data(text: str) -> FormData:
     try:
         return FormData(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
     except ValueError:
-        raise refuse(errors.LONG_FORM, limit=MOST_FIELDS) from None
+        raise errors.LONG_FORM(limit=MOST_FIELDS) from None
 
 
 async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
@@ -57,13 +57,13 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     headers = combined(request.scope["headers"])
     sent = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     if sent != _FORM.encode():
-        raise refuse(errors.NO_FORM, media=_FORM)
+        raise errors.NO_FORM(media=_FORM)
     try:
         body = await read_body(request.receive, headers, limit)
     except Refusal as refusal:
         if refusal.error is not BODY_TOO_LARGE:
             raise
-        raise refuse(errors.LARGE_FORM, headers=refusal.headers, limit=limit) from None
+        raise errors.LARGE_FORM(headers=refusal.headers, limit=limit) from None
     return form_data(body.decode("utf-8", "replace"))
 
 

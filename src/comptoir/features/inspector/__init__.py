@@ -26,6 +26,6 @@ class InspectorSettings(SettingsPart, frozen=True, kw_only=True):
 ENTRY = FeatureEntry(
     "inspector",
     settings=InspectorSettings,
-    mount="comptoir.features.inspector.feature:Inspecting",
+    mount="comptoir.features.inspector.inspector:Inspecting",
     needs=("console",),
 )

@@ -15,8 +15,7 @@ from comptoir.auth.records import Client
 from comptoir.auth.token_endpoint import GRANT
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import CHECK_ORDER, Check
+from comptoir.errors.refusal import CHECK_ORDER, Check, Refusal
 from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, company_with_id
 from comptoir.features.console.curl import curl, form_curl
 from comptoir.features.console.values import decoded
@@ -33,17 +32,10 @@ from comptoir.response.response import whole_body
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
 
-_OF_CONNECTION = frozenset(
-    {
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-length",
-        "host",
-        "transfer-encoding",
-        "user-agent",
-    }
-)
+_OF_CONNECTION = frozenset({
+    "accept-encoding", "authorization", "connection", "content-length", "host", "transfer-encoding",
+    "user-agent",
+})  # fmt: skip
 """Headers of a request that the next client sets by itself."""
 
 

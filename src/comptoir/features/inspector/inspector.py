@@ -4,8 +4,8 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.features.console.running import serves_console
 from comptoir.features.inspector import InspectorSettings
+from comptoir.features.inspector import errors as problems
 from comptoir.features.inspector.record import Capture, ExchangeRecord, Head, Scribe
 from comptoir.features.inspector.segments import (
     FOLDER,
@@ -22,10 +25,11 @@ from comptoir.features.inspector.segments import (
     SegmentWriter,
     private_folder,
 )
-from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Observer
+from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.feature import Feature, Kernel
 from comptoir.http.redaction import Redactor
 from comptoir.response.response import Response
+from comptoir.store.jobs import Job, every
 
 LOOK_SECONDS = 0.2
 """Seconds between two looks for records to write, and for a switch by another process."""
@@ -111,14 +115,15 @@ class Inspector(Observer):
         self._apply()
 
     @override
-    def begin(self, exchange: Exchange, scope: Scope) -> None:
+    def begin(self, exchange: Exchange, scope: Scope) -> bool:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
         if not self.is_on or scope["path"] in _PROBES:
-            return
+            return False
         if self._is_full:
             self.skipped += 1
-            return
+            return False
         exchange.notes = Capture(scope, self._limit)
+        return True
 
     @override
     def respond(self, exchange: Exchange, response: Response | None) -> None:
@@ -180,3 +185,53 @@ class Inspector(Observer):
         level = self.switch.level
         self.is_on = level is not Level.OFF
         self._limit = self._body_bytes if level is Level.BODIES else 0
+
+
+class Inspecting(Feature):
+    """Keeps the last exchanges of a service that has a console, which shows them."""
+
+    inspector: Inspector
+    screen = "comptoir.features.inspector.screen:SCREEN"
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        self._settings = settings
+        self._model = model
+        self._has_screen = serves_console(settings)
+
+    @override
+    def check_start(self, config: str | None) -> None:
+        """Raise `OperatorError` for `inspect` without a console."""
+        inspect = self._settings.of(InspectorSettings).inspect
+        if not self._has_screen and inspect in ("heads", "bodies"):
+            raise problems.INSPECT_WITHOUT_CONSOLE(inspect=inspect)
+
+    @override
+    @asynccontextmanager
+    async def opened(self, _: Kernel) -> AsyncIterator[None]:
+        if not self._has_screen:
+            yield
+            return
+        self.inspector = Inspector(self._settings, Redactor.of(self._model))
+        try:
+            yield
+        finally:
+            self.inspector.stop()
+
+    @override
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Let all workers share a folder."""
+        if not self._has_screen:
+            yield
+            return
+        with private_folder() as folder:
+            os.environ[FOLDER] = str(folder)
+            yield
+
+    @override
+    def jobs(self) -> Iterable[Job]:
+        return [every(LOOK_SECONDS, self.inspector.look)] if self._has_screen else []
+
+    @override
+    def observers(self) -> Sequence[Observer]:
+        return [self.inspector] if self._has_screen else []

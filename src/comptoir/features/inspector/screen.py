@@ -13,8 +13,7 @@ from starlette.responses import Response
 from comptoir.auth.audit import ActName
 from comptoir.auth.origins import CONSOLE, needs_credentials
 from comptoir.auth.records import Client, ConsoleRole
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Check
+from comptoir.errors.refusal import Check, Refusal
 from comptoir.features.console.company_records import Author, CompanyRecords, page_url
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
@@ -31,8 +30,7 @@ from comptoir.features.inspector.exchanges import (
     requested_record,
     why_not_replayable,
 )
-from comptoir.features.inspector.feature import Inspecting
-from comptoir.features.inspector.inspector import Inspector, Level
+from comptoir.features.inspector.inspector import Inspecting, Inspector, Level
 from comptoir.features.inspector.record import ExchangeRecord, Head, NotedBody
 from comptoir.http.log import short_path
 from comptoir.http.redaction import Redactor
@@ -173,7 +171,7 @@ async def record(visit: Visit) -> Answer:
     """The recording becomes another one, for some time."""
     level, chosen = visit.form.text("level"), visit.form.text("for")
     if level not in tuple(Level) or chosen not in _DURATIONS:
-        raise refuse(errors.UNKNOWN_CHOICE)
+        raise errors.UNKNOWN_CHOICE()
     detail = f"{level} {chosen}"
     await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
     _inspector(visit).set(Level(level), _DURATIONS[chosen])
@@ -245,7 +243,7 @@ async def again(visit: Visit) -> Answer:
     settings = visit.backend.settings
     why_not = why_not_replayable(found, visit.backend.routes)
     if why_not:
-        raise refuse(errors.NOT_REPLAYABLE, reason=why_not)
+        raise errors.NOT_REPLAYABLE(reason=why_not)
     context = {
         "found": found,
         "asked": short_path(unquote(found.path)),
@@ -305,7 +303,7 @@ async def _found(visit: Visit) -> ExchangeRecord:
     inspector = _inspector(visit)
     found = await inspector.find(visit.request.path_params["id"])
     if found is None or not is_visible(found, visit.login.companies):
-        raise refuse(errors.NOT_KEPT, count=inspector.requests)
+        raise errors.NOT_KEPT(count=inspector.requests)
     return found
 
 

@@ -1,12 +1,7 @@
 """The refusals of requests for subscriptions."""
 
-from comptoir.errors.table import (
-    BAD_REQUEST,
-    ENTITY_CHANGED,
-    PARAM_NOT_PROVIDED,
-    RECORD_NOT_FOUND,
-    Check,
-)
+from comptoir.errors.refusal import Check
+from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, PARAM_NOT_PROVIDED, RECORD_NOT_FOUND
 
 UNKNOWN_SUBSCRIPTION = RECORD_NOT_FOUND.row("The subscription {key!q} does not exist",
     "List your subscriptions with GET subscriptions.", group="NO_RECORD")

@@ -59,10 +59,7 @@ class Notifications(Feature):
     def jobs(self) -> Iterable[Job]:
         faults = self._sender.faults
         wake = None if faults is None else faults.clock_moved
-        return [
-            every(LOOK_SECONDS, self._sender.look, wake),
-            every(LAG_SECONDS, self._note_lag),
-        ]
+        return [every(LOOK_SECONDS, self._sender.look, wake), every(LAG_SECONDS, self._note_lag)]
 
     async def _note_lag(self) -> None:
         self._metrics.note_notification_lag(await self._sender.lag())

@@ -19,7 +19,7 @@ from comptoir.edm.overlay import instant_type
 from comptoir.edm.record_json import encoded_tag
 from comptoir.edm.times import Clock
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.features.notifications import errors
 from comptoir.features.notifications.notifications import at, in_form
 from comptoir.features.notifications.subscriptions import (
@@ -68,13 +68,7 @@ class SubscriptionResource:
     """
 
     def __init__(
-        self,
-        store: Store,
-        model: Model,
-        settings: Settings,
-        hooks: Hooks,
-        post: Post,
-        clock: Clock,
+        self, store: Store, model: Model, settings: Settings, hooks: Hooks, post: Post, clock: Clock
     ) -> None:
         self._store = store
         self._model = model
@@ -109,7 +103,7 @@ class SubscriptionResource:
         if method not in verbs:
             row = rows.METHOD_ON_SET if key is None else rows.METHOD
             allowed = ", ".join(["HEAD", *verbs])
-            raise refuse(row, method=request.method, resource=NAME, allowed=allowed, set=NAME)
+            raise row(method=request.method, resource=NAME, allowed=allowed, set=NAME)
         options = self._options.parse(request.query)
         form = self._format_of(request.headers, options.format)
         for scope in sorted(NEEDED):
@@ -120,7 +114,7 @@ class SubscriptionResource:
             return await self._of_all[method](request, headers)
         found = await self._subscriptions.find(key)
         if found is None or not _is_own(found, request):
-            raise refuse(errors.UNKNOWN_SUBSCRIPTION, key=key, set=NAME)
+            raise errors.UNKNOWN_SUBSCRIPTION(key=key, set=NAME)
         return await self._of_one[method](request, headers, found)
 
     async def _list(self, request: Request, headers: Sequence[Header]) -> Response:
@@ -168,7 +162,7 @@ class SubscriptionResource:
             ("service", len(known), hooks.most),
         ):
             if count >= most:
-                raise refuse(errors.TOO_MANY_SUBSCRIPTIONS, party=party, most=most)
+                raise errors.TOO_MANY_SUBSCRIPTIONS(party=party, most=most)
 
     async def _renew(
         self, request: Request, headers: Sequence[Header], found: Subscription
@@ -178,7 +172,7 @@ class SubscriptionResource:
         if "resource" in sent:
             company_id, entity_set, _ = await self._located(request, _text(sent, "resource"))
             if (company_id, entity_set.name) != (found.company_id, found.sets):
-                raise refuse(errors.RESOURCE_CHANGED, "resource")
+                raise errors.RESOURCE_CHANGED("resource")
         url = _text(sent, "notificationUrl") if "notificationUrl" in sent else found.url
         state = _state(sent, found.client_state)
         await shake_hands(url, self._post, self._hooks.handshake)
@@ -193,14 +187,14 @@ class SubscriptionResource:
         )
         act = _act(ActName.SUBSCRIPTION_RENEW, request, renewed)
         if not await self._subscriptions.renew(found, renewed, act):
-            raise refuse(errors.SUBSCRIPTION_CHANGED, "If-Match")
+            raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return self._one(request, 200, headers, renewed)
 
     async def _delete(self, request: Request, _: Sequence[Header], found: Subscription) -> Response:
         self._check_tag(request, found)
         act = _act(ActName.SUBSCRIPTION_REMOVE, request, found)
         if not await self._subscriptions.remove(found, act):
-            raise refuse(errors.SUBSCRIPTION_CHANGED, "If-Match")
+            raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return Response(204, [ODATA_VERSION])
 
     def _one(
@@ -229,9 +223,9 @@ class SubscriptionResource:
         """Raise `Refusal` unless `If-Match` has the ETag of a subscription."""
         tags = entity_tags(request.headers, b"if-match")
         if tags is None:
-            raise refuse(rows.UNTAGGED, "If-Match", action="Changing", what="subscription")
+            raise rows.UNTAGGED("If-Match", action="Changing", what="subscription")
         if not (decoded_opaque(tags) if self._encodes_tags else tags).contain(_opaque_tag(found)):
-            raise refuse(errors.SUBSCRIPTION_CHANGED, "If-Match")
+            raise errors.SUBSCRIPTION_CHANGED("If-Match")
 
     async def _located(self, request: Request, resource: str) -> tuple[str, EntitySet, str]:
         """The company and the set that a resource names, and the path that notifications have.
@@ -246,15 +240,15 @@ class SubscriptionResource:
             company_id = company_id_of(segments)
             target = resolve(self._model, segments, company_id, at_root=False)
         except Refusal:
-            raise refuse(errors.UNTRACKED_RESOURCE, "resource", resource=resource) from None
+            raise errors.UNTRACKED_RESOURCE("resource", resource=resource) from None
         entity_set = target.entity_set
         is_whole = target.resource is Resource.COLLECTION and not target.steps
         if company_id is None or not is_whole or not entity_set.tracks_changes:
-            raise refuse(errors.UNTRACKED_RESOURCE, "resource", resource=resource)
+            raise errors.UNTRACKED_RESOURCE("resource", resource=resource)
         principal = request.principal
         is_reached = principal.reaches(company_id)
         if not is_reached or await self._store.company(company_id) is None:
-            raise refuse(errors.UNTRACKED_RESOURCE, "resource", resource=resource)
+            raise errors.UNTRACKED_RESOURCE("resource", resource=resource)
         if principal.rights is not None:
             check_readable(entity_set, principal.rights.readable)
         return company_id, entity_set, f"{prefix}/{COMPANIES}({company_id})/{entity_set.name}"
@@ -264,12 +258,12 @@ class SubscriptionResource:
         try:
             parts = urlsplit(resource)
         except ValueError:
-            raise refuse(errors.UNTRACKED_RESOURCE, "resource", resource=resource) from None
+            raise errors.UNTRACKED_RESOURCE("resource", resource=resource) from None
         prefix, found, rest = parts.path.partition(f"{COMPANIES}(")
         origin = f"{parts.scheme}://{parts.netloc}".lower()
         is_own = origin in self._origins or not (parts.scheme or parts.netloc)
         if not is_own or not found or parts.query or _PREFIX.fullmatch(prefix) is None:
-            raise refuse(errors.UNTRACKED_RESOURCE, "resource", resource=resource)
+            raise errors.UNTRACKED_RESOURCE("resource", resource=resource)
         return prefix.strip("/"), found + rest
 
 
@@ -278,7 +272,7 @@ def _key(segment: Segment) -> str | None:
     if segment.key is None:
         return None
     if len(segment.key) != 1 or segment.key[0].name not in (None, _KEY):
-        raise refuse(errors.SUBSCRIPTION_KEY)
+        raise errors.SUBSCRIPTION_KEY()
     return segment.key[0].text
 
 
@@ -299,13 +293,8 @@ async def _sent(request: Request) -> Mapping[str, Json]:
     for name in sent:
         if name not in _WRITABLE and name not in _READ_ONLY:
             owner = f"The {_TYPE}"
-            raise refuse(
-                rows.UNKNOWN_PROPERTY,
-                name[:80],
-                known=_WRITABLE,
-                owner=owner,
-                name=name[:80],
-                type=_TYPE,
+            raise rows.UNKNOWN_PROPERTY(
+                name[:80], known=_WRITABLE, owner=owner, name=name[:80], type=_TYPE
             )
     return sent
 
@@ -313,11 +302,11 @@ async def _sent(request: Request) -> Mapping[str, Json]:
 def _text(sent: Mapping[str, Json], name: str) -> str:
     value = sent.get(name)
     if value is None or value == "":
-        raise refuse(errors.MISSING_TEXT, name, name=name)
+        raise errors.MISSING_TEXT(name, name=name)
     if not isinstance(value, str):
-        raise refuse(errors.NOT_A_TEXT, name, name=name, json=json_type(value))
+        raise errors.NOT_A_TEXT(name, name=name, json=json_type(value))
     if "\0" in value:
-        raise refuse(errors.NUL_IN_TEXT, name, name=name)
+        raise errors.NUL_IN_TEXT(name, name=name)
     return value
 
 
@@ -326,7 +315,7 @@ def _state(sent: Mapping[str, Json], former: str) -> str:
         return former
     state = "" if sent["clientState"] in (None, "") else _text(sent, "clientState")
     if len(state) > LONGEST_STATE:
-        raise refuse(errors.LONG_STATE, "clientState", limit=LONGEST_STATE)
+        raise errors.LONG_STATE("clientState", limit=LONGEST_STATE)
     return state
 
 
@@ -343,7 +332,7 @@ async def shake_hands(url: str, post: Post, seconds: float) -> None:
     """Raise `Refusal` (400) unless a URL responds with the token that it is sent."""
     if "#" in url:
         fragment = url[url.index("#") :]
-        raise refuse(errors.URL_FRAGMENT, "notificationUrl", fragment=fragment)
+        raise errors.URL_FRAGMENT("notificationUrl", fragment=fragment)
     token = str(uuid4())
     separator = "&" if "?" in url else "?"
     try:
@@ -358,4 +347,4 @@ async def shake_hands(url: str, post: Post, seconds: float) -> None:
 
 
 def _unshaken(reason: str, seconds: float) -> Refusal:
-    return refuse(errors.HANDSHAKE_FAILED, "notificationUrl", reason=reason, seconds=seconds)
+    return errors.HANDSHAKE_FAILED("notificationUrl", reason=reason, seconds=seconds)

@@ -110,10 +110,7 @@ class SubscriptionStatements:
             select(*_others(subscriptions), *_others(lanes))
             .select_from(companies)
             .join(subscriptions, of_company(subscriptions))
-            .join(
-                lanes,
-                and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id),
-            )
+            .join(lanes, and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
             .where(
                 of_company(companies),
                 lanes.c.leased_until <= named("real_now"),

@@ -38,7 +38,7 @@ ENTRY = FeatureEntry(
     "rehearsal",
     commands={
         "rehearse": (
-            "comptoir.features.rehearsal.command:rehearse",
+            "comptoir.features.rehearsal.client:rehearse",
             "Report what the clients of a service with faults have met.",
         )
     },

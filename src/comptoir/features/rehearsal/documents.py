@@ -14,13 +14,13 @@ import msgspec
 from msgspec.json import Decoder
 
 from comptoir.edm.times import DURATION, INSTANT, SECOND
-from comptoir.edm.types import ValueFault, is_guid
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.edm.types import EdmError, is_guid
+from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.faults import parse_fault, parse_parts
 from comptoir.features.rehearsal.faults.fault import HEADER, Stage
 from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
-from comptoir.request.payload import MEMBERS, json_fault, repeated
+from comptoir.request.payload import MEMBERS, json_error, repeated
 
 LONGEST_DOCUMENT = 65_536
 """Bytes of a document."""
@@ -57,18 +57,18 @@ def parse_header(value: str) -> Rule:
     has_window = fault.window_seconds() > 0
     if fault.stage is Stage.DELIVERY or fault.remembers or has_window:
         part = "window" if has_window else fault.name
-        raise refuse(errors.NOT_ONE_REQUEST, HEADER, part=part)
+        raise errors.NOT_ONE_REQUEST(HEADER, part=part)
     key, times = rest.get("key"), rest.get("times")
     if (key is None) != (times is None):
-        raise refuse(errors.KEY_OR_TIMES, HEADER)
+        raise errors.KEY_OR_TIMES(HEADER)
     if key is None or times is None:
         return Rule("header", fault)
     if not _ID.fullmatch(key):
         place = f"key in {HEADER}"
-        raise refuse(errors.INVALID, HEADER, value=key, place=place, wanted=_ID_FORM)
+        raise errors.INVALID(HEADER, value=key, place=place, wanted=_ID_FORM)
     if not (times.isascii() and times.isdigit() and len(times) < 10 and int(times)):
         place, wanted = f"times in {HEADER}", f"an integer from 1 to {MOST_TIMES - 1}"
-        raise refuse(errors.INVALID, HEADER, value=times, place=place, wanted=wanted)
+        raise errors.INVALID(HEADER, value=times, place=place, wanted=wanted)
     return Rule(f"header:{key}", fault, times=int(times))
 
 
@@ -77,12 +77,12 @@ def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
     document = _Object(_bounded(body), "", ("rules", "preset", "seed"))
     seed = document.integer("seed", 0, 0, HIGHEST_SEED)
     if document.has("rules") == document.has("preset"):
-        raise refuse(errors.RULES_OR_PRESET)
+        raise errors.RULES_OR_PRESET()
     if document.has("preset"):
         name = document.text("preset")
         if name not in PRESETS:
             presets = ", ".join(PRESETS)
-            raise refuse(errors.UNKNOWN_PRESET, "preset", known=PRESETS, name=name, presets=presets)
+            raise errors.UNKNOWN_PRESET("preset", known=PRESETS, name=name, presets=presets)
         return tuple(msgspec.structs.replace(each, seed=seed) for each in PRESETS[name])
     return _distinct(
         _rule(raw, f"rules[{number}]", f"rule-{number}", seed, sets)
@@ -101,7 +101,7 @@ def parse_advance(body: bytes) -> float:
     text = document.text("advance")
     try:
         return int(DURATION.from_text(text)) / SECOND
-    except ValueFault:
+    except EdmError:
         raise _invalid("advance", text, "a duration such as PT8M or P1DT12H") from None
 
 
@@ -113,17 +113,11 @@ class _Object:
         named = _decoded(MEMBERS, raw, place, "an object")
         name = repeated(named)
         if name is not None:
-            raise refuse(
-                errors.TWICE,
-                self.place_of(name[:40]),
-                what=name,
-                place=place or "the document",
-            )
+            raise errors.TWICE(self.place_of(name[:40]), what=name, place=place or "the document")
         self._members = {each.text: value for each, value in named.items()}
         for each in self._members:
             if each not in known:
-                raise refuse(
-                    errors.UNKNOWN_MEMBER,
+                raise errors.UNKNOWN_MEMBER(
                     self.place_of(each[:40]),
                     known=known,
                     owner=place or "The document",
@@ -140,7 +134,7 @@ class _Object:
     def array(self, name: str, most: int) -> list[msgspec.Raw]:
         listed = _decoded(_ARRAY, self._members[name], self.place_of(name), "an array of objects")
         if len(listed) > most:
-            raise refuse(errors.LONG_ARRAY, name, array=name, limit=most)
+            raise errors.LONG_ARRAY(name, array=name, limit=most)
         return listed
 
     def object(self, name: str, known: Sequence[str]) -> "_Object":
@@ -151,7 +145,7 @@ class _Object:
         """A text; raises `Refusal` (400) if it is missing, empty or too long."""
         place = self.place_of(name)
         if name not in self._members:
-            raise refuse(errors.MISSING, place, place=place)
+            raise errors.MISSING(place, place=place)
         text = _decoded(_TEXT, self._members[name], place, "text")
         if not text or len(text) > LONGEST_TEXT:
             raise _invalid(place, text, f"1 to {LONGEST_TEXT} characters")
@@ -174,7 +168,7 @@ class _Object:
         text = self.text(name)
         try:
             return datetime.fromisoformat(str(INSTANT.from_text(text))).timestamp()
-        except ValueFault:
+        except EdmError:
             wanted = "an instant such as 2026-11-23T14:00:00Z"
             raise _invalid(self.place_of(name), text, wanted) from None
 
@@ -202,8 +196,7 @@ def _rule(
     match = _match(members, sets)
     methods = fault.methods
     if match.method and methods and match.method not in methods:
-        raise refuse(
-            errors.OTHER_METHOD,
+        raise errors.OTHER_METHOD(
             fault_place,
             fault=fault.name,
             place=fault_place,
@@ -211,7 +204,7 @@ def _rule(
             methods=", ".join(sorted(methods)),
         )
     if match.company and fault.window_seconds():
-        raise refuse(errors.WINDOW_OF_COMPANY, fault_place, place=fault_place)
+        raise errors.WINDOW_OF_COMPANY(fault_place, place=fault_place)
     times = members.integer("times", 0, 1, MOST_TIMES)
     return Rule(
         name,
@@ -234,13 +227,13 @@ def _match(members: _Object, sets: Collection[str]) -> Match:
         raise _invalid(given.place_of("method"), method, f"one of {', '.join(METHODS)}")
     if path.count("*") > MOST_STARS:
         place = given.place_of("path")
-        raise refuse(errors.MANY_STARS, place, place=place, limit=MOST_STARS)
+        raise errors.MANY_STARS(place, place=place, limit=MOST_STARS)
     if path and path[0] not in "/*":
         wanted = "a path from the root of the host, such as */contactsExt(*)"
         raise _invalid(given.place_of("path"), path, wanted)
     if entity_set and entity_set not in sets:
         place = given.place_of("set")
-        raise refuse(errors.UNKNOWN_SET, place, known=sets, name=entity_set, place=place)
+        raise errors.UNKNOWN_SET(place, known=sets, name=entity_set, place=place)
     if company and not is_guid(company):
         raise _invalid(given.place_of("company"), company, "the id of a company, a Guid")
     nth = given.integer("nth", 1, 1, MOST_TIMES)
@@ -253,19 +246,19 @@ def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     for number, rule in enumerate(rules):
         if rule.id in by_id:
             place = f"rules[{number}].id"
-            raise refuse(errors.SAME_ID, place, id=rule.id, place=place)
+            raise errors.SAME_ID(place, id=rule.id, place=place)
         by_id[rule.id] = rule
     return tuple(by_id.values())
 
 
 def _bounded(body: bytes) -> bytes:
     if len(body) > LONGEST_DOCUMENT:
-        raise refuse(errors.LONG_DOCUMENT, limit=LONGEST_DOCUMENT)
+        raise errors.LONG_DOCUMENT(limit=LONGEST_DOCUMENT)
     return body
 
 
 def _invalid(place: str, value: str, wanted: str) -> Refusal:
-    return refuse(errors.INVALID, place, value=value, place=place, wanted=wanted)
+    return errors.INVALID(place, value=value, place=place, wanted=wanted)
 
 
 def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: str) -> T:
@@ -273,11 +266,11 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        raise refuse(errors.INVALID_JSON, target, place=where, wanted=wanted) from None
+        raise errors.INVALID_JSON(target, place=where, wanted=wanted) from None
     except UnicodeDecodeError:
-        raise refuse(errors.NOT_UTF_8, target, place=where) from None
+        raise errors.NOT_UTF_8(target, place=where) from None
     except msgspec.DecodeError as error:
-        reason = json_fault(error)
-        raise refuse(errors.MALFORMED, target, place=where, reason=reason) from None
+        reason = json_error(error)
+        raise errors.MALFORMED(target, place=where, reason=reason) from None
     except RecursionError:
-        raise refuse(errors.NESTED, target, place=where) from None
+        raise errors.NESTED(target, place=where) from None

@@ -1,5 +1,7 @@
 """The refusals and the messages to operators that concern rehearsals, a row for each."""
 
+from dataclasses import replace
+
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.table import BAD_REQUEST, KEY_EXISTS, REQUEST_DENIED, RESOURCE_NOT_FOUND
 
@@ -27,7 +29,9 @@ LONG_FAULT = BAD_REQUEST.row("{place} exceeds the limit of {limit} characters", 
 UNKNOWN_FAULT = BAD_REQUEST.row("Invalid value {name!q} for {place}", "Send one of {faults}.")
 EXCLUDED = BAD_REQUEST.row("{one} and {other} in {place} exclude each other", "Send one of them.")
 WITHOUT_EFFECT = BAD_REQUEST.row("{name} in {place} has no effect without {needed}", "Add {needed}.")
-UNKNOWN_PARAMETER = BAD_REQUEST.row("{owner} has no parameter {name!q}", "{advice}")
+UNKNOWN_PARAMETER = BAD_REQUEST.row("{owner} has no parameter {name!q}", "It has {parameters}.")
+NO_PARAMETERS = replace(UNKNOWN_PARAMETER, remedy="Remove it.")
+TIMES_IN_FAULT = replace(UNKNOWN_PARAMETER, remedy="Write it as a member of the rule.")
 OTHER_COMPANY = REQUEST_DENIED.row("The rule is not about a company that the token can access",
     "Send the id of one of its companies as match.company.")
 ALL_COMPANIES = REQUEST_DENIED.row("This concerns all companies, and the token can access some of them", "Use a token for all companies.")

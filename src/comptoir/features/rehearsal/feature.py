@@ -17,7 +17,6 @@ from comptoir.auth.origins import is_loopback
 from comptoir.auth.roles import Principal, require
 from comptoir.auth.tokens import Scope
 from comptoir.config import Settings, environment_name, load_settings
-from comptoir.errors.refusal import refuse
 from comptoir.features.rehearsal import RehearsalSettings, errors
 from comptoir.features.rehearsal import errors as problems
 from comptoir.features.rehearsal.documents import LONGEST_DOCUMENT, parse_advance
@@ -149,7 +148,7 @@ class ControlEndpoint:
 def _require_all(principal: Principal) -> None:
     """Raise `Refusal` (403) for a token that is not for all companies."""
     if principal.companies is not None:
-        raise refuse(errors.ALL_COMPANIES)
+        raise errors.ALL_COMPANIES()
 
 
 def _exchange(request: Request) -> Exchange:

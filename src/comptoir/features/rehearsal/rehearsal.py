@@ -13,11 +13,10 @@ from urllib.parse import unquote, urlsplit
 from typing_extensions import override
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.config import Settings
+from comptoir.config import Settings, read_whole
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Check
+from comptoir.errors.refusal import Check, Refusal
 from comptoir.features.rehearsal import RehearsalSettings, errors
 from comptoir.features.rehearsal.documents import MOST_RULES, parse_header, parse_rule, parse_rules
 from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing
@@ -33,9 +32,8 @@ from comptoir.features.rehearsal.pinned_reads import StaleReads
 from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.features.rehearsal.traffic import Traffic
-from comptoir.files import read_whole
-from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice, Observer
+from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.request.path import READ_METHODS, parse_path
@@ -168,11 +166,11 @@ class Rehearsal(Feature):
             rule = parse_rule(body, next(each for each in names if each not in taken), self._sets)
             self._check(rule, "fault")
             if not reaches(rule.match.company):
-                raise refuse(errors.OTHER_COMPANY, "match.company")
+                raise errors.OTHER_COMPANY("match.company")
             if len(rules) >= MOST_RULES:
-                raise refuse(errors.MANY_RULES, limit=MOST_RULES)
+                raise errors.MANY_RULES(limit=MOST_RULES)
             if rule.id in taken:
-                raise refuse(errors.RULE_EXISTS, "id", id=rule.id)
+                raise errors.RULE_EXISTS("id", id=rule.id)
             await self._record((*rules, rule), actor)
             self._state.change_rules((*rules, rule))
         return rule
@@ -185,7 +183,7 @@ class Rehearsal(Feature):
             rules = self.rules
             left = [each for each in rules if each.id != rule_id or not reaches(each.match.company)]
             if len(left) == len(rules):
-                raise refuse(errors.UNKNOWN_RULE, id=rule_id)
+                raise errors.UNKNOWN_RULE(id=rule_id)
             await self._record(left, actor)
             self._state.change_rules(left)
 

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 import msgspec
 
 from comptoir.edm.times import Clock, instant
-from comptoir.errors.refusal import refuse
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.faults.fault import Candidate, Fault, Stage
@@ -55,9 +54,9 @@ class ShiftedClock:
     def advance(self, seconds: float) -> None:
         """Move the clock on; raises `Refusal` (400) if it would not move, or move back."""
         if not seconds > 0:
-            raise refuse(errors.CLOCK_BACK, "advance", seconds=seconds)
+            raise errors.CLOCK_BACK("advance", seconds=seconds)
         if self.shift + seconds > MOST_DAYS * _DAY:
-            raise refuse(errors.CLOCK_FAR, "advance", limit=MOST_DAYS)
+            raise errors.CLOCK_FAR("advance", limit=MOST_DAYS)
         self.shift += seconds
 
 

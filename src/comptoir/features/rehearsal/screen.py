@@ -10,7 +10,7 @@ import msgspec
 from comptoir.auth.fields import number
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.times import instant
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
@@ -32,15 +32,9 @@ MOST_FIRINGS = 100
 DONE = {"added": "The rule is in force.", "ended": "The rule has ended."}
 
 _FIELD_OF = {
-    "match.set": "set",
-    "match.client": "client",
-    "match.method": "method",
-    "match.path": "path",
-    "match.nth": "nth",
-    "id": "id",
-    "times": "times",
-    "probability": "percent",
-}
+    "match.set": "set", "match.client": "client", "match.method": "method", "match.path": "path",
+    "match.nth": "nth", "id": "id", "times": "times", "probability": "percent",
+}  # fmt: skip
 """The field of each place in the document of a rule."""
 
 _minutes = number(1, LONGEST_MINUTES)
@@ -80,7 +74,7 @@ async def add(visit: Visit) -> Answer:
     form = Form(visit.form)
     fault = FAULTS.get(form.text("fault"))
     if fault is None:
-        raise refuse(errors.NO_KNOWN_FAULT)
+        raise errors.NO_KNOWN_FAULT()
     rehearsal = _rehearsal(visit)
     rule = _rule(form, fault, rehearsal.clock())
     if form.errors:

@@ -14,8 +14,7 @@ from comptoir.edm.times import Clock, instant
 from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, TrapLine
 from comptoir.features.rehearsal.faults.fault import Fault
 from comptoir.features.rehearsal.traps import OF_SIGNS, Trap, TrapTally, TrapTarget
-from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Observer
+from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.redaction import Redactor
 from comptoir.jsonvalue import Json
 from comptoir.response.response import Pieces, Response

@@ -14,6 +14,6 @@ ENTRY = FeatureEntry(
             "Bring the sample company of `serve --quickstart` back to its first state.",
         ),
     },
-    quickstart="comptoir.features.samples.quickstart:prepared",
+    quickstart="comptoir.features.samples.command:prepared",
     needs=("transfer",),
 )

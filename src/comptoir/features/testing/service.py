@@ -31,10 +31,7 @@ _CLIENT_TOKEN_LIVES = timedelta(hours=1)
 _OWN = ("database", "faults", "keys", "port", "public_url", "workers")
 """The settings that a test cannot change."""
 
-_RECEIVING: Mapping[str, SettingValue] = {
-    "outgoing_allow": "127.0.0.0/8",
-    "outgoing_http": "on",
-}
+_RECEIVING: Mapping[str, SettingValue] = {"outgoing_allow": "127.0.0.0/8", "outgoing_http": "on"}
 """Lets a test receive notifications."""
 
 _CLIENT = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)

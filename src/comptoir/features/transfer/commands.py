@@ -32,7 +32,7 @@ from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
 from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.features.transfer.files import SUFFIXES, FileSource
-from comptoir.features.transfer.load import FAULTS_KEPT, Loader, LoadReport
+from comptoir.features.transfer.load import ERRORS_KEPT, Loader, LoadReport
 from comptoir.store.snapshot import ShowProgress, open_snapshot
 from comptoir.store.store import Store
 
@@ -54,7 +54,7 @@ _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 @option_or_variable(
     "--keep-good",
     is_flag=True,
-    help="Write the valid rows of a file that has faults. By default, nothing of such a file is "
+    help="Write the valid rows of a file that has errors. By default, nothing of such a file is "
     "written.",
 )
 @settings_options("database")
@@ -94,11 +94,11 @@ def load_progress(name: str) -> Iterator[ShowProgress]:
 
 
 def _print_load(name: str, report: LoadReport) -> None:
-    for fault in report.faults:
-        place = ":".join([name, *([str(fault.line)] if fault.line else [])])
-        column = f"{fault.column}: " if fault.column else ""
-        click.echo(f"{place}: {column}{fault.reason}", err=True)
-    if len(report.faults) == FAULTS_KEPT and report.refused > FAULTS_KEPT:
+    for error in report.errors:
+        place = ":".join([name, *([str(error.line)] if error.line else [])])
+        column = f"{error.column}: " if error.column else ""
+        click.echo(f"{place}: {column}{error.reason}", err=True)
+    if len(report.errors) == ERRORS_KEPT and report.refused > ERRORS_KEPT:
         click.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
     click.echo(f"{name}: {summary(report)}")
 

@@ -67,8 +67,8 @@ class Chunk(msgspec.Struct, frozen=True):
         return len(self.lines) + len(self.broken)
 
 
-class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
-    """A file that cannot be read; `line` is 0 if the fault is not in one line."""
+class FileError(Exception):
+    """A file that cannot be read; `line` is 0 if the error is not in one line."""
 
     def __init__(self, line: int, error: OperatorError) -> None:
         super().__init__(str(error))
@@ -77,7 +77,7 @@ class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not 
 
 
 def read_csv(path: Path) -> Iterator[Chunk]:
-    """Read CSV (RFC 4180) in UTF-8, with or without a BOM, with LF or CRLF; raises `FileFault`."""
+    """Read CSV (RFC 4180) in UTF-8, with or without a BOM, with LF or CRLF; raises `FileError`."""
     csv.field_size_limit(_LARGEST_CELL)
     with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, strict=True)
@@ -107,7 +107,7 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                     begin += length
             yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
         except csv.Error as error:
-            raise FileFault(line + 1, problems.NOT_CSV(reason=error)) from None
+            raise FileError(line + 1, problems.NOT_CSV(reason=error)) from None
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
 
@@ -115,24 +115,24 @@ def read_csv(path: Path) -> Iterator[Chunk]:
 def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
     header = next(reader, None)
     if header is None:
-        raise FileFault(0, problems.NO_COLUMNS())
+        raise FileError(0, problems.NO_COLUMNS())
     if not header:
-        raise FileFault(1, problems.BLANK_COLUMNS())
+        raise FileError(1, problems.BLANK_COLUMNS())
     other = next((each for each in _OTHER_SEPARATORS if each in header[0]), None)
     if len(header) == 1 and other is not None:
-        raise FileFault(1, problems.OTHER_SEPARATOR(separator=quoted(other)))
+        raise FileError(1, problems.OTHER_SEPARATOR(separator=quoted(other)))
     return tuple(header)
 
 
 def read_parquet(path: Path) -> Iterator[Chunk]:
     """Read Parquet, which needs the extra `comptoir[parquet]`; a null is a missing value.
 
-    Raises `FileFault`.
+    Raises `FileError`.
     """
     try:
         from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an optional package
     except ImportError:
-        raise FileFault(0, problems.NO_PARQUET()) from None
+        raise FileError(0, problems.NO_PARQUET()) from None
     read = 0
     try:
         with parquet.ParquetFile(path) as file:
@@ -152,7 +152,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
                 yield Chunk(names, lines, rows, text=True, head=0)
     except ArrowException as error:
         reason = " ".join(str(error).split())
-        raise FileFault(0, problems.NOT_PARQUET(reason=reason[:200])) from None
+        raise FileError(0, problems.NOT_PARQUET(reason=reason[:200])) from None
 
 
 def _text(cell: object) -> str:
@@ -171,7 +171,7 @@ _Record = tuple[int, int, Json | BrokenLine]
 
 
 def read_ndjson(path: Path) -> Iterator[Chunk]:
-    """Read NDJSON, one object per line; raises `FileFault`."""
+    """Read NDJSON, one object per line; raises `FileError`."""
     with path.open("rb") as file:
         try:
             yield from _chunks(_ndjson_records(file))
@@ -180,7 +180,7 @@ def read_ndjson(path: Path) -> Iterator[Chunk]:
 
 
 def read_json(path: Path) -> Iterator[Chunk]:
-    """Read a JSON array of objects, or an object with the array as `value`; raises `FileFault`."""
+    """Read a JSON array of objects, or an object with the array as `value`; raises `FileError`."""
     with path.open(encoding="utf-8-sig") as file:
         try:
             yield from _chunks(_ArrayReader(file).records())
@@ -212,7 +212,7 @@ def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
     while line := file.readline(_LONGEST_RECORD + 1):
         number += 1
         if len(line) > _LONGEST_RECORD:
-            raise FileFault(number, problems.LONG_LINE(most=_LONGEST_RECORD))
+            raise FileError(number, problems.LONG_LINE(most=_LONGEST_RECORD))
         content = (line.removeprefix(_BOM) if number == 1 else line).decode().strip(_WHITESPACE)
         if not content:
             continue
@@ -250,7 +250,7 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
             reason = problems.OTHER_TYPE(type=json_type(record))
             broken.append(BrokenLine(line, str(reason)))
     if not found:
-        raise FileFault(0, problems.NO_RECORDS())
+        raise FileError(0, problems.NO_RECORDS())
     yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
 
 
@@ -279,12 +279,12 @@ class _ArrayReader:
                 self._member()
             self._expect("}", 0)
         if self._peek():
-            raise FileFault(0, problems.TEXT_AFTER_ARRAY())
+            raise FileError(0, problems.TEXT_AFTER_ARRAY())
 
     def _open(self) -> bool:
         """Go to the first record; returns whether the array is the member `value` of an object."""
         if not self._peek():
-            raise FileFault(0, problems.NO_ARRAY())
+            raise FileError(0, problems.NO_ARRAY())
         wrapped = self._peek() == "{"
         if wrapped:
             # a response of the API: control information, then the array as "value"
@@ -324,7 +324,7 @@ class _ArrayReader:
         found = self._peek()
         if found != wanted:
             text = quoted(found) if found else "the end"
-            raise FileFault(number, problems.UNEXPECTED(wanted=quoted(wanted), found=text))
+            raise FileError(number, problems.UNEXPECTED(wanted=quoted(wanted), found=text))
         self._position += 1
 
     def _value(self, number: int) -> tuple[Json, int]:
@@ -335,7 +335,7 @@ class _ArrayReader:
             except (ValueError, RecursionError, InvalidOperation) as error:
                 too_long = len(self._text) - self._position > _LONGEST_RECORD
                 if too_long or not self._more():
-                    raise FileFault(number, problems.NOT_JSON(reason=error)) from None
+                    raise FileError(number, problems.NOT_JSON(reason=error)) from None
                 continue
             # a number at the end of the text may continue in the next block
             if end < len(self._text) or not self._more():
@@ -343,8 +343,8 @@ class _ArrayReader:
                 return cast("Json", value), end - begin
 
 
-def _not_utf8(path: Path) -> FileFault:
-    """The fault of a file that is not UTF-8, with the first such line."""
+def _not_utf8(path: Path) -> FileError:
+    """The error of a file that is not UTF-8, with the first such line."""
     with path.open("rb") as file:
         other = _OTHER_BOMS.get(file.read(2))
         file.seek(0)
@@ -353,8 +353,8 @@ def _not_utf8(path: Path) -> FileFault:
                 line.decode()
             except UnicodeDecodeError as error:
                 found = other or f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}"
-                return FileFault(number, problems.LINE_NOT_UTF8(found=found))
-    return FileFault(0, problems.NOT_UTF8())
+                return FileError(number, problems.LINE_NOT_UTF8(found=found))
+    return FileError(0, problems.NOT_UTF8())
 
 
 _READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = MappingProxyType(
@@ -368,7 +368,7 @@ SUFFIXES = tuple(_READERS)
 class FileSource:
     """The rows of a file, which can be read several times with the same result.
 
-    The methods raise `FileFault` if the file cannot be read, or changes between two readings.
+    The methods raise `FileError` if the file cannot be read, or changes between two readings.
     """
 
     def __init__(self, path: Path) -> None:
@@ -393,7 +393,7 @@ class FileSource:
         status = self._path.stat()
         now = (status.st_ino, status.st_size, status.st_mtime_ns)
         if self._seen is not None and now != self._seen:
-            raise FileFault(0, problems.FILE_CHANGED())
+            raise FileError(0, problems.FILE_CHANGED())
         self._seen = now
 
     @staticmethod
@@ -402,4 +402,4 @@ class FileSource:
         try:
             yield
         except OSError as error:
-            raise FileFault(0, problems.UNREADABLE(reason=error.strerror or error)) from None
+            raise FileError(0, problems.UNREADABLE(reason=error.strerror or error)) from None

@@ -22,13 +22,13 @@ from comptoir.features.transfer.files import (
     BYTES_PER_CHUNK,
     ROWS_PER_CHUNK,
     Chunk,
-    FileFault,
+    FileError,
     FileSource,
 )
 from comptoir.features.transfer.load_rows import (
     Columns,
-    HeaderFault,
-    LoadFault,
+    HeaderError,
+    LoadError,
     LoadPlan,
     LoadRows,
     bind_chunk,
@@ -40,8 +40,8 @@ from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.snapshot import CHANGES, ShowProgress
 from comptoir.store.store import MANY_ROWS, Store
 
-FAULTS_KEPT = 20
-"""The faults of a file that are reported one by one; the rest are counted."""
+ERRORS_KEPT = 20
+"""The errors of a file that are reported one by one; the rest are counted."""
 
 LONGEST_TEXT = Settings().body_bytes
 """The default limit of a text, that of a request's body."""
@@ -51,7 +51,7 @@ LOADED_BY = "comptoir load"
 
 
 class LoadReport(msgspec.Struct):
-    """The result of a load, in rows; `faults` are the first ones.
+    """The result of a load, in rows; `errors` are the first ones.
 
     `written`: all rows but the refused ones were written. `resumed_at` is the number of rows that
     an interrupted load had written.
@@ -64,7 +64,7 @@ class LoadReport(msgspec.Struct):
     refused: int = 0
     resumed_at: int = 0
     written: bool = False
-    faults: list[LoadFault] = msgspec.field(default_factory=list)
+    errors: list[LoadError] = msgspec.field(default_factory=list)
 
 
 _REGISTER_KIB = 32_768
@@ -120,8 +120,8 @@ class Register(_TemporaryDatabase):
     @_needing_room()
     def repeated(
         self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
-    ) -> list[LoadFault]:
-        """The faults of rows that repeat the key or a unique value of an earlier row."""
+    ) -> list[LoadError]:
+        """The errors of rows that repeat the key or a unique value of an earlier row."""
         number = self._numbers.setdefault(rule.properties, len(self._numbers))
         entries = [
             (number, _encode(values), line)
@@ -132,13 +132,13 @@ class Register(_TemporaryDatabase):
         self._database.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", entries)
         if self._database.total_changes - before == len(entries):
             return []
-        faults: list[LoadFault] = []
+        errors: list[LoadError] = []
         find = "SELECT line FROM seen WHERE rule = ? AND value = ?"
         for _, value, line in entries:
             first = self._database.execute(find, (number, value)).fetchone()[0]
             if first != line:
-                faults.append(LoadFault(line, rule.name, str(problems.REPEATED(first=first))))
-        return faults
+                errors.append(LoadError(line, rule.name, str(problems.REPEATED(first=first))))
+        return errors
 
 
 _Spooled = tuple[int, int, bytes]
@@ -212,14 +212,14 @@ class Spool(_TemporaryDatabase):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Some rows of a source: their number, the valid ones, and the faults of the others.
+    """Some rows of a source: their number, the valid ones, and the errors of the others.
 
     `rows` is None if the columns could not be bound.
     """
 
     size: int
     rows: LoadRows | None
-    faults: list[LoadFault]
+    errors: list[LoadError]
 
 
 class Loader:
@@ -246,7 +246,7 @@ class Loader:
     ) -> LoadReport:
         """Check a source completely, then write its rows.
 
-        After a fault nothing is written, or with `keep_good` only the valid rows. A source that
+        After an error nothing is written, or with `keep_good` only the valid rows. A source that
         cannot be read to its end is never written. Raises `Refusal` if the store refuses rows that
         passed the check, and `OperatorError` if the temporary folder is full; the same call resumes
         after the written rows.
@@ -257,9 +257,9 @@ class Loader:
                 digest = source.digest()
                 with closing(Register()) as register:
                     await run.check(self._parts(source, entity_set), register, spool)
-            except FileFault as error:
+            except FileError as error:
                 run.report.refused += 1
-                run.report.faults.append(LoadFault(error.line, "", error.reason))
+                run.report.errors.append(LoadError(error.line, "", error.reason))
             else:
                 if run.report.refused == 0 or keep_good:
                     await run.write(spool, digest)
@@ -269,29 +269,25 @@ class Loader:
     def _parts(self, source: FileSource, entity_set: EntitySet) -> Iterator[_Part]:
         known: dict[tuple[str, ...], Columns] = {}
         for chunk in source.chunks():
-            faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
+            errors = [LoadError(each.line, "", each.reason) for each in chunk.broken]
             rows: LoadRows | None = None
             if chunk.rows or chunk.head is not None:
                 try:
                     if chunk.columns not in known:
                         known[chunk.columns] = bind_columns(entity_set, chunk.columns)
-                except HeaderFault as error:
-                    faults += _of_header(chunk, error)
+                except HeaderError as error:
+                    errors += _of_header(chunk, error)
                 else:
                     rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
-                    faults += refused
-            yield _Part(chunk.size, rows, faults)
+                    errors += refused
+            yield _Part(chunk.size, rows, errors)
 
 
 class _Load:
     """The check and the write of one source."""
 
     def __init__(
-        self,
-        store: Store,
-        company: Company,
-        entity_set: EntitySet,
-        show_progress: ShowProgress,
+        self, store: Store, company: Company, entity_set: EntitySet, show_progress: ShowProgress
     ) -> None:
         self._store = store
         self._company = company
@@ -301,23 +297,23 @@ class _Load:
         self.report = LoadReport()
 
     async def check(self, parts: Iterator[_Part], register: Register, spool: Spool) -> None:
-        """Report the faults of single rows, of rows together, and of rows with stored records.
+        """Report the errors of single rows, of rows together, and of rows with stored records.
 
         The other rows go to the spool.
         """
         has_records = await self._has_records()
         numbering = _Numbering(self._set.type)
         for part in parts:
-            faults = part.faults
+            errors = part.errors
             if part.rows is not None:
                 own = await self._own_records(part.rows) if has_records else {}
-                faults = faults + _lacking(part.rows, own) + numbering.mixed(part.rows)
+                errors = errors + _lacking(part.rows, own) + numbering.mixed(part.rows)
                 for rule in part.rows.columns.rules:
                     identities = part.rows.identities(rule, own)
-                    faults += register.repeated(rule, part.rows.lines, identities)
+                    errors += register.repeated(rule, part.rows.lines, identities)
                     if has_records and rule is not part.rows.columns.matched_by:
-                        faults += await self._conflicts(part.rows, rule, identities)
-            refused = self._add(sorted(faults, key=lambda fault: fault.line))
+                        errors += await self._conflicts(part.rows, rule, identities)
+            refused = self._add(sorted(errors, key=lambda error: error.line))
             if part.rows is not None:
                 spool.add(part.rows.without(refused))
             self.report.rows += part.size
@@ -325,12 +321,12 @@ class _Load:
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
 
-    def _add(self, faults: list[LoadFault]) -> set[int]:
-        """Add faults to the report; returns the refused lines."""
-        lines = {fault.line for fault in faults}
+    def _add(self, errors: list[LoadError]) -> set[int]:
+        """Add errors to the report; returns the refused lines."""
+        lines = {error.line for error in errors}
         self._refused.update("".join(f"{line} " for line in sorted(lines)).encode())
         self.report.refused += len(lines)
-        self.report.faults += faults[: FAULTS_KEPT - len(self.report.faults)]
+        self.report.errors += errors[: ERRORS_KEPT - len(self.report.errors)]
         return lines
 
     async def _has_records(self) -> bool:
@@ -356,22 +352,22 @@ class _Load:
 
     async def _conflicts(
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
-    ) -> list[LoadFault]:
-        """The faults of rows with a unique value of a stored record that they do not match."""
+    ) -> list[LoadError]:
+        """The errors of rows with a unique value of a stored record that they do not match."""
         found = await self._stored(rule, identities)
         if not found:
             return []
         column_of = self._set.type.column_of
         names = rows.columns.matched_by.properties
-        faults: list[LoadFault] = []
+        errors: list[LoadError] = []
         for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
             record = found.get(values)
             if record is None:
                 continue
             if match != tuple([record[column_of[name]] for name in names]):
                 key = record[column_of[self._set.type.key]]
-                faults.append(LoadFault(line, rule.name, str(problems.VALUE_TAKEN(key=key))))
-        return faults
+                errors.append(LoadError(line, rule.name, str(problems.VALUE_TAKEN(key=key))))
+        return errors
 
     async def write(self, spool: Spool, digest: str) -> None:
         """Write the valid rows, after those that an interrupted load has written."""
@@ -404,22 +400,22 @@ class _Load:
             await self._store.refresh_statistics((self._set.name, CHANGES))
 
 
-def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
-    """The faults of a header: of the whole file, unless each record names its columns."""
+def _of_header(chunk: Chunk, error: HeaderError) -> list[LoadError]:
+    """The errors of a header: of the whole file, unless each record names its columns."""
     if chunk.head is not None:
-        column = f"{fault.column}: " if fault.column else ""
-        raise FileFault(chunk.head, problems.IN_HEADER(column=column, error=fault.error)) from None
-    return [LoadFault(line, fault.column, str(fault.error)) for line in chunk.lines]
+        column = f"{error.column}: " if error.column else ""
+        raise FileError(chunk.head, problems.IN_HEADER(column=column, error=error.error)) from None
+    return [LoadError(line, error.column, str(error.error)) for line in chunk.lines]
 
 
-def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
-    """The faults of new records, if the file lacks a column that a new record needs."""
+def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadError]:
+    """The errors of new records, if the file lacks a column that a new record needs."""
     if not rows.columns.lacking:
         return []
     name = rows.columns.lacking[0]
     reason = str(problems.LACKING_COLUMN())
     return [
-        LoadFault(line, name, reason)
+        LoadError(line, name, reason)
         for line, match in zip(rows.lines, rows.matches(), strict=True)
         if match not in own
     ]
@@ -435,13 +431,13 @@ class _Numbering:
         self._names = [each.name for each in entity_type.properties if each.numbered]
         self._first: dict[str, tuple[int, bool]] = {}
 
-    def mixed(self, rows: LoadRows) -> list[LoadFault]:
-        """The faults of rows that differ from the first one."""
-        faults: list[LoadFault] = []
+    def mixed(self, rows: LoadRows) -> list[LoadError]:
+        """The errors of rows that differ from the first one."""
+        errors: list[LoadError] = []
         for name in self._names if rows.lines else ():
             given = name in rows.columns.position
             first, expected = self._first.setdefault(name, (rows.lines[0], given))
             if given != expected:
                 row = problems.GIVEN_HERE if given else problems.NOT_GIVEN_HERE
-                faults += [LoadFault(line, name, str(row(first=first))) for line in rows.lines]
-        return faults
+                errors += [LoadError(line, name, str(row(first=first))) for line in rows.lines]
+        return errors

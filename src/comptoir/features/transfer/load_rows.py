@@ -23,7 +23,7 @@ from comptoir.edm.model import (
     UniqueRule,
 )
 from comptoir.edm.record_json import record_encoder
-from comptoir.edm.types import Guid, Stored, Text, ValueFault
+from comptoir.edm.types import EdmError, Guid, Stored, Text
 from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import Chunk
@@ -43,15 +43,15 @@ _BELOW_VERSION = (1 << 76) - 1
 """The bits of a UUID after its version."""
 
 
-class LoadFault(msgspec.Struct, frozen=True):
-    """A fault in a line of a file, counted from 1; `column` may name several columns."""
+class LoadError(msgspec.Struct, frozen=True):
+    """An error in a line of a file, counted from 1; `column` may name several columns."""
 
     line: int
     column: str
     reason: str
 
 
-class HeaderFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
+class HeaderError(Exception):
     """A file whose columns cannot be loaded; `column` is the wrong one, or empty."""
 
     def __init__(self, column: str, error: OperatorError) -> None:
@@ -176,15 +176,15 @@ class LoadRows(msgspec.Struct, frozen=True):
 
 
 def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
-    """Bind the names of a file's columns; raises `HeaderFault`."""
+    """Bind the names of a file's columns; raises `HeaderError`."""
     entity_type = entity_set.type
     for name in header:
         if name not in entity_type.by_name:
             known = ", ".join(entity_type.by_name)
             error = problems.UNKNOWN_COLUMN(entity_set=entity_set.name, known=known)
-            raise HeaderFault(name[:100], error)
+            raise HeaderError(name[:100], error)
         if header.count(name) > 1:
-            raise HeaderFault(name, problems.COLUMN_TWICE())
+            raise HeaderError(name, problems.COLUMN_TWICE())
     given = frozenset(header)
     key = UniqueRule((entity_type.key,))
     others = [each for each in entity_type.unique if each.properties != key.properties]
@@ -195,7 +195,7 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
     ):
         names = "; ".join(each.name for each in (key, *others))
-        raise HeaderFault("", problems.NO_KEY_COLUMN(names=names))
+        raise HeaderError("", problems.NO_KEY_COLUMN(names=names))
     return Columns(
         entity_set,
         tuple([entity_type.by_name[name] for name in header]),
@@ -221,8 +221,8 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
 
 def bind_chunk(
     columns: Columns, chunk: Chunk, longest_text: int
-) -> tuple[LoadRows, list[LoadFault]]:
-    """Check the cells of some rows; returns the valid rows, and the faults of the others.
+) -> tuple[LoadRows, list[LoadError]]:
+    """Check the cells of some rows; returns the valid rows, and the errors of the others.
 
     `longest_text` is the most characters of a text whose type sets no limit.
     """
@@ -233,7 +233,7 @@ def bind_chunk(
             _column(columns, each, cells, longest_text, text=chunk.text)
             for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
         ]
-    except ValueFault:
+    except EdmError:
         return _one_by_one(columns, chunk, longest_text)
     return LoadRows(columns, chunk.lines, by_column), []
 
@@ -251,33 +251,33 @@ def _column(
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise ValueFault(problems.EMPTY_VALUE)
+        raise EdmError(problems.EMPTY_VALUE)
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
-            raise ValueFault(problems.LONG_CELL, limit=longest_text)
+            raise EdmError(problems.LONG_CELL, limit=longest_text)
     return stored
 
 
 def _one_by_one(
     columns: Columns, chunk: Chunk, longest_text: int
-) -> tuple[LoadRows, list[LoadFault]]:
+) -> tuple[LoadRows, list[LoadError]]:
     lines: list[int] = []
     rows: list[tuple[Stored, ...]] = []
-    faults: list[LoadFault] = []
+    errors: list[LoadError] = []
     for line, cells in zip(chunk.lines, chunk.rows, strict=True):
         values: list[Stored] = []
         for declared, cell in zip(columns.properties, cells, strict=True):
             try:
                 values += _column(columns, declared, (cell,), longest_text, text=chunk.text)
-            except ValueFault as error:
-                faults.append(LoadFault(line, declared.name, str(error)))
+            except EdmError as error:
+                errors.append(LoadError(line, declared.name, str(error)))
                 break
         else:
             lines.append(line)
             rows.append(tuple(values))
     by_column = list(zip(*rows, strict=True)) or [()] * len(columns.properties)
-    return LoadRows(columns, lines, by_column), faults
+    return LoadRows(columns, lines, by_column), errors
 
 
 class LoadPlan(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
 from comptoir.edm.types import BOOLEAN, GUID, TEXT, CodeText, PrimitiveType
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import NOW, Constant, Function, IsNull, Not, Null, Value
 from comptoir.plan.expressions.operands import (
@@ -241,7 +241,7 @@ def _common_pattern(option: BoundOption, operand: Operand, value: TypedValue) ->
         if error.unsupported:
             row = rows.NOT_SUPPORTED
             construct = f"In the pattern of matchesPattern, {error.construct}"
-        raise refuse(row, option.name, position, construct=construct) from None
+        raise row(option.name, position, construct=construct) from None
     return msgspec.structs.replace(value, value=option.slots.add(text))
 
 

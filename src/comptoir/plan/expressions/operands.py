@@ -8,11 +8,11 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS, Int32
-from comptoir.edm.types import EnumText, PrimitiveType, Stored, ValueFault
+from comptoir.edm.types import EdmError, EnumText, PrimitiveType, Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import INVALID_URL, Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
+from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
@@ -147,17 +147,14 @@ class BoundOption:
         self, row: RefusalRow, node: Node, /, *, known: Iterable[str] = (), **facts: Fact
     ) -> Refusal:
         """The refusal of a node, by what it means."""
-        return refuse(row, self.name, node.position, known=known, more=facts)
+        return row(self.name, node.position, known=known, more=facts)
 
     def unsupported(self, node: Node, construct: str) -> Refusal:
         """501: valid OData that the service does not support."""
         return self.refuse(rows.NOT_SUPPORTED, node, construct=construct)
 
     def literal(
-        self,
-        node: Literal,
-        wanted: types.ExpressionType,
-        own_type: PrimitiveType | None = None,
+        self, node: Literal, wanted: types.ExpressionType, own_type: PrimitiveType | None = None
     ) -> LiteralValue:
         """Return a literal as a value of a type; raises `Refusal` (400, 501).
 
@@ -167,7 +164,7 @@ class BoundOption:
             value = _literal_value(node, wanted)
             if value is not None and isinstance(own_type, EnumText):
                 value = LiteralValue(own_type.from_text(node.text))
-        except ValueFault as error:
+        except EdmError as error:
             raise error.refusal(
                 described(node), self.name, node.position, error=INVALID_URL
             ) from None
@@ -274,20 +271,20 @@ def as_duration(literal: Literal) -> Literal:
 def as_date(literal: Literal) -> Literal:
     """Return a date-time at midnight UTC as its date, and any other literal as it is.
 
-    Some clients have one type for both. Raises `ValueFault` for another time of day.
+    Some clients have one type for both. Raises `EdmError` for another time of day.
     """
     if literal.type != "datetimeoffset":
         return literal
     day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
     if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
-        raise ValueFault(rows.NOT_MIDNIGHT, date=literal.text.partition("T")[0])
+        raise EdmError(rows.NOT_MIDNIGHT, date=literal.text.partition("T")[0])
     return Literal("date", day, literal.position)
 
 
 def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralValue | None:
     """Return a literal as a value of a type; None for a literal of another type.
 
-    Raises `ValueFault` for a value that does not exist, such as 30 February.
+    Raises `EdmError` for a value that does not exist, such as 30 February.
     """
     if wanted is types.DURATION:
         literal = as_duration(literal)
@@ -300,7 +297,7 @@ def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralVal
     if wanted is types.TEXT:
         # A text that is longer than the property equals none of its values, and is not an error.
         if "\0" in literal.text:
-            raise ValueFault(rows.NUL_IN_VALUE)
+            raise EdmError(rows.NUL_IN_VALUE)
         return LiteralValue(literal.text)
     is_exact = wanted not in _TOO_FINE or _TOO_FINE[wanted].search(literal.text) is None
     stored = wanted.edm_type.from_text(literal.text)
@@ -313,7 +310,7 @@ def _number_value(text: str, wanted: types.ExpressionType) -> LiteralValue:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise ValueFault(rows.LONG_EXPONENT) from None
+        raise EdmError(rows.LONG_EXPONENT) from None
     if number.is_nan():
         return LiteralValue(None)
     if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:

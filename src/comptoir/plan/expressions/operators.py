@@ -227,14 +227,7 @@ def _by_zero(option: BoundOption, node: Binary, divisor: Operand) -> Refusal:
 
 COMPARISONS: frozenset[BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
-_FLIPPED: dict[str, str] = {
-    "eq": "eq",
-    "ne": "ne",
-    "lt": "gt",
-    "gt": "lt",
-    "le": "ge",
-    "ge": "le",
-}
+_FLIPPED: dict[str, str] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _EQUAL = ("eq", "le", "ge")
 
 
@@ -345,12 +338,7 @@ def _list_operand(option: BoundOption, left: Operand, computed: Sequence[Operand
 
 
 def common_type(
-    option: BoundOption,
-    node: Node,
-    left: Operand,
-    right: Operand,
-    *,
-    computes: bool = True,
+    option: BoundOption, node: Node, left: Operand, right: Operand, *, computes: bool = True
 ) -> tuple[TypedValue, TypedValue]:
     """Convert two bound operands to a common type; raises `Refusal` (400) if there is none.
 

@@ -15,7 +15,7 @@ from typing import TypeGuard
 from comptoir.edm.model import Model, PairFilter
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.nodes import (
@@ -162,7 +162,7 @@ class Lengths:
             self._compared += text * part
             if self._compared > MOST_COMPARED:
                 construct = "A search for long texts within long texts"
-                raise refuse(rows.NOT_SUPPORTED, self._option, position, construct=construct)
+                raise rows.NOT_SUPPORTED(self._option, position, construct=construct)
         if node.name == "substring_literal":
             counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
             length = min([below[0], *map(float, counts)])
@@ -178,7 +178,7 @@ def _is_slot(node: Value) -> TypeGuard[Slot]:
 def too_long(option: str, position: int) -> Refusal:
     """501: a computed text that may be too long."""
     construct = f"A computed text of more than {MOST_CHARACTERS} characters"
-    return refuse(rows.NOT_SUPPORTED, option, position, construct=construct)
+    return rows.NOT_SUPPORTED(option, position, construct=construct)
 
 
 @cache
@@ -219,7 +219,7 @@ def bind_filter(binding: BindingContext, text: str) -> Where:
     binder = Binder(binding, FILTER, names)
     condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
     Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
-    # faults come first, also those of a filter that is ignored
+    # errors come first, also those of a filter that is ignored
     if not _is_evaluated(node, binding.dialect, FILTER):
         return EVERYTHING
     return Where(condition, tuple(binder.slots.values))
@@ -255,14 +255,14 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         binder = Binder(binding, ORDERBY, names)
         typed = binder.value(node)
         if typed.type is types.RECORD:
-            raise refuse(rows.RECORDS_SORTED, ORDERBY, node.position, node=described(node))
+            raise rows.RECORDS_SORTED(ORDERBY, node.position, node=described(node))
         if typed.type is types.NULL:
             continue
         value, values = typed.value, tuple(binder.slots.values)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
-            raise refuse(rows.TOO_MANY_KEYS, ORDERBY, item.position, limit=MOST_KEYS)
+            raise rows.TOO_MANY_KEYS(ORDERBY, item.position, limit=MOST_KEYS)
         # no property has such a name
         name = value.name if isinstance(value, Field) else f"#{len(keys)}"
         if not isinstance(value, Field):
@@ -277,7 +277,7 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             # the link to the next page contains the texts
             shown = name_of(node)
             construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
-            raise refuse(rows.NOT_SUPPORTED, ORDERBY, item.position, construct=construct)
+            raise rows.NOT_SUPPORTED(ORDERBY, item.position, construct=construct)
     order = tuple(keys.values())
     if all(key.name != entity_set.type.key for key in order):
         order += default_order(entity_set).keys
@@ -303,11 +303,7 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
             raise too_long(COMPUTE, node.position)
         computed.append(
             ComputedProperty(
-                item.alias,
-                typed.edm_type,
-                typed.nullable,
-                typed.value,
-                tuple(binder.slots.values),
+                item.alias, typed.edm_type, typed.nullable, typed.value, tuple(binder.slots.values)
             )
         )
     return tuple(computed)
@@ -318,7 +314,7 @@ def computed_value(binder: Binder, node: Node, option: str) -> TypedValue:
     typed = as_narrow(binder.value(node))
     if typed.type is types.RECORD:
         construct = "A record as a computed value"
-        raise refuse(rows.NOT_SUPPORTED, option, node.position, construct=construct)
+        raise rows.NOT_SUPPORTED(option, node.position, construct=construct)
     return typed
 
 
@@ -331,7 +327,7 @@ def own_names(binding: BindingContext) -> set[str]:
 
 def alias_taken(owner: str, alias: str, option: str, position: int) -> Refusal:
     """400: the alias of a computed property that `owner` already has."""
-    return refuse(rows.NAME_TAKEN, option, position, owner=owner, alias=alias)
+    return rows.NAME_TAKEN(option, position, owner=owner, alias=alias)
 
 
 def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
@@ -418,8 +414,8 @@ class _PairBinder:
             number = name.removeprefix(pairs.value)
             partner = f"{pairs.name}{number}"
             if number.isdigit() and partner not in self._literals:
-                raise refuse(
-                    rows.PAIR_INCOMPLETE, self._option, literal.position, name=name, partner=partner
+                raise rows.PAIR_INCOMPLETE(
+                    self._option, literal.position, name=name, partner=partner
                 )
         return conditions
 
@@ -435,7 +431,7 @@ class _PairBinder:
         if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
         if name in self._literals:
-            raise refuse(rows.PAIR_TWICE, self._option, path.position, name=name)
+            raise rows.PAIR_TWICE(self._option, path.position, name=name)
         self._literals[name] = literal
         return True
 
@@ -446,12 +442,12 @@ class _PairBinder:
         digits = match[2]
         if digits.startswith("0") or len(digits) > 3 or int(digits) > self._pairs.count:
             name, count = path.segments[0], self._pairs.count
-            raise refuse(rows.PAIR_NUMBER, self._option, path.position, name=name, count=count)
+            raise rows.PAIR_NUMBER(self._option, path.position, name=name, count=count)
         return True
 
     def _only_eq(self, path: Path) -> Refusal:
         name = path.segments[0]
-        return refuse(rows.PAIR_OPERATOR, self._option, path.position, name=name)
+        return rows.PAIR_OPERATOR(self._option, path.position, name=name)
 
 
 def _is_evaluated(node: Node, dialect: FilterRules, option: str) -> bool:
@@ -500,11 +496,11 @@ def _properties(root: Node) -> set[tuple[str, ...]]:
 
 def _refusal(node: Node, option: str) -> Refusal:
     if isinstance(node, Logical):
-        return refuse(rows.ALTERNATIVES, option, node.position)
+        return rows.ALTERNATIVES(option, node.position)
     construct = described(node)
     if isinstance(node, Call):
         construct = f"{construct} as an argument of a function"
-    return refuse(rows.FILTER_PART, option, node.position, construct=construct)
+    return rows.FILTER_PART(option, node.position, construct=construct)
 
 
 SEARCH = "$search"
@@ -541,9 +537,9 @@ def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
     first = len(slots.values)
     search = _bound(node, slots)
     if len(slots.values) - first > MOST_TERMS:
-        raise refuse(rows.TOO_MANY_TERMS, SEARCH, limit=MOST_TERMS)
+        raise rows.TOO_MANY_TERMS(SEARCH, limit=MOST_TERMS)
     if _levels(search) > MOST_LEVELS:
-        raise refuse(rows.NESTED_SEARCH, SEARCH, limit=MOST_LEVELS)
+        raise rows.NESTED_SEARCH(SEARCH, limit=MOST_LEVELS)
     return MatchesSearch(search)
 
 
@@ -554,7 +550,7 @@ def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSea
             return _bound(node.operand, slots, negated=not negated)
         case SearchTerm():
             if "\0" in node.text:
-                raise refuse(rows.NUL_IN_TERM, SEARCH)
+                raise rows.NUL_IN_TERM(SEARCH)
             folded = fold(node.text)
             return ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
         case SearchJunction():

@@ -111,117 +111,38 @@ def wide_units(text: str) -> int:
 
 
 TextFunction: TypeAlias = Literal[
-    "concat",
-    "contains",
-    "contains_literal",
-    "endswith",
-    "endswith_literal",
-    "indexof",
-    "indexof_literal",
-    "length",
-    "matchespattern",
-    "startswith",
-    "startswith_literal",
-    "substring",
-    "substring_literal",
-    "tolower",
-    "toupper",
-    "trim",
-]
+    "concat", "contains", "contains_literal", "endswith", "endswith_literal", "indexof",
+    "indexof_literal", "length", "matchespattern", "startswith", "startswith_literal", "substring",
+    "substring_literal", "tolower", "toupper", "trim",
+]  # fmt: skip
 """A name with `_literal` is a variant for literal operands, which a database computes faster."""
 
 TimeFunction: TypeAlias = Literal[
-    "date",
-    "day",
-    "fractionalseconds",
-    "fractionalseconds_of_time",
-    "hour",
-    "hour_of_time",
-    "minute",
-    "minute_of_time",
-    "month",
-    "second",
-    "second_of_time",
-    "time",
-    "totaloffsetminutes",
-    "totalseconds",
-    "year",
-    "add_date",
-    "add_datetime",
-    "between_dates",
-    "between_datetimes",
-    "sub_date",
-    "sub_datetime",
-]
+    "date", "day", "fractionalseconds", "fractionalseconds_of_time", "hour", "hour_of_time",
+    "minute", "minute_of_time", "month", "second", "second_of_time", "time", "totaloffsetminutes",
+    "totalseconds", "year", "add_date", "add_datetime", "between_dates", "between_datetimes",
+    "sub_date", "sub_datetime",
+]  # fmt: skip
 
 NumberFunction: TypeAlias = Literal[
-    "ceiling",
-    "floor",
-    "round",
-    "add_decimal",
-    "add_native",
-    "add_whole",
-    "add_wide",
-    "bounded",
-    "div_decimal",
-    "div_native",
-    "div_whole",
-    "mod_decimal",
-    "mod_native",
-    "mod_whole",
-    "mod_wide",
-    "mul_decimal",
-    "mul_native",
-    "mul_whole",
-    "mul_wide",
-    "narrow",
-    "negate",
-    "negate_wide",
-    "scale",
-    "scale_checked",
-    "sub_decimal",
-    "sub_native",
-    "sub_whole",
-    "sub_wide",
-    "widen",
-]
+    "ceiling", "floor", "round", "add_decimal", "add_native", "add_whole", "add_wide", "bounded",
+    "div_decimal", "div_native", "div_whole", "mod_decimal", "mod_native", "mod_whole", "mod_wide",
+    "mul_decimal", "mul_native", "mul_whole", "mul_wide", "narrow", "negate", "negate_wide",
+    "scale", "scale_checked", "sub_decimal", "sub_native", "sub_whole", "sub_wide", "widen",
+]  # fmt: skip
 """`native` is the database's own arithmetic, for operands whose result is known to fit."""
 
 CastFunction: TypeAlias = Literal[
-    "boolean_of_text",
-    "date_of_text",
-    "datetime_of_text",
-    "decimal_of_text",
-    "duration_of_text",
-    "guid_of_text",
-    "int32_of_decimal",
-    "int32_of_text",
-    "int32_of_whole",
-    "int64_of_decimal",
-    "int64_of_text",
-    "rounded_decimal",
-    "text_of_boolean",
-    "text_of_decimal",
-    "text_of_duration",
-    "text_of_text",
-    "text_of_whole",
-    "time_of_text",
-]
+    "boolean_of_text", "date_of_text", "datetime_of_text", "decimal_of_text", "duration_of_text",
+    "guid_of_text", "int32_of_decimal", "int32_of_text", "int32_of_whole", "int64_of_decimal",
+    "int64_of_text", "rounded_decimal", "text_of_boolean", "text_of_decimal", "text_of_duration",
+    "text_of_text", "text_of_whole", "time_of_text",
+]  # fmt: skip
 
 AggregateFunction: TypeAlias = Literal[
-    "average_decimal",
-    "average_whole",
-    "average_wide",
-    "count",
-    "countdistinct",
-    "max",
-    "max_wide",
-    "min",
-    "min_wide",
-    "sum_decimal",
-    "sum_whole",
-    "sum_wide",
-]
+    "average_decimal", "average_whole", "average_wide", "count", "countdistinct", "max", "max_wide",
+    "min", "min_wide", "sum_decimal", "sum_whole", "sum_wide",
+]  # fmt: skip
 
 StatementFunction: TypeAlias = Literal[
     "as_number", "tied_to_row", "fold", "unindexed", "null_as_value"
@@ -229,12 +150,7 @@ StatementFunction: TypeAlias = Literal[
 """Functions of statements, which a plan does not call."""
 
 FunctionName: TypeAlias = Literal[
-    TextFunction,
-    TimeFunction,
-    NumberFunction,
-    CastFunction,
-    AggregateFunction,
-    StatementFunction,
+    TextFunction, TimeFunction, NumberFunction, CastFunction, AggregateFunction, StatementFunction
 ]
 
 
@@ -284,18 +200,9 @@ SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(
         "trim": (Signature("trim", (TEXT,), TEXT),),
         "date": (Signature("date", (DATE_TIME,), DATE, utc=True),),
         "time": (Signature("time", (DATE_TIME,), TIME_OF_DAY, utc=True),),
-        "year": (
-            _whole("year", DATE, most=9_999),
-            _whole("year", DATE_TIME, most=9_999, utc=True),
-        ),
-        "month": (
-            _whole("month", DATE, most=12),
-            _whole("month", DATE_TIME, most=12, utc=True),
-        ),
-        "day": (
-            _whole("day", DATE, most=31),
-            _whole("day", DATE_TIME, most=31, utc=True),
-        ),
+        "year": (_whole("year", DATE, most=9_999), _whole("year", DATE_TIME, most=9_999, utc=True)),
+        "month": (_whole("month", DATE, most=12), _whole("month", DATE_TIME, most=12, utc=True)),
+        "day": (_whole("day", DATE, most=31), _whole("day", DATE_TIME, most=31, utc=True)),
         "hour": (
             _whole("hour", DATE_TIME, most=23, utc=True),
             _whole("hour_of_time", TIME_OF_DAY, most=23),

@@ -15,7 +15,7 @@ from msgspec.json import Decoder
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,
@@ -39,7 +39,7 @@ from comptoir.request.batch.tree import (
     too_many_requests,
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
-from comptoir.request.payload import MEMBERS, UNCOUNTED_BYTES, check_values, json_fault, repeated
+from comptoir.request.payload import MEMBERS, UNCOUNTED_BYTES, check_values, json_error, repeated
 
 DEEPEST_CONDITION = 20
 """Levels of parentheses and `not` in an `if`."""
@@ -71,7 +71,7 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
     document = _members(body, BODY, 'an object such as {"requests": []}')
     _check_names(document, frozenset({"requests"}), BODY)
     if "requests" not in document:
-        raise refuse(rows.NO_REQUESTS)
+        raise rows.NO_REQUESTS()
     listed = _decoded(_ARRAY, document["requests"], "requests", "an array of objects")
     if len(listed) > limits.requests:
         raise too_many_requests(limits.requests)
@@ -225,7 +225,7 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
     except UnicodeDecodeError:
         raise refuse_part(rows.BATCH_JSON_NOT_UTF_8, place) from None
     except msgspec.DecodeError as error:
-        raise refuse_part(rows.BATCH_JSON, place, reason=json_fault(error)) from None
+        raise refuse_part(rows.BATCH_JSON, place, reason=json_error(error)) from None
     except RecursionError:
         raise refuse_part(rows.BATCH_JSON_TOO_DEEP, place) from None
 

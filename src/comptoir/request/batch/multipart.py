@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,
@@ -46,9 +46,9 @@ def boundary_of(content_type: str) -> str:
     declared = elements(content_type)
     boundary = dict(declared[0].parameters).get("boundary", "") if declared else ""
     if not declared or declared[0].name != MULTIPART:
-        raise refuse(rows.NOT_A_BATCH_TYPE, "Content-Type", value=content_type)
+        raise rows.NOT_A_BATCH_TYPE("Content-Type", value=content_type)
     if not boundary or len(boundary) > _LONGEST_BOUNDARY or not boundary.isascii():
-        raise refuse(rows.BOUNDARY, "Content-Type")
+        raise rows.BOUNDARY("Content-Type")
     return boundary
 
 

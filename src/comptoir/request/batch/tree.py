@@ -7,8 +7,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 from comptoir.request.headers import Headers
 from comptoir.request.path import WRITE_METHODS
 
@@ -137,7 +136,7 @@ class Batch(msgspec.Struct, frozen=True):
 def refuse_part(row: RefusalRow, target: str, /, **facts: Fact) -> Refusal:
     """The refusal of a batch; `target` names the part of it."""
     place = "the body" if target == BODY else target
-    return refuse(row, target, more={**facts, "place": place})
+    return row(target, more={**facts, "place": place})
 
 
 def not_supported(construct: str, place: str) -> Refusal:
@@ -147,7 +146,7 @@ def not_supported(construct: str, place: str) -> Refusal:
 
 def too_many_requests(limit: int) -> Refusal:
     """413: more requests than a batch may contain."""
-    return refuse(rows.LONG_BATCH, limit=limit)
+    return rows.LONG_BATCH(limit=limit)
 
 
 def head_too_large(place: str, limit: int) -> Refusal:

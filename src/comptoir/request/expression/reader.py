@@ -5,69 +5,57 @@ from collections.abc import Iterable
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import SHOWN, quoted
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import Fact, RefusalRow
+from comptoir.errors.refusal import Fact, Facts, Refusal, RefusalRow
 from comptoir.request.expression.lexer import OPERATOR_WORD, after_blanks
 
-_EXAMPLE = "Write for example `name eq 'A'`."
-_EXAMPLE_ORDER = "Write for example `name desc,number`."
-_CLOSE_TEXT = "Close the text with `'`, and double a quote inside it: 'O''Neil'."
+_EXAMPLE = "name eq 'A'"
+_EXAMPLE_ORDER = "name desc,number"
 
-# the first pattern that matches where a value is missing has the remedy
-_VALUE_REMEDIES = tuple(
-    (re.compile(pattern, re.IGNORECASE), remedy)
-    for pattern, remedy in (
-        (r"'", _CLOSE_TEXT),
-        (r"\{", "Write a Guid without braces, and a list in parentheses: ('A','B')."),
-        (r'"', "Put text in single quotes: 'A'. In a list in brackets, close it with `\"`."),
-        (r"[+-]?[0-9]+(?:\.[0-9]+)?[mfld](?!\w)", "Write the number without a suffix: 1.5."),
-        (
-            r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}T",
-            "Write a date-time with valid parts and `Z` or an offset: 2024-12-31T23:59:59Z.",
-        ),
-        (r"-?[0-9]{4}-", "A date has a year of four digits, month and day: 2024-12-31."),
-        (r"[0-9a-f]{8,}-", rows.NOT_A_GUID.remedy),
-        (r"[0-9]+:", "A time of day has hours, minutes and seconds: 23:59:59."),
-        (r"[+-]?[.0-9]", "Write numbers as 12, -12.5 or 1.2e3, and subtract with ` sub `."),
-        (r"[)\],:]", "Add a value before it, or remove it."),
-        (r"[*/+%<>=!&|]", f"Operators are words between two values. {_EXAMPLE}"),
+# the first pattern that matches where a value is missing has the row
+_NO_VALUE = tuple(
+    (re.compile(pattern, re.IGNORECASE), row)
+    for pattern, row in (
+        (r"'", rows.VALUE_OPEN),
+        (r"\{", rows.VALUE_BRACE),
+        (r'"', rows.VALUE_QUOTES),
+        (r"[+-]?[0-9]+(?:\.[0-9]+)?[mfld](?!\w)", rows.VALUE_SUFFIX),
+        (r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}T", rows.VALUE_DATE_TIME),
+        (r"-?[0-9]{4}-", rows.VALUE_DATE),
+        (r"[0-9a-f]{8,}-", rows.VALUE_GUID),
+        (r"[0-9]+:", rows.VALUE_TIME),
+        (r"[+-]?[.0-9]", rows.VALUE_NUMBER),
+        (r"[)\],:]", rows.VALUE_DELIMITER),
+        (r"[*/+%<>=!&|]", rows.VALUE_SIGN),
+        (r"", rows.NO_VALUE),
     )
 )
 
-_OPERATOR_REMEDIES = {
-    "=": "eq",
-    "==": "eq",
-    "===": "eq",
-    "is": "eq",
-    "equals": "eq",
-    "!=": "ne",
-    "<>": "ne",
-    "<": "lt",
-    "<=": "le",
-    "lte": "le",
-    ">": "gt",
-    ">=": "ge",
-    "gte": "ge",
-    "&": "and",
-    "&&": "and",
-    "|": "or",
-    "||": "or",
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div",
-    "%": "mod",
+_OTHER_OPERATORS = {
+    word: operator
+    for operator, words in {
+        "eq": ("=", "==", "===", "is", "equals"),
+        "ne": ("!=", "<>"),
+        "lt": ("<",),
+        "le": ("<=", "lte"),
+        "gt": (">",),
+        "ge": (">=", "gte"),
+        "and": ("&", "&&"),
+        "or": ("|", "||"),
+        "add": ("+",),
+        "sub": ("-",),
+        "mul": ("*",),
+        "div": ("/",),
+        "mod": ("%",),
+    }.items()
+    for word in words
 }
-_PHRASE_REMEDIES = {
-    "like": "Write `contains(name,'A')`, `startswith(name,'A')` or `endswith(name,'A')`.",
-    "contains": "Write `contains(name,'A')`.",
-    "startswith": "Write `startswith(name,'A')`.",
-    "endswith": "Write `endswith(name,'A')`.",
-    "between": "Write `number ge 1 and number le 9`.",
-    ":": "A time of day has hours, minutes and seconds: 23:59:59.",
-    "not": "Write `not (name in ('A','B'))` or `not (name eq 'A')`.",
-    "asc": "Put the direction at the end of an item of `$orderby`.",
-    "desc": "Put the direction at the end of an item of `$orderby`.",
+_OTHER_FORMS = {
+    "like": "`contains(name,'A')`, `startswith(name,'A')` or `endswith(name,'A')`",
+    "contains": "`contains(name,'A')`",
+    "startswith": "`startswith(name,'A')`",
+    "endswith": "`endswith(name,'A')`",
+    "between": "`number ge 1 and number le 9`",
+    "not": "`not (name in ('A','B'))` or `not (name eq 'A')`",
 }
 _OLD_LITERALS = {
     "guid": "5d115c9c-44e3-ea11-bb43-000d3a2feca1",
@@ -91,7 +79,7 @@ class OptionReader:
     """Reads the decoded text of a query option from left to right.
 
     `position` is the offset of what comes next. The methods of this class make the refusals of
-    faults in the text.
+    errors in the text.
     """
 
     __slots__ = ("option", "position", "text")
@@ -110,9 +98,9 @@ class OptionReader:
         """Whether only spaces and tabs follow."""
         return after_blanks(self.text, self.position) == len(self.text)
 
-    def empty(self, advice: str) -> Refusal:
+    def empty(self, example: str) -> Refusal:
         """400: a text without content."""
-        return refuse(rows.EMPTY_TEXT, self.option, option=self.option, advice=advice)
+        return rows.EMPTY_TEXT(self.option, option=self.option, example=example)
 
     def refuse(
         self, row: RefusalRow, at: int, /, *, known: Iterable[str] = (), **facts: Fact
@@ -120,33 +108,38 @@ class OptionReader:
         """The refusal of what is at `at`."""
         end = at + (len(self._found(at)) if row.group == "SYNTAX" else 0)
         more = {**facts, "position": end, "text": self.text}
-        return refuse(row, self.option, at, known=known, more=more)
+        return row(self.option, at, known=known, more=more)
 
     def unsupported(self, construct: str, at: int) -> Refusal:
         """501: valid OData at `at` that the service does not support."""
-        return refuse(rows.NOT_SUPPORTED, self.option, at, construct=construct)
+        return rows.NOT_SUPPORTED(self.option, at, construct=construct)
 
-    def unexpected(self, position: int, expected: str, remedy: str) -> Refusal:
+    def unexpected(self, position: int, expected: str, example: str) -> Refusal:
         """400: something other than what `expected` describes follows `position`."""
+        return self.misplaced(rows.UNEXPECTED, position, expected, example=example)
+
+    def misplaced(
+        self, row: RefusalRow, position: int, expected: str, shown: str = "", /, **facts: Fact
+    ) -> Refusal:
+        """400: as `unexpected`, with another row; `shown` is what to show of the text."""
         start = after_blanks(self.text, position)
-        return self._unexpected(rows.UNEXPECTED, start, expected, self._found(start), remedy)
+        found = shown or self._found(start)
+        before = _BEFORE.search(self.text, max(0, start - 2 * SHOWN), start)
+        facts["after"] = f" after {quoted(before[0].strip())}" if before else ""
+        facts["found"] = quoted(found) if found else "the end of the text"
+        return self.refuse(row, start, known=(), expected=expected, **facts)
 
     def no_value(self, position: int) -> Refusal:
         """400: a value is expected at `position`."""
         text, start = self.text, after_blanks(self.text, position)
-        remedy = _EXAMPLE_ORDER if self.option == "$orderby" else _EXAMPLE
-        if not text.strip(" \t"):
-            return self.empty(remedy)
-        shown = ""
-        if start < len(text):
-            found = _WORD.match(text, start)
-            shown = found[0] if found else text[start]
-            remedy = "A value is a property, a literal, a function or an expression in parentheses."
-            for pattern, each in _VALUE_REMEDIES:
-                if pattern.match(text, start):
-                    remedy = each
-                    break
-        return self._unexpected(rows.NO_VALUE, start, "a value", shown, remedy)
+        if start == len(text):
+            example = _EXAMPLE_ORDER if self.option == "$orderby" else _EXAMPLE
+            if not text.strip(" \t"):
+                return self.empty(example)
+            return self.misplaced(rows.VALUE_ENDS, start, "a value", example=example)
+        found = _WORD.match(text, start)
+        row = next(row for pattern, row in _NO_VALUE if pattern.match(text, start))
+        return self.misplaced(row, start, "a value", found[0] if found else text[start])
 
     def no_operator(self, position: int, delimiters: str, opened: int) -> Refusal:
         """400: what follows a value at `position` neither joins it to another nor ends it.
@@ -172,10 +165,9 @@ class OptionReader:
         wanted = " or ".join([", ".join(["an operator", *marks[:-1]]), *marks[-1:]])
         found = self._found(start)
         if start == position and text[start - 1] == "'" and text[start] not in _CLOSING:
-            remedy = "Double a quote inside a text: 'O''Neil'."
-        else:
-            remedy = _operator_remedy(found, delimiters)
-        return self._unexpected(rows.UNEXPECTED, start, wanted, found, remedy)
+            return self.misplaced(rows.QUOTE_IN_TEXT, start, wanted)
+        row, facts = _instead(found, delimiters)
+        return self.misplaced(row, start, wanted, **facts)
 
     def no_order(self, position: int, *, directed: bool = False) -> Refusal:
         """400: what follows an item of `$orderby` at `position` does not belong to an item.
@@ -203,14 +195,6 @@ class OptionReader:
         example = examples.get(prefix.lower(), "Ns.Color'Red,Blue'")
         return self.refuse(rows.MALFORMED_LITERAL, position, prefix=prefix, example=example)
 
-    def _unexpected(
-        self, row: RefusalRow, start: int, expected: str, found: str, advice: str
-    ) -> Refusal:
-        before = _BEFORE.search(self.text, max(0, start - 2 * SHOWN), start)
-        after = f" after {quoted(before[0].strip())}" if before else ""
-        shown = quoted(found) if found else "the end of the text"
-        return self.refuse(row, start, expected=expected, after=after, found=shown, advice=advice)
-
     def _no_blank(self, position: int, side: str, word: str) -> Refusal:
         return self.refuse(rows.NO_BLANK, position, side=side, word=word)
 
@@ -220,20 +204,24 @@ class OptionReader:
         return found[0] if found else ""
 
 
-def _operator_remedy(found: str, delimiters: str) -> str:
-    """The remedy for `found` after a value."""
+def _instead(found: str, delimiters: str) -> tuple[RefusalRow, Facts]:
+    """The row, with facts, for `found` after a value."""
     word = found.lower()
-    if word in _OPERATOR_REMEDIES:
-        return f"Write ` {_OPERATOR_REMEDIES[word]} ` with spaces around it."
-    if word in _PHRASE_REMEDIES:
-        return _PHRASE_REMEDIES[word]
+    if word in _OTHER_OPERATORS:
+        return rows.OTHER_OPERATOR, {"operator": _OTHER_OPERATORS[word]}
+    if word in _OTHER_FORMS:
+        return rows.OTHER_FORM, {"form": _OTHER_FORMS[word]}
+    if word in ("asc", "desc"):
+        return rows.DIRECTION_INSIDE, {}
+    if word == ":":
+        return rows.TIME_OF_DAY, {}
     if re.fullmatch(r"'[^']*", word):
-        return _CLOSE_TEXT
+        return rows.OPEN_TEXT, {}
     if ":" in delimiters:
-        return "Write for example `case(number gt 0:'A',true:'B')`."
+        return rows.UNEXPECTED, {"example": "case(number gt 0:'A',true:'B')"}
     if "," in delimiters:
-        return "Separate members by `,`, and close the bracket after the last one."
-    return f"{_EXAMPLE[:-1]} and join conditions with ` and ` or ` or `."
+        return rows.OPEN_LIST, {}
+    return rows.UNJOINED, {"example": _EXAMPLE}
 
 
 def _broken_guid(text: str, hyphen: int) -> re.Match[str] | None:

@@ -22,9 +22,8 @@ import asyncpg
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import refuse
 from comptoir.store.fair_queue import FairSemaphore
-from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
+from comptoir.store.postgres.errors import DRIVER_ERRORS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
 from comptoir.store.urls import POSTGRES, redacted
 
@@ -72,7 +71,7 @@ async def connect(
     """Open a connection within `seconds`, in which all hosts of the URL are tried.
 
     Its statements are cancelled after `command_seconds`. The connection sets no session state, so
-    PgBouncer may run each transaction on another server connection. Raises `FAULTS`.
+    PgBouncer may run each transaction on another server connection. Raises `DRIVER_ERRORS`.
     """
     given = parse_qs(urlsplit(url).query)
     server_settings = {}
@@ -95,7 +94,7 @@ async def connect(
             return await _opened(asyncio.ensure_future(opening))
         except TimeoutError as error:
             last = error
-        except FAULTS:
+        except DRIVER_ERRORS:
             raise
         except (ValueError, LookupError, configparser.Error):
             # the exception's text may contain a part of the password
@@ -129,7 +128,7 @@ def _discard(opening: "asyncio.Future[Connection]") -> None:
 async def check_server(connection: Connection, url: str) -> bool:
     """Check the version and the encoding of a server; returns whether it is a standby.
 
-    Raises `OperatorError` for an unsupported one, and `FAULTS`.
+    Raises `OperatorError` for an unsupported one, and `DRIVER_ERRORS`.
     """
     ((version, encoding, is_standby),) = await connection.fetch(
         "SELECT current_setting('server_version_num')::BIGINT / 10000,"
@@ -158,7 +157,7 @@ async def _check_writable(connection: Connection, url: str) -> None:
 async def check_database(connection: Connection, url: str, report: Report, *, writes: bool) -> None:
     """Raise `OperatorError` if this program cannot use a server or its schema, or write to it.
 
-    `report` receives a warning if the database has another version of Unicode. Raises `FAULTS` too.
+    Raises `DRIVER_ERRORS` too. `report` receives a warning if Unicode has another version there.
     """
     await (_check_writable if writes else check_server)(connection, url)
     has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
@@ -185,13 +184,13 @@ async def check_ready(settings: Settings, report: Report) -> None:
     try:
         async with connected(settings, url) as connection:
             await check_database(connection, url, report, writes=not settings.refuses_writes)
-    except FAULTS as error:
+    except DRIVER_ERRORS as error:
         raise operator_error_of(url, error) from error
 
 
 @asynccontextmanager
 async def connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
-    """Open a connection for a few checks; raises `FAULTS`."""
+    """Open a connection for a few checks; raises `DRIVER_ERRORS`."""
     seconds = settings.connect_seconds
     connection = await connect(settings, url, seconds=seconds, command_seconds=seconds)
     try:
@@ -239,7 +238,7 @@ class Pool:
         connection = await self.acquire()
         try:
             yield connection
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             if is_lost(error):
                 self.drop(connection)
             raise
@@ -258,7 +257,7 @@ class Pool:
         try:
             connection = await self._connect()
             is_open = True
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             raise refusal_of(error) from error
         finally:
             if not is_open:
@@ -290,7 +289,7 @@ class Pool:
         except TimeoutError:
             # the timeout has released a permit that arrived in the same iteration of the loop
             if not self._turns.is_free:
-                raise refuse(refusal_rows.NO_CONNECTION, seconds=self._seconds) from None
+                raise refusal_rows.NO_CONNECTION(seconds=self._seconds) from None
             return await self._turns.acquire()
 
 
@@ -298,7 +297,7 @@ async def close(connection: Connection) -> None:
     """Close a connection within `CLOSING_SECONDS`, or terminate it."""
     try:
         await connection.close(timeout=CLOSING_SECONDS)
-    except FAULTS:
+    except DRIVER_ERRORS:
         connection.terminate()
 
 

@@ -27,7 +27,7 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver
-from comptoir.store.postgres.faults import FAULTS, driver_message, operator_error_of
+from comptoir.store.postgres.errors import DRIVER_ERRORS, driver_message, operator_error_of
 from comptoir.store.schema import TEXT_INDEX, Report, SchemaState, revisions, store_state
 from comptoir.store.urls import redacted
 
@@ -117,7 +117,7 @@ async def opened(settings: Settings) -> AsyncIterator[AsyncConnection]:
         connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
         try:
             await driver.check_primary(connection, url)
-        except (OperatorError, *FAULTS):
+        except (OperatorError, *DRIVER_ERRORS):
             connection.terminate()
             raise
         return connection
@@ -144,16 +144,16 @@ async def opened(settings: Settings) -> AsyncIterator[AsyncConnection]:
             yield connection
     except DBAPIError as error:
         cause = _cause(error)
-        if isinstance(cause, FAULTS):
+        if isinstance(cause, DRIVER_ERRORS):
             raise operator_error_of(url, cause) from cause
         raise problems.UNUSABLE_DATABASE(url=redacted(url), reason=error.orig) from error
-    except FAULTS as error:
+    except DRIVER_ERRORS as error:
         raise operator_error_of(url, error) from error
 
 
-def _cause(fault: DBAPIError) -> BaseException | None:
+def _cause(error: DBAPIError) -> BaseException | None:
     """The driver's own exception."""
-    return None if fault.orig is None else fault.orig.__cause__
+    return None if error.orig is None else error.orig.__cause__
 
 
 @dataclass(frozen=True, slots=True)

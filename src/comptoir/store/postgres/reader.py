@@ -15,7 +15,7 @@ from typing import TypeVar
 import asyncpg
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query
@@ -23,7 +23,7 @@ from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.postgres.connection import Connection, Pool
-from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
+from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, refusal_of
 from comptoir.store.postgres.session import run_portion, run_query
 from comptoir.store.store import (
     JSON_SLICE,
@@ -96,7 +96,7 @@ class SlowReads:
                 return None
             try:
                 return await run()
-            except (*FAULTS, Refusal):
+            except (*DRIVER_ERRORS, Refusal):
                 # its next run succeeds, or has the error that the client receives
                 self._quick_runs[hash(query.text)] = _FAILED
                 return None
@@ -153,13 +153,13 @@ class PoolReader:
         """
         try:
             return await self._run(query, seconds)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             if not is_lost(error):
                 raise self._refusal(error) from error
         # the connection may have been lost while it was idle, and a read can be repeated
         try:
             return await self._run(query, seconds)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             raise self._refusal(error) from error
 
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
@@ -229,7 +229,7 @@ class PoolReader:
         began = monotonic()
         try:
             return await run_query(connection, query, seconds)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             if is_lost(error):
                 self._pool.drop(connection)
             raise
@@ -259,7 +259,7 @@ class PoolReader:
                         )
                     finally:
                         self._slow.record(query, monotonic() - began)
-            except FAULTS as error:
+            except DRIVER_ERRORS as error:
                 raise self._refusal(error) from error
             return rows
 
@@ -268,7 +268,7 @@ class PoolReader:
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
         return self._pool.acquired()
 
-    def _refusal(self, fault: Fault) -> Exception:
-        if isinstance(fault, TimeoutError | asyncpg.QueryCanceledError):
-            return refuse(refusal_rows.QUERY_TOO_LONG, seconds=self.seconds)
-        return refusal_of(fault)
+    def _refusal(self, error: DriverError) -> Exception:
+        if isinstance(error, TimeoutError | asyncpg.QueryCanceledError):
+            return refusal_rows.QUERY_TOO_LONG(seconds=self.seconds)
+        return refusal_of(error)

@@ -24,12 +24,12 @@ from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
 from comptoir.store.postgres.connection import Connection, check_server, connect, connected
-from comptoir.store.postgres.faults import (
-    FAULTS,
-    Fault,
+from comptoir.store.postgres.errors import (
+    DRIVER_ERRORS,
+    DriverError,
     driver_message,
     is_lost,
-    is_request_fault,
+    is_request_error,
     operator_error_of,
 )
 from comptoir.store.postgres.reader import PoolReader, ReadPool
@@ -74,7 +74,7 @@ class System:
 
 
 async def system_of(connection: Connection) -> System:
-    """The system of a server; raises `FAULTS`."""
+    """The system of a server; raises `DRIVER_ERRORS`."""
     database = str(await connection.fetchval("SELECT current_database()"))
     try:
         found = await connection.fetchval("SELECT system_identifier FROM pg_control_system()")
@@ -86,7 +86,7 @@ async def system_of(connection: Connection) -> System:
 async def check_standby(connection: Connection, url: str, primary: System | None) -> None:
     """Raise `OperatorError` unless a server is a standby of the primary.
 
-    With None, it may be a standby of any primary. Raises `FAULTS` too.
+    With None, it may be a standby of any primary. Raises `DRIVER_ERRORS` too.
     """
     if not await check_server(connection, url):
         raise problems.NOT_A_STANDBY(url=redacted(url))
@@ -109,13 +109,13 @@ async def check_replica(settings: Settings) -> None:
     """
     url = settings.read_database
     primary: System | None = None
-    with suppress(*FAULTS):
+    with suppress(*DRIVER_ERRORS):
         async with connected(settings, settings.database) as connection:
             primary = await system_of(connection)
     try:
         async with connected(settings, url) as connection:
             await check_standby(connection, url, primary)
-    except FAULTS as error:
+    except DRIVER_ERRORS as error:
         raise operator_error_of(url, error) from error
 
 
@@ -151,7 +151,7 @@ class Replica:
     async def acquired(self, company: Company, seen: int) -> AsyncIterator[Connection]:
         """Check out a connection to a state of a company that includes its change `seen`.
 
-        Raises `Unserved`, and `FAULTS`, which `exception_of` converts.
+        Raises `Unserved`, and `DRIVER_ERRORS`, which `exception_of` converts.
         """
         self._check_pause()
         try:
@@ -166,17 +166,17 @@ class Replica:
             finally:
                 if self._uses_transactions:
                     await roll_back(connection)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             if is_lost(error):
                 self.pool.drop(connection)
             raise
         finally:
             self.pool.release(connection)
 
-    def exception_of(self, fault: Fault) -> Unserved:
-        """Convert a fault that the statement might not have on the primary."""
-        if is_lost(fault):
-            return self._pause(driver_message(fault))
+    def exception_of(self, error: DriverError) -> Unserved:
+        """Convert an error that the statement might not have on the primary."""
+        if is_lost(error):
+            return self._pause(driver_message(error))
         return Unserved(FAILED)
 
     def _check_pause(self) -> None:
@@ -241,7 +241,7 @@ class Replica:
             is_checked = True
         except OperatorError as error:
             raise self._pause(str(error)) from error
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             raise self._pause(driver_message(error)) from error
         finally:
             if connection is not None and not is_checked:
@@ -276,11 +276,11 @@ class ReplicaReader(PoolReader):
         return self._replica.acquired(self._company, self.seen)
 
     @override
-    def _refusal(self, fault: Fault) -> Exception:
+    def _refusal(self, error: DriverError) -> Exception:
         # a timeout or a value that cannot be computed would occur on the primary too
-        if isinstance(fault, TimeoutError) or is_request_fault(fault):
-            return super()._refusal(fault)
-        return self._replica.exception_of(fault)
+        if isinstance(error, TimeoutError) or is_request_error(error):
+            return super()._refusal(error)
+        return self._replica.exception_of(error)
 
 
 class FallbackReader:
@@ -350,9 +350,9 @@ class FallbackReader:
                 return found
         return await read(self._primary)
 
-    async def _leave_replica(self, fault: Unserved) -> None:
+    async def _leave_replica(self, error: Unserved) -> None:
         self._uses_replica = False
-        self._note_outcome(fault.outcome)
+        self._note_outcome(error.outcome)
         await self._confirm()
 
     def _note_served(self) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import override
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import BulkCopy, BulkQuery, ManyQueries, Query, Statement, Value
 from comptoir.store.postgres.connection import Connection, close
-from comptoir.store.postgres.faults import FAULTS, refusal_of
+from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
 from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
 FETCH_ROWS = 50
@@ -115,7 +115,7 @@ async def roll_back(connection: Connection) -> None:
         return
     try:
         await connection.execute("ROLLBACK")
-    except FAULTS:
+    except DRIVER_ERRORS:
         connection.terminate()
     except asyncio.CancelledError:
         connection.terminate()
@@ -146,12 +146,12 @@ async def postgres_snapshot(
     """
     try:
         connection = await connect()
-    except FAULTS as error:
+    except DRIVER_ERRORS as error:
         raise refusal_of(error) from error
     try:
         try:
             await connection.execute(_BEGIN_SNAPSHOT)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             raise refusal_of(error) from error
         yield _PostgresSnapshot(connection)
     finally:
@@ -168,7 +168,7 @@ class _PostgresSnapshot(SnapshotConnection):
     async def fetch(self, query: Query) -> list[Row]:
         try:
             return await run_query(self._connection, query)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             raise refusal_of(error) from error
 
     @override

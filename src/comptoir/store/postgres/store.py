@@ -26,7 +26,7 @@ from comptoir.store.postgres.connection import (
     check_ready,
     connect,
 )
-from comptoir.store.postgres.faults import FAULTS, refusal_of
+from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
 from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.replica_reads import (
     REACH_SECONDS,
@@ -110,11 +110,7 @@ class PostgresStore(Store):
             self._replica = Replica(settings, statements.service.replica_state, self._system)
         condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
-            self._writes,
-            statements,
-            condition,
-            watermarks,
-            lock_seconds=settings.lock_seconds,
+            self._writes, statements, condition, watermarks, lock_seconds=settings.lock_seconds
         )
         self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
         self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
@@ -192,7 +188,7 @@ class PostgresStore(Store):
     async def _system(self) -> System | None:
         """The system of the primary, or None while that is unreachable."""
         if self._cached_system is None:
-            with suppress(Refusal, *FAULTS):
+            with suppress(Refusal, *DRIVER_ERRORS):
                 async with asyncio.timeout(REACH_SECONDS), self._reads.acquired() as connection:
                     self._cached_system = await system_of(connection)
         return self._cached_system
@@ -219,7 +215,7 @@ class _CheckedConnect:
         self._checking: asyncio.Task[None] | None = None
 
     async def __call__(self) -> Connection:
-        """Open a connection; raises `FAULTS`, and `Refusal` (503) if the check fails."""
+        """Open a connection; raises `DRIVER_ERRORS`, and `Refusal` (503) if the check fails."""
         if not self._is_checked:
             if self._checking is None:
                 self._checking = asyncio.create_task(self._check())
@@ -233,7 +229,7 @@ class _CheckedConnect:
             await check_ready(self._settings, _log.warning)
             self._is_checked = True
         except OperatorError as error:
-            if isinstance(error.__cause__, FAULTS):
+            if isinstance(error.__cause__, DRIVER_ERRORS):
                 raise refusal_of(error.__cause__) from error
             raise _not_ready(error) from error
         finally:
@@ -278,7 +274,7 @@ class Statistics:
         # a transaction with a conflicting lock analyzes the table too, or is about to change it
         statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
         # after a failure, autovacuum refreshes them
-        with suppress(*FAULTS):
+        with suppress(*DRIVER_ERRORS):
             connection = await self._connect()
             try:
                 # outside a transaction, so that a table is locked only while it is analyzed
@@ -288,9 +284,9 @@ class Statistics:
                 connection.terminate()
 
 
-def _not_ready(fault: OperatorError) -> Refusal:
-    """503 for a fault that the operator must fix; logs it."""
-    _log.error("%s", fault)
+def _not_ready(error: OperatorError) -> Refusal:
+    """503 for an error that the operator must fix; logs it."""
+    _log.error("%s", error)
     return database_failed(rows.UNFIT_DATABASE)
 
 

@@ -14,15 +14,15 @@ import asyncpg
 from typing_extensions import override
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection, Pool
-from comptoir.store.postgres.faults import (
-    FAULTS,
-    Fault,
+from comptoir.store.postgres.errors import (
+    DRIVER_ERRORS,
+    DriverError,
     is_lost,
-    is_request_fault,
+    is_request_error,
     is_unanswered,
     refusal_of,
     violated_constraint,
@@ -54,7 +54,7 @@ class _InDoubt(Exception):  # noqa: N818 - the transaction may have been committ
 class _NotBegun(Exception):  # noqa: N818 - another connection is tried
     """The connection was lost before the transaction began."""
 
-    def __init__(self, cause: Fault) -> None:
+    def __init__(self, cause: DriverError) -> None:
         super().__init__()
         self.cause = cause
 
@@ -106,7 +106,7 @@ class PostgresWriter(Writer):
                 jobs += queue
                 queue.clear()
                 for job in jobs:
-                    job.error = refuse(refusal_rows.STOPPING_IN_DOUBT)
+                    job.error = refusal_rows.STOPPING_IN_DOUBT()
             self._finish(jobs)
         del self._queues[company_id]
 
@@ -163,7 +163,7 @@ class Transactions:
                     return self._duplicate(error) if len(jobs) == 1 else error
                 except _CONFLICTS as error:
                     await roll_back(connection)
-                    conflict: Fault = error
+                    conflict: DriverError = error
                 except _NotBegun as lost:
                     self._pool.drop(connection)
                     conflict = lost.cause
@@ -171,14 +171,14 @@ class Transactions:
                     self._pool.drop(connection)
                     in_doubt = doubt
                     break
-                except FAULTS as error:
+                except DRIVER_ERRORS as error:
                     if is_lost(error):
                         self._pool.drop(connection)
                     elif isinstance(error, TimeoutError):
                         # a rollback would wait for the server that hangs
                         connection.terminate()
                     await roll_back(connection)
-                    if is_request_fault(error) and len(jobs) > 1:
+                    if is_request_error(error) and len(jobs) > 1:
                         # the error of one unit must not fail the others
                         return error
                     refusal = refusal_of(error)
@@ -193,7 +193,7 @@ class Transactions:
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
         try:
             await connection.execute(self._begin)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             if is_lost(error):
                 raise _NotBegun(error) from error
             raise
@@ -207,7 +207,7 @@ class Transactions:
             unit = UnitOfWork(self._statements, ledger)
             try:
                 job.result = await session.drive(job.work(unit))
-            except FAULTS:
+            except DRIVER_ERRORS:
                 raise
             except Exception as error:  # noqa: BLE001 - it is the outcome of this unit
                 # a unit that shares its transaction is only refused before its first change
@@ -221,7 +221,7 @@ class Transactions:
         await session.flush()
         try:
             await connection.execute("COMMIT")
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             if is_unanswered(error):
                 raise _InDoubt(ledger) from error
             raise
@@ -238,14 +238,14 @@ class Transactions:
         """Return if a transaction was committed; raises `Refusal` if not, or if that is unknown."""
         ledger, is_rolled_back = doubt.ledger, False
         if ledger.last is not None:
-            with suppress(Refusal, *FAULTS):
+            with suppress(Refusal, *DRIVER_ERRORS):
                 if await self._is_logged(ledger.company_id, ledger.last):
                     ledger.acknowledge()
                     return
                 is_rolled_back = True
         if is_rolled_back:
-            raise refuse(refusal_rows.ROLLED_BACK) from doubt
-        raise refuse(refusal_rows.LOST_IN_DOUBT) from doubt
+            raise refusal_rows.ROLLED_BACK() from doubt
+        raise refusal_rows.LOST_IN_DOUBT() from doubt
 
     async def _is_logged(self, company_id: str, last: Change) -> bool:
         async with self._pool.acquired() as connection:
@@ -260,5 +260,5 @@ class Transactions:
                 await roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
 
-    def _duplicate(self, fault: asyncpg.UniqueViolationError) -> Refusal:
-        return duplicate(self._statements.tables.names_of_unique(violated_constraint(fault)))
+    def _duplicate(self, error: asyncpg.UniqueViolationError) -> Refusal:
+        return duplicate(self._statements.tables.names_of_unique(violated_constraint(error)))

@@ -12,10 +12,10 @@ from typing import TypeVar, cast
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import OperatorError, Refusal, refuse
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
-from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, WideTotal
+from comptoir.sql.dialects.sqlite.routines import Computing, ComputingError, WideTotal
 from comptoir.sql.prepared import ManyQueries, Statement, Steps
 from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.store import characters
@@ -99,14 +99,14 @@ class StatementLimit:
             raise OverLimitError
 
 
-class Faults:
+class RoutineErrors:
     """Keeps the message of a function that fails: the driver reports only that it failed."""
 
     def __init__(self) -> None:
         self._message: str | None = None
 
     def guarded(self, compute: Computing, limit: StatementLimit) -> Computing:
-        """Wrap a function: check the limit, return null for null, keep a fault's message."""
+        """Wrap a function: check the limit, return null for null, keep an error's message."""
 
         def run(*arguments: Stored | None) -> Stored | None:
             if None in arguments:
@@ -114,18 +114,18 @@ class Faults:
             limit.check()
             try:
                 return compute(*arguments)
-            except ComputingFault as error:
+            except ComputingError as error:
                 self.keep(error)
                 raise
 
         return run
 
-    def keep(self, fault: ComputingFault) -> None:
-        """Keep the message of a fault."""
-        self._message = str(fault)
+    def keep(self, error: ComputingError) -> None:
+        """Keep the message of an error."""
+        self._message = str(error)
 
     def take(self) -> str | None:
-        """Return the message of the last fault, once."""
+        """Return the message of the last error, once."""
         message, self._message = self._message, None
         return message
 
@@ -134,9 +134,12 @@ class _WideTotal:
     """An aggregate function of a connection over wide decimals."""
 
     def __init__(
-        self, faults: Faults, limit: StatementLimit, result: Callable[[WideTotal], Stored | None]
+        self,
+        errors: RoutineErrors,
+        limit: StatementLimit,
+        result: Callable[[WideTotal], Stored | None],
     ) -> None:
-        self._faults = faults
+        self._errors = errors
         self._limit = limit
         self._result = result
         self._total = WideTotal()
@@ -150,8 +153,8 @@ class _WideTotal:
         """The result."""
         try:
             return self._result(self._total)
-        except ComputingFault as error:
-            self._faults.keep(error)
+        except ComputingError as error:
+            self._errors.keep(error)
             raise
 
 
@@ -182,7 +185,7 @@ class Portion:
 class Connection(sqlite3.Connection):
     """A connection with the functions of the dialect, and the limit of its current statement."""
 
-    faults: Faults
+    errors: RoutineErrors
     limit: StatementLimit
 
     def stop(self) -> None:
@@ -201,18 +204,17 @@ class Connection(sqlite3.Connection):
             return []
         try:
             cursor = self.execute(statement.text, statement.values)
-            return cast(
-                "list[Row]", cursor.fetchall() if portion is None else portion.fetch(cursor)
-            )
+            rows: list[Row] = cursor.fetchall() if portion is None else portion.fetch(cursor)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise StatementStopped from None
-            cause = self.faults.take()
+            cause = self.errors.take()
             if cause is not None:
-                raise refuse(refusal_rows.NOT_COMPUTABLE, cause=cause.removesuffix(".")) from None
+                raise refusal_rows.NOT_COMPUTABLE(cause=cause.removesuffix(".")) from None
             if self.limit.is_over():
                 raise StatementStopped from None
             raise
+        return rows
 
     def drive(self, unit: Steps[T]) -> T:
         """Run the statements that a unit yields, send it their rows, and return its result."""
@@ -226,14 +228,14 @@ class Connection(sqlite3.Connection):
 
 def register(connection: Connection) -> None:
     """Register the functions of the dialect with a connection."""
-    faults, limit = connection.faults, connection.limit = Faults(), StatementLimit()
+    errors, limit = connection.errors, connection.limit = RoutineErrors(), StatementLimit()
     for name, routine in REGISTERED.items():
         # SQLite computes a deterministic function once for constant arguments
         connection.create_function(
-            name, routine.arity, faults.guarded(routine.compute, limit), deterministic=True
+            name, routine.arity, errors.guarded(routine.compute, limit), deterministic=True
         )
     for name, result in REGISTERED_AGGREGATES.items():
-        total = partial(_WideTotal, faults, limit, result)
+        total = partial(_WideTotal, errors, limit, result)
         # the driver accepts more than the integers that its type declares
         connection.create_aggregate(name, 1, total)  # type: ignore[arg-type]
 
@@ -313,13 +315,13 @@ def _set(connection: Connection, name: str, value: str | int, lock_seconds: floa
             return
 
 
-def refusal_of(fault: sqlite3.Error) -> Refusal:
-    """The client's response to a failed statement; logs the fault."""
-    log_database_error(str(fault))
-    code = _code(fault)
+def refusal_of(error: sqlite3.Error) -> Refusal:
+    """The client's response to a failed statement; logs the error."""
+    log_database_error(str(error))
+    code = _code(error)
     if code == sqlite3.SQLITE_TOOBIG:
-        return refuse(refusal_rows.TOO_COMPLEX)
-    if is_busy(fault):
+        return refusal_rows.TOO_COMPLEX()
+    if is_busy(error):
         return database_failed(refusal_rows.LOCK_HELD)
     if code in _NO_ROOM:
         return database_failed(refusal_rows.DISK_FULL)
@@ -328,29 +330,29 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
     return database_failed(refusal_rows.DATABASE_FAILED)
 
 
-def is_statement_fault(fault: sqlite3.Error) -> bool:
+def is_statement_error(error: sqlite3.Error) -> bool:
     """Whether a statement failed by itself, which leaves its transaction as it was before."""
-    return _code(fault) in _OF_STATEMENT
+    return _code(error) in _OF_STATEMENT
 
 
-def is_busy(fault: sqlite3.Error) -> bool:
+def is_busy(error: sqlite3.Error) -> bool:
     """Whether a statement failed because of another connection's lock."""
-    return _code(fault) in _BUSY
+    return _code(error) in _BUSY
 
 
-def _code(fault: sqlite3.Error) -> int:
-    return getattr(fault, "sqlite_errorcode", 0) & 0xFF
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def cannot_open(path: Path, fault: sqlite3.Error) -> OperatorError:
+def cannot_open(path: Path, error: sqlite3.Error) -> OperatorError:
     """The error for a file that SQLite cannot open or rewrite."""
-    code = _code(fault)
+    code = _code(error)
     if code == sqlite3.SQLITE_NOTADB:
         return problems.NOT_SQLITE(path=path)
     if code == sqlite3.SQLITE_READONLY:
         return problems.READ_ONLY_FILE(path=path)
     if code in _NO_ROOM:
         return problems.DISK_FULL(path=path)
-    if is_busy(fault):
+    if is_busy(error):
         return problems.LOCKED_FILE(path=path)
-    return problems.CANNOT_OPEN(path=path, reason=fault)
+    return problems.CANNOT_OPEN(path=path, reason=error)

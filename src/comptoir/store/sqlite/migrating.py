@@ -100,7 +100,7 @@ def _create_file(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise problems.NO_DATABASE_FOLDER(folder=path.parent, reason=error.strerror) from error
-    # opening the file reports any other fault
+    # opening the file reports any other error
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 

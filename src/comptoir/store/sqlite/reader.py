@@ -12,7 +12,7 @@ from contextlib import aclosing
 from functools import partial
 
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
@@ -88,7 +88,7 @@ class Scans:
             raise refusal_of(error) from error
         if not isinstance(error, StatementStopped):
             raise error
-        raise refuse(refusal_rows.QUERY_TOO_LONG, seconds=self._seconds) from error
+        raise refusal_rows.QUERY_TOO_LONG(seconds=self._seconds) from error
 
     def _release(
         self, connection: Connection, permit: Permit, work: asyncio.Future[list[Row]]
@@ -184,11 +184,7 @@ class SqliteReader:
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        walking: Connection,
-        statements: ReadStatements,
-        scans: Scans,
+        self, connection: Connection, walking: Connection, statements: ReadStatements, scans: Scans
     ) -> None:
         self._reads = LoopReads(connection)
         self._walks = LoopReads(walking)

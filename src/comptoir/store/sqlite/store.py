@@ -33,7 +33,7 @@ from comptoir.store.sqlite.connection import (
     Connection,
     connect,
     database_path,
-    is_statement_fault,
+    is_statement_error,
     is_writable,
     refusal_of,
 )
@@ -150,7 +150,7 @@ class SqliteWriter(Writer):
             job.error = duplicate(_columns(error))
         except sqlite3.Error as error:
             # on a full disk, or without the lock, the other units would fail too
-            if not is_statement_fault(error):
+            if not is_statement_error(error):
                 raise
             job.error = refusal_of(error)
         except Exception as error:  # noqa: BLE001 - it goes to the caller of this unit
@@ -165,9 +165,9 @@ class SqliteWriter(Writer):
             connection.execute("RELEASE unit")
 
 
-def _columns(fault: sqlite3.IntegrityError) -> list[str]:
+def _columns(error: sqlite3.IntegrityError) -> list[str]:
     """The columns in the message of a violated constraint."""
-    columns = str(fault).rpartition(":")[2].split(",")
+    columns = str(error).rpartition(":")[2].split(",")
     return [column.rpartition(".")[2].strip() for column in columns]
 
 

@@ -26,7 +26,7 @@ from comptoir.auth.limits import DAY
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.records import Client, ClientKey, ConsoleRole, Secret
 from comptoir.auth.tokens import Scope
-from comptoir.errors.refusal import OperatorError, refuse
+from comptoir.errors.refusal import OperatorError
 from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
 from comptoir.features.console.form import ALL, SOME, Form, chosen, company_options
@@ -205,7 +205,7 @@ async def _client(visit: Visit, name: str) -> Client:
     known = await visit.backend.control.load()
     found = next((each for each in known.clients.values() if each.name == name), None)
     if found is None:
-        raise refuse(errors.NO_CLIENT)
+        raise errors.NO_CLIENT()
     return found
 
 

@@ -11,7 +11,7 @@ from typing import cast
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import Property
 from comptoir.edm.types import Guid
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND
 from comptoir.features.console import errors
 from comptoir.features.console.company_records import (
@@ -82,7 +82,7 @@ class _Editor:
         self._key = visit.query.text("key")
         self._records = CompanyRecords(visit)
         if writes and self._set.read_only:
-            raise refuse(errors.READ_ONLY_SET, set=self._set.name)
+            raise errors.READ_ONLY_SET(set=self._set.name)
 
     async def shown(self) -> Answer:
         """A form for editors, and otherwise the values."""
@@ -159,14 +159,14 @@ class _Editor:
 
     def new(self, values: Values, refusal: Refusal | None = None) -> TemplatePage:
         """The form for a new record."""
-        faults, problem = self._faults(refusal, creating=True)
-        faults |= _again(name for name in secrets(self._type) if name in values)
+        errors, problem = self._errors(refusal, creating=True)
+        errors |= _again(name for name in secrets(self._type) if name in values)
         context = {
             "entity_set": self._set,
             "set_page": page_url(self._visit, self._set),
             "new_page": page_url(self._visit, self._set, "/new"),
-            "fields": form_fields(self._type, values, faults, creating=True),
-            "faults": faults,
+            "fields": form_fields(self._type, values, errors, creating=True),
+            "errors": errors,
             "problem": problem,
         }
         return TemplatePage("new.html", f"New {self._type.caption}", context, _status(refusal))
@@ -190,17 +190,17 @@ class _Editor:
 
     def _form(self, draft: Draft, refusal: Refusal | None = None) -> TemplatePage:
         """The form with a draft, and with the message of a refusal."""
-        faults, problem = self._faults(refusal)
+        errors, problem = self._errors(refusal)
         if refusal is not None:
-            faults |= _again(draft.secrets)
+            errors |= _again(draft.secrets)
         return self._page(
             "edit.html",
             draft.read,
             _status(refusal),
-            fields=form_fields(self._type, draft.wanted, faults),
+            fields=form_fields(self._type, draft.wanted, errors),
             tag=draft.tag,
             read=_text(draft.read),
-            faults=faults,
+            errors=errors,
             problem=problem,
             # what was typed may become a new record
             is_gone=refusal is not None and refusal.error is RECORD_NOT_FOUND,
@@ -297,7 +297,7 @@ class _Editor:
         try:
             return decoded(self._visit.form.text(name))
         except ValueError:
-            raise refuse(errors.FORM_FIELD, name=name) from None
+            raise errors.FORM_FIELD(name=name) from None
 
     def _changeable(self, values: Values) -> Values:
         """The values of the properties that a form may change, without secrets."""
@@ -312,7 +312,7 @@ class _Editor:
         typed = {each: self._visit.form.text(f"{SECRET}{each}") for each in secrets(self._type)}
         return {name: text for name, text in typed.items() if text}
 
-    def _faults(
+    def _errors(
         self, refusal: Refusal | None, *, creating: bool = False
     ) -> tuple[dict[str, str], str]:
         """The messages of a refusal by the fields that they are about, and one about no field."""
@@ -321,13 +321,13 @@ class _Editor:
         known = {each.name for each in editable(self._type, creating=creating)}
         details = [(each.target, each.message) for each in refusal.details]
         # a rule may concern several properties
-        faults = {
+        errors = {
             name: text
             for target, text in details or [(refusal.target or "", refusal.message)]
             for name in target.split(", ")
             if name in known
         }
-        return faults, "" if faults else refusal.message
+        return errors, "" if errors else refusal.message
 
     async def _author(self, tag: str) -> Author | None:
         # the draft is more important than who made the conflict

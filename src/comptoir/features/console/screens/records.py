@@ -21,14 +21,14 @@ from comptoir.features.console.curl import curl
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.features.console.record_form import text_of
 from comptoir.features.console.record_query import (
-    QueryFault,
+    QueryError,
     RecordQuery,
     TableColumn,
     column_choices,
     columns,
     default_columns,
-    fault_of,
     heading,
+    query_error,
     shown_names,
 )
 from comptoir.features.console.screens import editing
@@ -48,18 +48,18 @@ async def overview(visit: Visit) -> Answer:
 
 
 async def browse(visit: Visit) -> Answer:
-    """A page of a set's records; a fault of the query is shown with what the user typed."""
+    """A page of a set's records; an error of the query is shown with what the user typed."""
     entity_set, records = set_of(visit), CompanyRecords(visit)
     query = _query(visit, entity_set)
     path, options = records.path(entity_set), _options(entity_set, query)
-    faults: dict[str, QueryFault] = {}
+    errors: dict[str, QueryError] = {}
     status, records_shown, next_page = 200, list[Version](), ""
     try:
         page = await records.page(entity_set, options)
     except Refusal as refusal:
         status = refusal.error.status
-        place_of_fault = refusal.target if refusal.target in _OPTIONS else ""
-        faults[place_of_fault] = fault_of(refusal, _texts(query).get(place_of_fault, ""))
+        option = refusal.target if refusal.target in _OPTIONS else ""
+        errors[option] = query_error(refusal, _texts(query).get(option, ""))
     else:
         records_shown = page.records
         if page.next_link:
@@ -68,7 +68,7 @@ async def browse(visit: Visit) -> Answer:
     context = {
         "entity_set": entity_set,
         "query": query,
-        "faults": faults,
+        "errors": errors,
         "columns": [
             (each, page_url(visit, entity_set, query=query.sorted_by(each.sorting)))
             for each in columns(entity_set.type, query)

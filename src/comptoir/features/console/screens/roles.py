@@ -2,7 +2,6 @@
 
 from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import OTHERS, Right, Role, checked_role
-from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
 from comptoir.features.console.form import Form
@@ -62,7 +61,7 @@ async def _role(visit: Visit, name: str) -> Role:
     for each in await visit.backend.control.roles():
         if each.name == name:
             return each
-    raise refuse(errors.NO_ROLE_NAMED)
+    raise errors.NO_ROLE_NAMED()
 
 
 def _page(visit: Visit, form: Form, *, is_new: bool) -> TemplatePage:

@@ -3,7 +3,6 @@
 from starlette.responses import RedirectResponse
 
 from comptoir.auth.records import ConsoleRole
-from comptoir.errors.refusal import refuse
 from comptoir.features.console import errors
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.guards import ORIGIN
@@ -39,7 +38,7 @@ async def end_all(visit: Visit) -> Answer:
     subject = checked_subject(visit.form.text("subject"))
     is_own = subject == visit.login.subject
     if not is_own and not visit.may(ConsoleRole.ADMIN):
-        raise refuse(errors.OTHER_SESSIONS)
+        raise errors.OTHER_SESSIONS()
     await visit.backend.logins.end_all(subject, visit.actor)
     return _left(visit) if is_own else Redirect(visit.url(SCREEN.address))
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.faults.fault import REGISTERED, Fault
 
@@ -42,14 +42,12 @@ def parse_parts(
     Raises `Refusal` (400) that names `place`, where the text is.
     """
     if len(text) > LONGEST_FAULT:
-        raise refuse(errors.LONG_FAULT, place, place=place, limit=LONGEST_FAULT)
+        raise errors.LONG_FAULT(place, place=place, limit=LONGEST_FAULT)
     name, *parts = [each.strip() for each in text.split(";")]
     fault_type = FAULTS.get(name)
     if fault_type is None:
         faults = ", ".join(FAULTS)
-        raise refuse(
-            errors.UNKNOWN_FAULT, place, known=FAULTS, name=name, place=place, faults=faults
-        )
+        raise errors.UNKNOWN_FAULT(place, known=FAULTS, name=name, place=place, faults=faults)
     texts = _texts(parts, place)
     rest = {each: texts.pop(each) for each in list(texts) if each not in fault_type.parameters}
     fault = fault_type.written(texts, place)
@@ -65,24 +63,25 @@ def _texts(parts: Iterable[str], place: str) -> dict[str, str]:
         name, equals, value = part.partition("=")
         name, value = name.strip(), value.strip()
         if not (name and equals and value):
-            raise refuse(
-                errors.INVALID,
+            raise errors.INVALID(
                 place,
                 value=part,
                 place=f"a parameter in {place}",
                 wanted="a name, = and a value after each semicolon, such as retry-after=2",
             )
         if name in texts:
-            raise refuse(errors.TWICE, place, what=name, place=place)
+            raise errors.TWICE(place, what=name, place=place)
         texts[name] = value
     return texts
 
 
 def _unknown_parameter(fault: type[Fault], name: str, place: str) -> Refusal:
     known, owner = fault.parameters, f"{fault.name} in {place}"
-    advice = f"It has {', '.join(known)}." if known else "Remove it."
     if name == "times":
-        advice = "Write it as a member of the rule."
-    return refuse(
-        errors.UNKNOWN_PARAMETER, place, known=known, owner=owner, name=name, advice=advice
+        return errors.TIMES_IN_FAULT(place, known=known, owner=owner, name=name)
+    if not known:
+        return errors.NO_PARAMETERS(place, owner=owner, name=name)
+    parameters = ", ".join(known)
+    return errors.UNKNOWN_PARAMETER(
+        place, known=known, owner=owner, name=name, parameters=parameters
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal.faults.fault import (
     AWAY,
     AffectedRequest,
@@ -51,4 +51,4 @@ class _Away(Fault):
 
     @override
     def unavailable(self) -> Refusal:
-        return refuse(AWAY, headers=retry_headers(self.retry_after))
+        return AWAY(headers=retry_headers(self.retry_after))

@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_BUSY
 from comptoir.features.rehearsal.faults.fault import Fault, Stage, parameter
 from comptoir.features.rehearsal.traps import Trap
@@ -21,4 +21,4 @@ class _BatchRollback(Fault):
 
     @override
     def failing(self) -> tuple[int, Refusal]:
-        return self.index, refuse(UNDONE)
+        return self.index, UNDONE()

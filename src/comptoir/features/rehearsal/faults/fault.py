@@ -19,7 +19,7 @@ import msgspec
 
 from comptoir.auth.roles import Principal
 from comptoir.edm.model import Company, EntitySet
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
@@ -141,7 +141,7 @@ class FaultParameter(msgspec.Struct, frozen=True):
         elif not self.words and _NAME.fullmatch(text):
             return text
         named = f"{name} in {place}"
-        raise refuse(errors.INVALID, place, value=text, place=named, wanted=self.values)
+        raise errors.INVALID(place, value=text, place=named, wanted=self.values)
 
     @property
     def values(self) -> str:
@@ -219,15 +219,13 @@ class Fault:
             is_excluded = form.never_with in given
             if is_excluded and name in given:
                 other = form.never_with
-                raise refuse(errors.EXCLUDED, place, one=name, other=other, place=place)
+                raise errors.EXCLUDED(place, one=name, other=other, place=place)
             if form.only_with is not None:
                 other, needed = form.only_with
                 is_excluded = values.get(other) != needed
                 if is_excluded and name in given:
                     wanted = f"{other}={needed}"
-                    raise refuse(
-                        errors.WITHOUT_EFFECT, place, name=name, place=place, needed=wanted
-                    )
+                    raise errors.WITHOUT_EFFECT(place, name=name, place=place, needed=wanted)
             value = given.get(name, None if is_excluded else form.default)
             if value is not None:
                 values[name] = value
@@ -279,7 +277,7 @@ class Fault:
 
     def unavailable(self) -> Refusal:
         """The refusal in place of a gateway's page, where only the service can respond."""
-        return refuse(AWAY, headers={"Retry-After": "1"})
+        return AWAY(headers={"Retry-After": "1"})
 
     def failing(self) -> tuple[int, Refusal]:
         """The number of the request at which a batch fails, and its refusal."""

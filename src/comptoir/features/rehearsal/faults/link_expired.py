@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import LINK_EXPIRED
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Candidate, Fault, parameter
 from comptoir.features.rehearsal.traps import Trap
@@ -23,4 +23,4 @@ class _LinkExpired(Fault):
 
     @override
     def refusal(self, affected: AffectedRequest) -> Refusal:
-        return refuse(LINK_GONE)
+        return LINK_GONE()

@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_BUSY
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
 from comptoir.features.rehearsal.traps import Trap
@@ -24,4 +24,4 @@ class _Lock(Fault):
     @override
     def refusal(self, affected: AffectedRequest) -> Refusal:
         entity_set = affected.target.entity_set
-        return refuse(LOCKED, set=entity_set.name, table=entity_set.type.caption)
+        return LOCKED(set=entity_set.name, table=entity_set.type.caption)

@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import REQUEST_DENIED
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
 from comptoir.plan.target import right_for
@@ -22,4 +22,4 @@ class _RightsLost(Fault):
         request, entity_set = affected.request, affected.target.entity_set
         right = right_for(request.method, request.headers, upserts=False).name.capitalize()
         table = entity_set.type.table
-        return refuse(RIGHT_LOST, set=entity_set.name, right=right, table=table)
+        return RIGHT_LOST(set=entity_set.name, right=right, table=table)

@@ -2,8 +2,8 @@
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
-from comptoir.errors.table import TOO_MANY_REQUESTS, ExceededLimit
+from comptoir.errors.refusal import ExceededLimit, Refusal
+from comptoir.errors.table import TOO_MANY_REQUESTS
 from comptoir.features.rehearsal.faults.fault import (
     AffectedRequest,
     Fault,
@@ -32,4 +32,4 @@ class _Throttle(Fault):
 
     @override
     def refusal(self, affected: AffectedRequest) -> Refusal:
-        return refuse(THROTTLED, headers=retry_headers(self.retry_after), actual=101, limit=100)
+        return THROTTLED(headers=retry_headers(self.retry_after), actual=101, limit=100)

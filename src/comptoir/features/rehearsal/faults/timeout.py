@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import refuse
 from comptoir.errors.table import REQUEST_TIMEOUT
 from comptoir.features.rehearsal.faults.fault import (
     AffectedRequest,
@@ -40,4 +39,4 @@ class _Timeout(Fault):
         await asyncio.sleep(self.seconds)
         if self.status == "504":
             return gateway_page(504)
-        raise refuse(UNFINISHED)
+        raise UNFINISHED()

@@ -9,7 +9,7 @@ from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope
 from comptoir.edm.model import EntitySet, Property
 from comptoir.edm.types import Text
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, REQUEST_DENIED
 from comptoir.features.rehearsal.entries import NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import (
@@ -50,13 +50,13 @@ class _Touch(Fault):
         ):
             return
         owner = sets[0].name if len(sets) == 1 else "an entity set"
-        raise refuse(TOUCHED_FIELD, place, value=self.field, place=place, owner=owner)
+        raise TOUCHED_FIELD(place, value=self.field, place=place, owner=owner)
 
     @override
     def check_header(self, principal: Principal) -> None:
         # it writes, and a header needs no right to set rules
         if not principal.may(Scope.RECORDS_WRITE) or principal.rights is not None:
-            raise refuse(TOUCH_DENIED, HEADER, scope=Scope.RECORDS_WRITE)
+            raise TOUCH_DENIED(HEADER, scope=Scope.RECORDS_WRITE)
 
     @override
     def can_meet(self, asked: Candidate) -> bool:

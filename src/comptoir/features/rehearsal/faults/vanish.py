@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal, refuse
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import RESOURCE_NOT_FOUND
 from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
 
@@ -18,4 +18,4 @@ class _Vanish(Fault):
     def refusal(self, affected: AffectedRequest) -> Refusal:
         root, name = affected.request.root, affected.target.entity_set.name
         url = root.address(affected.request.path)
-        return refuse(VANISHED, set=name).grouped(root.unknown, segment=name, url=url)
+        return VANISHED(set=name).grouped(root.unknown, segment=name, url=url)

@@ -94,9 +94,7 @@ class PostgresBulkStatements(BulkStatements):
         found = (
             select(*columns)
             .where(
-                of_company(table),
-                *(table.c[name] == wanted.c[name] for name in names),
-                *conditions,
+                of_company(table), *(table.c[name] == wanted.c[name] for name in names), *conditions
             )
             # keeps the planner from a join, which does not use the index while there are no
             # statistics: it then estimates any company as a small part of the table

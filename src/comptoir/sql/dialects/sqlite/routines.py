@@ -1,6 +1,6 @@
 """The routines of SQLite: Python functions for what SQLite does not compute as OData defines it.
 
-Connections register them under the names in `functions.py`. Results are exact, or a fault. Whole
+Connections register them under the names in `functions.py`. Results are exact, or an error. Whole
 numbers are integers, Decimals are integers of hundred-thousandths, and wide decimals are texts
 (`plan/expressions/types.py`). No argument is null.
 """
@@ -19,7 +19,7 @@ from comptoir.edm.numbers import (
     decimal_text,
 )
 from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
-from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.edm.types import EdmError, PrimitiveType, Stored
 from comptoir.plan.expressions.options import INDEXED_LENGTH
 from comptoir.plan.expressions.types import (
     FINER,
@@ -41,14 +41,14 @@ _MILLISECOND = SECOND // 1_000
 _DAYS = (date.max - date.min).days
 
 
-class ComputingFault(Exception):  # noqa: N818 - says what is wrong with a request's values
+class ComputingError(Exception):
     """A value that a query cannot compute. The message is for the client."""
 
 
 def substring(text: str, start: int, length: int | None = None) -> str:
     """The text from a position; a negative position counts from the end."""
     if length is not None and length < 0:
-        raise ComputingFault(f"substring takes a length that is not negative, but got {length}.")
+        raise ComputingError(f"substring takes a length that is not negative, but got {length}.")
     first = max(len(text) + start, 0) if start < 0 else start
     return text[first:] if length is None else text[first : first + length]
 
@@ -81,12 +81,12 @@ def _own_units(value: Stored) -> tuple[int, int]:
     return (value, UNIT) if isinstance(value, int) else (wide_units(value), WIDE_UNIT)
 
 
-def _too_large(what: str, limit: str = WHOLE_LIMIT) -> ComputingFault:
-    return ComputingFault(f"{what} has a result of more than {limit}, which does not fit.")
+def _too_large(what: str, limit: str = WHOLE_LIMIT) -> ComputingError:
+    return ComputingError(f"{what} has a result of more than {limit}, which does not fit.")
 
 
-def _by_zero(left: str, operator: str) -> ComputingFault:
-    return ComputingFault(f"{left} {operator} 0 has no result: the divisor is zero.")
+def _by_zero(left: str, operator: str) -> ComputingError:
+    return ComputingError(f"{left} {operator} 0 has no result: the divisor is zero.")
 
 
 def truncated(left: int, right: int) -> int:
@@ -172,7 +172,7 @@ def mul_wide(left: Stored, right: Stored) -> str:
     """The product of two numbers, a wide decimal."""
     units, rest = divmod(_units(left) * _units(right), WIDE_UNIT)
     if rest:
-        raise ComputingFault(
+        raise ComputingError(
             f"{_operation_text(left, 'mul', right)} has a result of more than {WIDE_SCALE} "
             "decimals, which does not fit. Round before, with `div 1`."
         )
@@ -211,7 +211,7 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
 def scale_checked(value: int) -> int:
     """A whole number as a Decimal."""
     if abs(value) > MOST_DECIMAL // UNIT:
-        raise ComputingFault(
+        raise ComputingError(
             f"{value} has more than {WHOLE_DIGITS} digits and does not go with numbers that have "
             "decimals."
         )
@@ -222,7 +222,7 @@ def narrow(value: Stored) -> int:
     """A number as a Decimal."""
     stored, rest = divmod(_units(value), FINER)
     if rest:
-        raise ComputingFault(
+        raise ComputingError(
             f"{number_text(value)} has more than {SCALE} decimals, which does not fit, and is "
             "never rounded unasked. Round it with `div 1`, or with round, floor or ceiling."
         )
@@ -298,7 +298,7 @@ def add_datetime(instant: str, duration: int) -> str:
     # an instant has no digits after the milliseconds
     elapsed = (_since_first(instant) + duration) // _MILLISECOND
     if not 0 <= elapsed <= (_DAYS + 1) * 86_400_000 - 1:
-        raise ComputingFault(
+        raise ComputingError(
             f"{instant} and {duration_text(duration)} give a moment outside the years 1 to 9999."
         )
     moved = _FIRST + timedelta(milliseconds=elapsed)
@@ -309,7 +309,7 @@ def add_date(day: str, duration: int) -> str:
     """The date after a duration."""
     days = date.fromisoformat(day).toordinal() - 1 + duration // DAY
     if not 0 <= days <= _DAYS:
-        raise ComputingFault(
+        raise ComputingError(
             f"{day} and {duration_text(duration)} give a date outside the years 1 to 9999."
         )
     return date.fromordinal(days + 1).isoformat()
@@ -331,7 +331,7 @@ def parsing(wanted: PrimitiveType) -> Callable[[str], Stored | None]:
     def run(text: str) -> Stored | None:
         try:
             return wanted.from_text(text)
-        except ValueFault:
+        except EdmError:
             return None
 
     return run
@@ -368,7 +368,7 @@ def parsing_whole(least: int, most: int) -> Callable[[str], int | None]:
     def run(text: str) -> int | None:
         try:
             number = int(INT64.from_key(text))
-        except ValueFault:
+        except EdmError:
             return None
         return number if least <= number <= most else None
 

@@ -10,23 +10,22 @@ import asyncpg
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.operator_rows import OperatorRow
-from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError, refuse
-from comptoir.errors.table import RefusalRow
+from comptoir.errors.refusal import OperatorError, Refusal, RefusalRow, UnreachableError
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
 from comptoir.store.urls import redacted
 
-Fault = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
+DriverError = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
 """An exception of connecting or of a statement; `TimeoutError` is an `OSError`."""
 
-FAULTS = (
+DRIVER_ERRORS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     # a lost connection raises it on its next use
     asyncpg.InternalClientError,
     OSError,
 )
-"""The classes of `Fault`, for `except`."""
+"""The classes of `DriverError`, for `except`."""
 
 
 _Meaning = tuple[RefusalRow, OperatorRow]
@@ -86,91 +85,91 @@ _UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
 """The name of a unique constraint or index; on a shard, Citus appends a number to it."""
 
 
-def refusal_of(fault: Fault) -> Refusal:
-    """The response to a client; logs a fault that the request did not cause."""
-    of_request = _request_refusal(fault)
+def refusal_of(error: DriverError) -> Refusal:
+    """The response to a client; logs an error that the request did not cause."""
+    of_request = _request_refusal(error)
     if of_request is not None:
         return of_request
     # the driver's message about data of the wrong type contains the value
-    text = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
-    state = _state(fault)
+    text = "invalid data" if isinstance(error, asyncpg.DataError) else driver_message(error)
+    state = _state(error)
     refusals.log_database_error(f"{text} ({state})" if state else text)
-    return refusals.database_failed(_meaning(fault)[0])
+    return refusals.database_failed(_meaning(error)[0])
 
 
-def operator_error_of(url: str, fault: Fault) -> OperatorError:
-    """The error for the operator; an `UnreachableError` if the fault is temporary."""
-    _, row = _meaning(fault)
+def operator_error_of(url: str, error: DriverError) -> OperatorError:
+    """The error for the operator; an `UnreachableError` if the error is temporary."""
+    _, row = _meaning(error)
     kind = UnreachableError if row in _TEMPORARY else OperatorError
-    return row(kind=kind, url=redacted(url), reason=driver_message(fault))
+    return row(kind=kind, url=redacted(url), reason=driver_message(error))
 
 
-def is_request_fault(fault: Fault) -> bool:
-    """Whether the request caused a fault, and not the state of the database."""
-    return _request_refusal(fault) is not None
+def is_request_error(error: DriverError) -> bool:
+    """Whether the request caused an error, and not the state of the database."""
+    return _request_refusal(error) is not None
 
 
-def is_unanswered(fault: Fault) -> bool:
+def is_unanswered(error: DriverError) -> bool:
     """Whether the effect of the statement is unknown, because the server did not respond."""
-    return not isinstance(fault, asyncpg.PostgresError) or _state(fault)[:2] in ("08", "57")
+    return not isinstance(error, asyncpg.PostgresError) or _state(error)[:2] in ("08", "57")
 
 
-def is_lost(fault: Fault) -> bool:
-    """Whether the connection cannot be used after a fault."""
-    return is_unanswered(fault) and not isinstance(fault, TimeoutError | asyncpg.QueryCanceledError)
+def is_lost(error: DriverError) -> bool:
+    """Whether the connection cannot be used after an error."""
+    return is_unanswered(error) and not isinstance(error, TimeoutError | asyncpg.QueryCanceledError)
 
 
-def violated_constraint(fault: asyncpg.UniqueViolationError) -> str:
+def violated_constraint(error: asyncpg.UniqueViolationError) -> str:
     """The name of the violated unique constraint or index, or an empty string.
 
     Citus reports the name in the message only.
     """
-    found = _UNIQUE.search(fault.constraint_name or driver_message(fault))
+    found = _UNIQUE.search(error.constraint_name or driver_message(error))
     return found[1] if found else ""
 
 
-def driver_message(fault: Fault) -> str:
-    """The fault's own message in one line, without a full stop.
+def driver_message(error: DriverError) -> str:
+    """The error's own message in one line, without a full stop.
 
     It excludes the DETAIL of the server, which may contain values of records.
     """
-    if isinstance(fault, TimeoutError) and not str(fault):
+    if isinstance(error, TimeoutError) and not str(error):
         return "it does not respond in time"
-    if not isinstance(fault, OSError):
-        text = str(fault.args[0]) if fault.args else type(fault).__name__
+    if not isinstance(error, OSError):
+        text = str(error.args[0]) if error.args else type(error).__name__
     else:
-        text = fault.strerror or str(fault) or type(fault).__name__
+        text = error.strerror or str(error) or type(error).__name__
     return " ".join(text.split()).removesuffix(".")
 
 
-def _request_refusal(fault: Fault) -> Refusal | None:
-    state = _state(fault)
+def _request_refusal(error: DriverError) -> Refusal | None:
+    state = _state(error)
     if state == NOT_COMPUTED:
-        return refuse(rows.NOT_COMPUTABLE, cause=str(fault.args[0]).removesuffix("."))
+        return rows.NOT_COMPUTABLE(cause=str(error.args[0]).removesuffix("."))
     if state in _CAUSES:
-        return refuse(rows.NOT_COMPUTABLE, cause=_CAUSES[state])
+        return rows.NOT_COMPUTABLE(cause=_CAUSES[state])
     if state in _TOO_COMPLEX:
-        return refuse(rows.TOO_COMPLEX)
+        return rows.TOO_COMPLEX()
     if state in _INVALID_TEXT:
-        return refuse(rows.INVALID_TEXT)
+        return rows.INVALID_TEXT()
     return None
 
 
-def _state(fault: Fault) -> str:
-    return (fault.sqlstate or "") if isinstance(fault, asyncpg.PostgresError) else ""
+def _state(error: DriverError) -> str:
+    return (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
 
 
-def _meaning(fault: Fault) -> _Meaning:
-    if isinstance(fault, asyncpg.PostgresError):
-        state = _state(fault)
+def _meaning(error: DriverError) -> _Meaning:
+    if isinstance(error, asyncpg.PostgresError):
+        state = _state(error)
         failed = (rows.DATABASE_FAILED, problems.UNUSABLE_DATABASE)
         return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or failed
-    if isinstance(fault, ssl.SSLError) or "SSL" in str(fault):
+    if isinstance(error, ssl.SSLError) or "SSL" in str(error):
         return rows.NO_TLS, problems.SERVER_TLS
-    if isinstance(fault, asyncpg.ClientConfigurationError):
+    if isinstance(error, asyncpg.ClientConfigurationError):
         return rows.MISCONFIGURED, problems.SERVER_URL
-    if isinstance(fault, asyncpg.TargetServerAttributeNotMatched):
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
         return rows.NO_HOST, problems.SERVER_ROLE
-    if isinstance(fault, _BREAKS):
+    if isinstance(error, _BREAKS):
         return _LOST
     return rows.UNREACHABLE, problems.SERVER_UNREACHABLE

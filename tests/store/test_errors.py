@@ -1,4 +1,4 @@
-"""Error responses to faults of PostgreSQL: code, message and `Retry-After`."""
+"""Error responses to errors of PostgreSQL: code, message and `Retry-After`."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ import pytest
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
 from comptoir.store.postgres.connection import Connection, connect
-from comptoir.store.postgres.faults import FAULTS, refusal_of
+from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
 from support.postgres import Databases, name_of
 from support.waiting import PATIENCE_SECONDS
 
@@ -52,7 +52,7 @@ def refused(url: str, work: Work) -> Refusal:
         connection = await connect(Settings(), url, seconds=PATIENCE_SECONDS)
         try:
             await work(connection)
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             return refusal_of(error)
         finally:
             await connection.close()
@@ -69,7 +69,7 @@ def raising(state: str, message: str = "of no use to a client") -> str:
 
 
 @pytest.mark.parametrize(("state", "code"), STATES.items())
-def test_each_fault_has_its_error_code(
+def test_each_error_has_its_error_code(
     postgres_url: str, state: str, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -91,7 +91,7 @@ def test_each_fault_has_its_error_code(
     ],
     ids=["routine", "too large", "by zero", "too deep"],
 )
-def test_a_fault_of_the_request_is_not_503(
+def test_an_error_of_the_request_is_not_503(
     postgres_url: str, statement: str, code: str, status: int
 ) -> None:
     refusal = refused(postgres_url, lambda connection: connection.execute(statement))
