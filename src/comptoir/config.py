@@ -114,169 +114,115 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
 
     parts: tuple[SettingsPart, ...] = ()
     is_quickstart: bool = False
-    options = (
-        "database",
-        "read_database",
-        "keys",
-        "host",
-        "port",
-        "profile",
-        "base_path",
-        "public_url",
-        "trusted_proxies",
-        "workers",
-        "log_level",
-    )
+    # fmt: off
+    options = ("database", "read_database", "keys", "host", "port", "profile", "base_path",
+        "public_url", "trusted_proxies", "workers", "log_level")
 
-    database: Annotated[
-        Text, "The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."
+    database: Annotated[Text,
+        "The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."
     ] = "sqlite:///./data/comptoir.db"
-    read_database: Annotated[
-        Text,
+    read_database: Annotated[Text,
         "A standby of the PostgreSQL database, for requests with `Data-Access-Intent: ReadOnly` "
-        "or a `Consistency-Token`.",
-    ] = ""
-    read_only: Annotated[
-        Switch, "`on` refuses writes of records, and serves a read-only database too."
-    ] = "off"
-    connect_seconds: Annotated[
-        Positive, "The longest time to connect to PostgreSQL, for all hosts of the URL together."
-    ] = 10.0
-    database_connections: Annotated[
-        Count, "The most connections of a process to PostgreSQL, and as many to a standby."
-    ] = 20
-    statement_cache: Annotated[
-        CountOrZero,
+        "or a `Consistency-Token`."] = ""
+    read_only: Annotated[Switch,
+        "`on` refuses writes of records, and serves a read-only database too."] = "off"
+    connect_seconds: Annotated[Positive,
+        "The longest time to connect to PostgreSQL, for all hosts of the URL together."] = 10.0
+    database_connections: Annotated[Count,
+        "The most connections of a process to PostgreSQL, and as many to a standby."] = 20
+    statement_cache: Annotated[CountOrZero,
         "Prepared statements kept for each connection to PostgreSQL; 0 for PgBouncer in "
-        "transaction mode.",
-    ] = 500
+        "transaction mode."] = 500
     keys: Annotated[Text, "The folder of the keys that sign and verify tokens."] = "./data/keys"
     host: Annotated[Text, "The address to listen on."] = "127.0.0.1"
     port: Annotated[Port, "The port to listen on; 0 selects a free one."] = 8080
-    admin_host: Annotated[Text, "The address on which `admin_port` is, if that is not 0."] = (
-        "127.0.0.1"
-    )
-    admin_port: Annotated[
-        Port, "The only port with `/metrics`, `/readyz` and `/docs`; 0 to have them beside the API."
-    ] = 0
-    profile: Annotated[
-        Text,
+    admin_host: Annotated[Text,
+        "The address on which `admin_port` is, if that is not 0."] = "127.0.0.1"
+    admin_port: Annotated[Port,
+        "The only port with `/metrics`, `/readyz` and `/docs`; 0 to have them beside the API."] = 0
+    profile: Annotated[Text,
         "How the service behaves where the interface leaves it open: `standard`, or a profile "
-        "that imitates another product.",
-    ] = "standard"
+        "that imitates another product."] = "standard"
     base_path: Annotated[_BasePath, "The path of the service root."] = "/api"
-    public_url: Annotated[
-        _PublicUrl,
+    public_url: Annotated[_PublicUrl,
         "The complete base URL as clients see it, if there is a proxy; by default, it consists of "
-        "host, port and base path.",
-    ] = ""
-    trusted_proxies: Annotated[
-        Text, "The addresses, separated by commas, whose X-Forwarded headers are trusted."
-    ] = ""
-    tls_certificate: Annotated[
-        Text, "The PEM file of the certificate for HTTPS and its chain; without it, plain HTTP."
-    ] = ""
+        "host, port and base path."] = ""
+    trusted_proxies: Annotated[Text,
+        "The addresses, separated by commas, whose X-Forwarded headers are trusted."] = ""
+    tls_certificate: Annotated[Text,
+        "The PEM file of the certificate for HTTPS and its chain; without it, plain HTTP."] = ""
     tls_key: Annotated[Text, "The PEM file of the certificate's unencrypted private key."] = ""
-    cors_origins: Annotated[
-        Text,
+    cors_origins: Annotated[Text,
         "The sites, such as `https://app.example.com`, separated by commas, whose scripts may use "
-        "the API in a browser; `*` for all.",
-    ] = ""
+        "the API in a browser; `*` for all."] = ""
     workers: Annotated[_Workers, "Processes that serve: up to four for each core, and 64."] = 1
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "off"],
+    log_level: Annotated[Literal["debug", "info", "warning", "off"],
         "`info` logs every request, `warning` only failures, `off` nothing; `debug` adds queries "
-        "without secrets, and the checks that refused requests.",
-    ] = "info"
-    server_timing: Annotated[
-        Switch,
+        "without secrets, and the checks that refused requests."] = "info"
+    server_timing: Annotated[Switch,
         "`on` adds the header `Server-Timing` to responses, with the milliseconds of the stages of "
-        "their requests.",
-    ] = "off"
+        "their requests."] = "off"
     token_issuer: Annotated[Text, "The `iss` claim of issued and accepted tokens."] = "comptoir"
     token_audience: Annotated[Text, "The `aud` claim of issued and accepted tokens."] = "comptoir"
-    token_algorithms: Annotated[Text, "The accepted signature algorithms, separated by commas."] = (
-        "ES256"
-    )
-    oauth_tenants: Annotated[
-        _Tenants,
+    token_algorithms: Annotated[Text,
+        "The accepted signature algorithms, separated by commas."] = "ES256"
+    oauth_tenants: Annotated[_Tenants,
         "The first segments of the token endpoint's path, separated by commas; a client of "
-        "Microsoft's libraries calls it the tenant.",
-    ] = "comptoir"
-    oauth_resources: Annotated[
-        Text, "The resources, separated by commas, of scopes such as `api://comptoir/.default`."
+        "Microsoft's libraries calls it the tenant."] = "comptoir"
+    oauth_resources: Annotated[Text,
+        "The resources, separated by commas, of scopes such as `api://comptoir/.default`."
     ] = "api://comptoir, https://api.businesscentral.dynamics.com"
-    issuer_stale_seconds: Annotated[
-        Positive,
+    issuer_stale_seconds: Annotated[Positive,
         "How long the last keys of an outside issuer that is away are believed after they should "
-        "have been fetched again; then 503.",
-    ] = 86_400.0
-    outgoing_allow: Annotated[
-        Text,
+        "have been fetched again; then 503."] = 86_400.0
+    outgoing_allow: Annotated[Text,
         "The networks, such as `10.0.0.0/8`, separated by commas, that the service may reach, "
-        "besides public addresses, such as for the keys of outside issuers.",
-    ] = ""
+        "besides public addresses, such as for the keys of outside issuers."] = ""
     body_bytes: Annotated[Count, "The largest body of a request."] = 1 << 20
-    batch_bytes: Annotated[Count, "The largest body of a batch, all its requests together."] = (
-        8 << 20
-    )
+    batch_bytes: Annotated[Count,
+        "The largest body of a batch, all its requests together."] = 8 << 20
     batch_requests: Annotated[Count, "The most requests of a batch."] = 100
     url_bytes: Annotated[Count, "The longest URL."] = 16 << 10
-    query_bytes: Annotated[
-        CountOrZero, "The longest query of a URL, percent-encoded; 0 for that of `url_bytes`."
-    ] = 0
-    header_bytes: Annotated[
-        Count, "The largest head of a request; also of its trailers and chunk extensions."
-    ] = 64 << 10
-    request_seconds: Annotated[
-        Positive, "The longest time in which a request must arrive, including its body; then 408."
-    ] = 60.0
-    stall_seconds: Annotated[
-        Positive, "Seconds in which a client reads nothing before its connection is closed."
-    ] = 60.0
-    page_size: Annotated[Count, "Records on a page if the client does not specify a number."] = (
-        1_000
-    )
-    max_page_size: Annotated[
-        Count, "The most records on a page with `Prefer: odata.maxpagesize`."
-    ] = 20_000
-    client_requests: Annotated[
-        Count, "The most requests of one client at once; then 429. Each worker allows its share."
-    ] = 100
-    running_requests: Annotated[
-        CountOrZero, "How many of them run; others queue. 0 for all. Each worker allows its share."
-    ] = 0
+    query_bytes: Annotated[CountOrZero,
+        "The longest query of a URL, percent-encoded; 0 for that of `url_bytes`."] = 0
+    header_bytes: Annotated[Count,
+        "The largest head of a request; also of its trailers and chunk extensions."] = 64 << 10
+    request_seconds: Annotated[Positive,
+        "The longest time in which a request must arrive, including its body; then 408."] = 60.0
+    stall_seconds: Annotated[Positive,
+        "Seconds in which a client reads nothing before its connection is closed."] = 60.0
+    page_size: Annotated[Count,
+        "Records on a page if the client does not specify a number."] = 1_000
+    max_page_size: Annotated[Count,
+        "The most records on a page with `Prefer: odata.maxpagesize`."] = 20_000
+    client_requests: Annotated[Count,
+        "The most requests of one client at once; then 429. Each worker allows its share."] = 100
+    running_requests: Annotated[CountOrZero,
+        "How many of them run; others queue. 0 for all. Each worker allows its share."] = 0
     queue_seconds: Annotated[Positive, "Seconds a request may queue before 503."] = 480.0
-    client_rate: Annotated[
-        _Rate, "The rate of a client without its own, such as `6000/300s`; empty for no limit."
-    ] = ""
+    client_rate: Annotated[_Rate,
+        "The rate of a client without its own, such as `6000/300s`; empty for no limit."] = ""
     queued_writes: Annotated[Count, "The most waiting writes; further ones get 429."] = 1_000
-    queued_scans: Annotated[
-        Count, "The most long reads that wait or run, half of it for one client; then 503."
-    ] = 100
+    queued_scans: Annotated[Count,
+        "The most long reads that wait or run, half of it for one client; then 503."] = 100
     scan_threads: Annotated[Count, "Threads for reads without a suitable key or index."] = 2
-    scan_seconds: Annotated[Positive, "The longest time for such a read before it is refused."] = (
-        30.0
-    )
-    delta_seconds: Annotated[
-        Positive, "How long a delta link is valid; after that it gets 410."
-    ] = 30 * 86_400.0
-    repeatability_seconds: Annotated[
-        _UpToAYear, "How long a write with a repeated `Repeatability-Request-ID` is recognized."
-    ] = 86_400.0
-    lock_seconds: Annotated[
-        Positive, "How long a write waits for the lock of another process before 503."
-    ] = 5.0
+    scan_seconds: Annotated[Positive,
+        "The longest time for such a read before it is refused."] = 30.0
+    delta_seconds: Annotated[Positive,
+        "How long a delta link is valid; after that it gets 410."] = 30 * 86_400.0
+    repeatability_seconds: Annotated[_UpToAYear,
+        "How long a write with a repeated `Repeatability-Request-ID` is recognized."] = 86_400.0
+    lock_seconds: Annotated[Positive,
+        "How long a write waits for the lock of another process before 503."] = 5.0
     expression_nodes: Annotated[Count, "The most nodes of a filter expression."] = 2_500
-    expression_depth: Annotated[
-        Count, "How deep parentheses and calls may nest in an expression."
-    ] = 100
+    expression_depth: Annotated[Count,
+        "How deep parentheses and calls may nest in an expression."] = 100
     expression_list: Annotated[Count, "The most values of an `in` list."] = 1_000
     expand_items: Annotated[Count, "The most items of `$expand`, nested ones included."] = 100
     expand_depth: Annotated[Count, "How deep `$expand` may nest."] = 5
-    stop_seconds: Annotated[
-        Positive, "How long a stop waits for the responses to accepted requests."
-    ] = 8.0
+    stop_seconds: Annotated[Positive,
+        "How long a stop waits for the responses to accepted requests."] = 8.0
+    # fmt: on
 
     @property
     def origins(self) -> frozenset[str]:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from support.batches import HTTP, Entry, documents, multipart, send_documents
-from support.client import Record
+from support.batches import HTTP, Entry, documents, multipart
 from support.companies import Company
-from support.refusals import error_in, refusal
+from support.refusals import error_in
 from support.samples import SHIPPING_AGENT
 from support.service import Service
 from support.together import together
@@ -24,35 +23,6 @@ def create(code: str, **more: object) -> Entry:
         "body": {"code": code},
         **more,
     }
-
-
-def test_a_group_succeeds_together(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        create("A"),
-        create("B"),
-        {
-            "id": "3",
-            "atomicityGroup": "g",
-            "method": "PATCH",
-            "url": "$A",
-            "headers": {"if-match": "*"},
-            "body": {"name": "n"},
-            "dependsOn": ["A"],
-        },
-        {
-            "id": "4",
-            "atomicityGroup": "g",
-            "method": "DELETE",
-            "url": AGENT,
-            "headers": {"if-match": "*"},
-        },
-    )
-
-    assert [reply.status for reply in answers.values()] == [201, 201, 200, 204]
-    assert {reply.atomicity_group for reply in answers.values()} == {"g"}
-    assert sorted(str(each["code"]) for each in own_stock.listed("shippingAgentsExt")) == ["A", "B"]
-    assert answers["3"].read(Record)["name"] == "n"
 
 
 FAILING: dict[str, tuple[Entry, int]] = {
@@ -93,40 +63,6 @@ def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock:
     assert own_stock.changes() == changes
 
 
-def test_a_failed_group_does_not_stop_the_batch(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        create("A"),
-        create("B", url="nothingExt"),
-        {**create("C"), "atomicityGroup": "h"},
-    )
-
-    assert [reply.status for reply in answers.values()] == [424, 404, 201]
-
-
-def test_a_group_whose_dependency_failed_is_not_processed(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        {"id": "1", "method": "GET", "url": "nothingExt"},
-        create("A"),
-        create("B", dependsOn=["1"]),
-    )
-
-    assert [reply.status for reply in answers.values()] == [404, 424, 424]
-    assert len(own_stock.listed("shippingAgentsExt")) == 1
-
-
-def test_a_group_with_a_condition(own_stock: Company) -> None:
-    answers = documents(
-        own_stock,
-        create("A", url="nothingExt"),
-        create("B"),
-        {**create("C"), "atomicityGroup": "h", "dependsOn": ["g"], "if": "not $g/$succeeded"},
-    )
-
-    assert [reply.status for reply in answers.values()] == [404, 424, 201]
-
-
 def test_a_group_belongs_to_one_company(service: Service, company: Company) -> None:
     other = service.new_company()
 
@@ -137,37 +73,6 @@ def test_a_group_belongs_to_one_company(service: Service, company: Company) -> N
     )
 
     assert [reply.status for reply in answers.values()] == [424, 400]
-    assert company.listed("shippingAgentsExt") == []
-
-
-def test_a_reference_needs_a_known_key(company: Company) -> None:
-    """The key of a unit of measure is in its body, which lacks it here."""
-    answers = documents(
-        company,
-        create("A", url="unitsOfMeasureExt", body={}, headers={"If-None-Match": "*"}),
-        create("B", method="PATCH", url="$A", headers={"If-Match": "*"}, body={"symbol": "x"}),
-    )
-
-    assert [reply.status for reply in answers.values()] == [424, 400]
-
-
-WITHIN: dict[str, tuple[Entry, str]] = {
-    "a read": (create("B", method="GET", body=None), "GET"),
-    "a tag of the same group": (
-        create("B", method="DELETE", url="$A", headers={"If-Match": "$A"}, body=None),
-        "$A",
-    ),
-    "an if over the same group": ({**create("B"), "if": "$A/$succeeded"}, "$A"),
-}
-
-
-@together("what", WITHIN)
-def test_an_unsupported_request_in_a_group_is_refused_by_name(what: str, company: Company) -> None:
-    entry, name = WITHIN[what]
-
-    answer = send_documents(company, [create("A"), entry])
-
-    assert name in refusal(answer, "BadRequest_MethodNotImplemented", "requests[1]").message
     assert company.listed("shippingAgentsExt") == []
 
 

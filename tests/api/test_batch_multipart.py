@@ -2,8 +2,7 @@
 
 import pytest
 
-from support.batches import HTTP, MULTIPART, multipart, parts, replies, send_multipart
-from support.client import Page
+from support.batches import HTTP, MULTIPART, multipart, parts, send_multipart
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import error_in
@@ -258,27 +257,6 @@ def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Co
         assert part.headers.get(name) == alone.headers.get(name)
 
 
-FORMS = {
-    "without a version, as the standard's example": "GET {path}\nHost: x\n\n",
-    "without the blank line at the end": "GET {path} HTTP/1.1",
-    "with blank lines before it": "\n\nGET {path} HTTP/1.1\n\n",
-    "with a method in lower case": "get {path} HTTP/1.1\n\n",
-    "with blanks in its URL": "GET shippingAgentsExt?$filter=code eq 'DHL'&$top=1 HTTP/1.1\n\n",
-    "with header names in any case": "GET {path} HTTP/1.1\nACCEPT:application/json\n\n",
-    "with a folded header": "GET {path} HTTP/1.1\nAccept: text/plain,\n application/json\n\n",
-}
-
-
-@together("form", FORMS)
-def test_a_request_may_have_another_form(form: str, stocked: Company) -> None:
-    request = FORMS[form].format(path=AGENT)
-
-    (part,) = multipart(stocked, f"--batch_1\n{HTTP}\n{request}\n--batch_1--\n")
-
-    assert part.status == 200, part.body
-    assert b'"DHL"' in part.body
-
-
 AROUND = {
     "a preamble and an epilogue": ("See you\n--batch_10\n", "--batch_1--\nBye\n--batch_1\n"),
     "nothing behind the end": ("", "--batch_1--"),
@@ -295,55 +273,6 @@ def test_text_around_the_parts_is_ignored(around: str, stocked: Company) -> None
     (part,) = multipart(stocked, f"{before}{first}{HTTP}\nGET {AGENT} HTTP/1.1\n\n\n{behind}")
 
     assert part.status == 200
-
-
-@together(
-    "content_type",
-    [
-        'multipart/mixed; boundary="batch_1"',
-        "Multipart/Mixed;Boundary=batch_1",
-        'multipart/mixed; charset=utf-8; boundary="batch\\_1"',
-    ],
-)
-def test_the_boundary_is_read_from_its_header(content_type: str, stocked: Company) -> None:
-    text = f"--batch_1\r\n{HTTP}\r\nGET {AGENT} HTTP/1.1\r\n\r\n--batch_1--"
-
-    (part,) = parts(send_multipart(stocked, text.encode(), content_type=content_type))
-
-    assert part.status == 200
-
-
-def test_a_boundary_may_contain_any_allowed_character(stocked: Company) -> None:
-    """RFC 2046, 5.1.1."""
-    boundary = "a'()+_,-./:=? (b)*"
-    text = f"--{boundary}\r\n{HTTP}\r\nGET {AGENT} HTTP/1.1\r\n\r\n--{boundary}--"
-
-    (part,) = parts(
-        send_multipart(
-            stocked, text.encode(), content_type=f'multipart/mixed; boundary="{boundary}"'
-        )
-    )
-
-    assert part.status == 200
-
-
-@pytest.mark.parametrize("length", [14, 15, 16])
-def test_a_length_may_include_the_line_end_after_a_body(length: int, company: Company) -> None:
-    request = f'{CREATE}Content-Length: {length}\n\n{{"code": "Ä"}}'
-
-    (part,) = multipart(company, f"--batch_1\n{HTTP}\n{request}\n--batch_1--\n")
-
-    assert part.status == 201, part.body
-
-
-def test_a_body_may_contain_a_text_like_a_boundary(company: Company) -> None:
-    body = '{"code": "A", "name": "--batch_1 --batch_1--"\n, "id": null}'.replace(
-        ', "id": null', ""
-    )
-
-    (part,) = multipart(company, f"--batch_1\n{HTTP}\n{CREATE}\n{body}\n--batch_1--\n")
-
-    assert part.status == 201, part.body
 
 
 ORDER = f"""--batch_1
@@ -395,39 +324,6 @@ def test_a_read_sees_the_writes_before_it(company: Company) -> None:
     counts = [part.body for part in multipart(company, text) if part.status == 200]
 
     assert counts == [b"1"]
-
-
-def test_the_response_may_have_the_other_format(own_stock: Company) -> None:
-    """In the order of the requests, change sets as groups (OData JSON Format 4.01, 19.5)."""
-    answer = send_multipart(
-        own_stock,
-        f"""--batch_1
-{HTTP}
-GET shippingAgentsExt HTTP/1.1
-
---batch_1
-Content-Type: multipart/mixed; boundary=cs
-
---cs
-{HTTP}Content-ID: 1
-
-{CREATE}
-{{"code": "A"}}
---cs
-{HTTP}Content-ID: 2
-
-{CREATE}
-{{"code": "B"}}
---cs--
---batch_1--
-""",
-        {"Accept": "application/json"},
-    )
-
-    read, first, second = replies(answer)
-    assert len(read.read(Page).value) == 1
-    assert (first.id, first.status, second.id, second.status) == ("1", 201, "2", 201)
-    assert first.atomicity_group == second.atomicity_group != ""
 
 
 def test_an_empty_multipart_has_an_empty_response(company: Company) -> None:

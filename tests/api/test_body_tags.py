@@ -86,28 +86,6 @@ def test_a_body_without_a_tag_is_428(body: bytes, method: str, own_stock: Compan
     refusal(answer, "Request_PreconditionRequired", "If-Match")
 
 
-ORDER: dict[str, tuple[str, bytes, str]] = {
-    "the tag's form before the record": (UNKNOWN, b'{"@odata.etag": 5}', "BadRequest"),
-    "the record before the tag": (
-        UNKNOWN,
-        b'{"@odata.etag": "W/\\"x\\""}',
-        "Internal_RecordNotFound",
-    ),
-    "the tag before values": (
-        SHIPPING_AGENT,
-        b'{"@odata.etag": "W/\\"x\\"", "name": 5}',
-        "Request_EntityChanged",
-    ),
-}
-
-
-@together("pair", ORDER)
-def test_the_first_of_two_faults_is_reported(pair: str, own_stock: Company) -> None:
-    key, body, code = ORDER[pair]
-
-    refusal(own_stock.patch(f"shippingAgentsExt({key})", body), code)
-
-
 def test_if_none_match_is_a_precondition_too(own_stock: Company) -> None:
     tag = tag_of(own_stock.get(AGENT))
     body = new(**{"@odata.etag": tag})

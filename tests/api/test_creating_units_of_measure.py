@@ -1,7 +1,5 @@
 """Operation 6: creating a unit of measure requires a precondition."""
 
-import pytest
-
 from support.client import Record, record
 from support.companies import Company
 from support.refusals import refusal
@@ -10,31 +8,6 @@ from support.together import together
 BOX: Record = {"code": "BOX", "displayName": "Box"}
 PCS: Record = {"code": "PCS", "displayName": "Another piece"}
 STALE = 'W/"0.0"'
-PROTOCOL = ({"OData-Version": "4.0"}, {"OData-MaxVersion": "4.01"})
-
-
-def test_a_create_without_a_precondition_is_428(company: Company) -> None:
-    answer = company.post("unitsOfMeasureExt", BOX)
-
-    refusal(answer, "Request_PreconditionRequired", "If-Match")
-    assert company.listed("unitsOfMeasureExt") == []
-    assert company.changes() == []
-
-
-@pytest.mark.parametrize("named", PROTOCOL)
-def test_a_client_that_names_the_protocol_needs_no_precondition(
-    named: dict[str, str], company: Company
-) -> None:
-    record(company.post("unitsOfMeasureExt", BOX, named), 201)
-
-
-@pytest.mark.parametrize("guard", [STALE, "*", '"x", W/"y"'])
-def test_a_new_code_is_created_whatever_the_tag(guard: str, company: Company) -> None:
-    record(company.post("unitsOfMeasureExt", BOX, {"If-Match": guard}), 201)
-
-
-def test_a_new_code_is_created_if_none_may_match(company: Company) -> None:
-    record(company.post("unitsOfMeasureExt", BOX, {"If-None-Match": "*"}), 201)
 
 
 def test_a_tag_that_the_existing_code_does_not_have_is_412(own_stock: Company) -> None:
@@ -50,12 +23,6 @@ def test_a_tag_that_the_existing_code_does_not_have_is_412(own_stock: Company) -
     assert own_stock.changes() == changed
 
 
-def test_an_existing_code_is_412_if_none_may_match(own_stock: Company) -> None:
-    answer = own_stock.post("unitsOfMeasureExt", PCS, {"If-None-Match": "*"})
-
-    refusal(answer, "Request_EntityChanged")
-
-
 @together("guard", ["its own", "*"])
 def test_an_existing_code_is_409_when_the_precondition_holds(
     guard: str, own_stock: Company
@@ -67,12 +34,6 @@ def test_an_existing_code_is_409_when_the_precondition_holds(
 
     refusal(answer, "Internal_EntityWithSameKeyExists", "code")
     assert own_stock.record("unitsOfMeasureExt('PCS')") == before
-
-
-def test_an_existing_code_is_409_for_a_client_that_names_the_protocol(own_stock: Company) -> None:
-    answer = own_stock.post("unitsOfMeasureExt", PCS, PROTOCOL[0])
-
-    refusal(answer, "Internal_EntityWithSameKeyExists", "code")
 
 
 def test_a_create_without_a_time_gets_the_current_time(company: Company) -> None:
@@ -109,17 +70,3 @@ def test_every_code_has_an_address(code: str, address: str, company: Company) ->
     created = record(answer, 201)
     assert answer.headers["location"] == f"{company.root}/unitsOfMeasureExt({address})"
     assert record(company.follow(answer.headers["location"])) == created
-
-
-def test_the_named_form_of_the_key_works_too(own_stock: Company) -> None:
-    plain = own_stock.record("unitsOfMeasureExt('PCS')")
-
-    assert own_stock.record("unitsOfMeasureExt(code='PCS')") == plain
-
-
-def test_codes_differ_by_case(own_stock: Company) -> None:
-    """Text is compared by code point: `pcs` and `PCS` are different units."""
-    record(own_stock.post("unitsOfMeasureExt", {"code": "pcs"}, {"If-Match": "*"}), 201)
-
-    assert own_stock.record("unitsOfMeasureExt('PCS')")["displayName"] == "Piece"
-    assert own_stock.record("unitsOfMeasureExt('pcs')")["displayName"] == ""

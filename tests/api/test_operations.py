@@ -192,19 +192,6 @@ def test_operation_11_assigns_a_missing_number(company: Company) -> None:
     assert (first["attributeId"], last["attributeId"]) == (1, 8)
 
 
-def test_operation_11_requires_a_number_after_the_highest_possible(company: Company) -> None:
-    record(company.post("itemAttributesExt", {"attributeId": 2**31 - 1, "name": "Last"}), 201)
-
-    refusal(company.post("itemAttributesExt", {"name": "Next"}), "BadRequest", "attributeId")
-
-
-def test_operation_11_refuses_a_number_in_use(own_stock: Company) -> None:
-    answer = own_stock.post("itemAttributesExt", {"attributeId": "5", "name": "Size"})
-
-    refusal(answer, "Internal_EntityWithSameKeyExists", "attributeId")
-    assert len(own_stock.listed("itemAttributesExt")) == 1
-
-
 @together("resource", [name for name in FIELDS if name != "filteredItemAttributesExt"])
 def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> None:
     """Every property has its value, order and type."""

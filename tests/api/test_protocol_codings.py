@@ -1,14 +1,11 @@
 """Content codings: their choice, the sizes that are compressed, and unchanged content."""
 
-import gzip
-
 import pytest
 
 from support.client import record
 from support.codings import decoded
 from support.companies import Company
 from support.databases import ON_SQLITE
-from support.refusals import refusal
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
@@ -64,19 +61,6 @@ def test_the_best_of_the_accepted_codings_is_sent(
     assert decoded(answer.content) == plain.content
 
 
-@together(
-    "accepted", ["identity;q=0", "*;q=0", "gzip;q=0, identity;q=0", "br, *;q=0", "*;q=0.0, x"]
-)
-@together("method", ["GET", "POST"])
-def test_no_acceptable_coding_is_406(method: str, accepted: str, company: Company) -> None:
-    body = None if method == "GET" else {"code": "NEW"}
-
-    answer = company.request(method, PAGE, body=body, headers={"Accept-Encoding": accepted})
-
-    refusal(answer, "Request_NotAcceptable", "Accept-Encoding")
-    assert company.changes() == []
-
-
 @together("coding", ["gzip", "zstd"])
 def test_a_record_is_compressed_if_that_saves_a_packet(coding: str, company: Company) -> None:
     short = company.post("contactsExt", {"displayName": "x"})
@@ -130,17 +114,6 @@ def test_head_has_the_headers_of_get_in_every_coding(
     assert head.headers.keys() | {"content-length"} == read.headers.keys() | {"content-length"}
     for name in (head.headers.keys() & read.headers.keys()) - {"x-request-id"}:
         assert head.headers[name] == read.headers[name]
-
-
-@together("coding", ["gzip", "deflate", "br", "zstd", "GZIP, gzip", "nonsense"])
-def test_a_compressed_body_is_415_and_not_decompressed(coding: str, company: Company) -> None:
-    body = gzip.compress(b'{"displayName": "x"}')
-
-    answer = company.post("contactsExt", body, {"Content-Encoding": coding})
-
-    refusal(answer, "Request_UnsupportedMediaType", "Content-Encoding")
-    assert answer.headers["accept-encoding"] == "identity"
-    assert company.changes() == []
 
 
 def test_a_body_with_the_coding_identity_is_read(company: Company) -> None:

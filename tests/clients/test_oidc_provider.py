@@ -95,11 +95,10 @@ class Provider:
         return self._process.stdout.readline().strip()
 
 
-@pytest.fixture
-def provider(tmp_path: Path) -> Iterator[Provider]:
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
     """The provider; the machine trusts its authority."""
-    folder = tmp_path / "provider"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("provider")
     with trusted_folder(folder):
         provider = Provider(folder)
         yield provider

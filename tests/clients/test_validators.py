@@ -1,6 +1,7 @@
 """`$metadata` is valid by the OASIS schemas, and an independent converter reads it (npm)."""
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 import jsonschema_rs
@@ -50,32 +51,42 @@ def installed() -> Node:
     return node()
 
 
-@pytest.fixture(scope="module", params=["4.0", "4.01"])
-def version(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module", params=["base", "company"])
-def metadata(
-    request: pytest.FixtureRequest,
-    version: str,
-    service: Service,
-    installed: Node,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Metadata:
-    root = service.client if request.param == "base" else service.new_company()
+@pytest.fixture(scope="module")
+def documents(
+    service: Service, installed: Node, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Metadata]:
+    """The documents of both roots, of both versions."""
     folder = tmp_path_factory.mktemp("metadata")
-    files = []
-    # JSON is of 4.01 alone, so nobody who asks for it limits the version to 4.0
-    for media_type, highest in (("application/xml", version), ("application/json", "4.01")):
-        asked = {"Accept": media_type, "OData-MaxVersion": highest}
-        response = root.get("$metadata", headers=asked)
-        assert response.status_code == 200, response.text
-        file = folder / media_type.replace("/", ".")
-        file.write_bytes(response.content)
-        files.append(file)
-    printed = installed.run(HERE / "validate.mjs", *files, installed.packages)
-    return Metadata(files[1].read_bytes(), msgspec.json.decode(printed, type=Judgement))
+    files: dict[str, tuple[Path, Path]] = {}
+    for kind, root in (("base", service.client), ("company", service.new_company())):
+        for version in ("4.0", "4.01"):
+            name = f"{kind}-{version}"
+            files[name] = (folder / f"{name}.xml", folder / f"{name}.json")
+            # JSON is of 4.01 alone, so nobody who asks for it limits the version to 4.0
+            for file, highest in zip(files[name], (version, "4.01"), strict=True):
+                media_type = f"application/{file.suffix[1:]}"
+                asked = {"Accept": media_type, "OData-MaxVersion": highest}
+                response = root.get("$metadata", headers=asked)
+                assert response.status_code == 200, response.text
+                file.write_bytes(response.content)
+    printed = installed.run(HERE / "validate.mjs", installed.packages, *chain(*files.values()))
+    judgements = msgspec.json.decode(printed, type=list[Judgement])
+    return {
+        name: Metadata(json.read_bytes(), judgement)
+        for (name, (_, json)), judgement in zip(files.items(), judgements, strict=True)
+    }
+
+
+@pytest.fixture(scope="module", params=["base-4.0", "base-4.01", "company-4.0", "company-4.01"])
+def metadata(request: pytest.FixtureRequest, documents: Mapping[str, Metadata]) -> Metadata:
+    return documents[request.param]
+
+
+@pytest.fixture(scope="module")
+def validator(installed: Node) -> jsonschema_rs.Validator:
+    schema = msgspec.json.decode((installed.packages / CSDL_SCHEMA).read_bytes())
+    roomy = jsonschema_rs.FancyRegexOptions(size_limit=_BIG, dfa_size_limit=_BIG)
+    return jsonschema_rs.validator_for(schema, pattern_options=roomy)
 
 
 def test_the_xml_is_valid(metadata: Metadata) -> None:
@@ -83,10 +94,7 @@ def test_the_xml_is_valid(metadata: Metadata) -> None:
     assert metadata.judgement.unreadable == []
 
 
-def test_the_json_is_valid(metadata: Metadata, installed: Node) -> None:
-    schema = msgspec.json.decode((installed.packages / CSDL_SCHEMA).read_bytes())
-    roomy = jsonschema_rs.FancyRegexOptions(size_limit=_BIG, dfa_size_limit=_BIG)
-    validator = jsonschema_rs.validator_for(schema, pattern_options=roomy)
+def test_the_json_is_valid(metadata: Metadata, validator: jsonschema_rs.Validator) -> None:
     errors = validator.iter_errors(msgspec.json.decode(metadata.json))
     assert [error.message for error in errors] == []
 

@@ -23,7 +23,8 @@ from support.command import Command
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
 from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer, responding
-from support.service import Service
+from support.service import Roaming, Service
+from support.together import check_all
 from support.waiting import until
 
 CLIENT = ("--console-client-id", "the-console")
@@ -78,6 +79,28 @@ def trusted(command: IssuerCommand, folder: Path) -> Iterator[Callable[..., Know
     for issuer, name in added:
         issuer.stop()
         command.done("remove", name)
+
+
+@pytest.fixture(scope="module")
+def kept(command: IssuerCommand, folder: Path) -> Iterator[Known]:
+    with OtherIssuer(folder) as issuer:
+        command.add("lasting", issuer.url, *CLIENT, *ROLES, "--company", "*")
+        yield Known(issuer, "lasting")
+
+
+@pytest.fixture
+def lasting(kept: Known) -> Known:
+    """An issuer of several tests, which behaves well at first."""
+    kept.issuer.user, kept.issuer.id_header = USER, {}
+    kept.issuer.lies.clear()
+    kept.issuer.asked.clear()
+    return kept
+
+
+@pytest.fixture
+def strangers(service: Service, stranger: Browser) -> Iterator[Browser]:
+    """Browsers whose failed logins make nobody wait."""
+    return (Browser(Roaming(service), stranger.origin) for _ in count())
 
 
 @pytest.fixture
@@ -139,6 +162,7 @@ def test_a_user_of_an_issuer_logs_in(service: Service, known: Known, stranger: B
     assert login.detail == "viewer companies=all"
 
 
+@ON_SQLITE
 def test_cookies_by_tls(fresh_database: FreshDatabase, folder: Path) -> None:
     """Only the host itself can set them, and other sites lead back without the session."""
     public = "https://erp.example.com/api"
@@ -164,6 +188,7 @@ def test_cookies_by_tls(fresh_database: FreshDatabase, folder: Path) -> None:
         assert {"HttpOnly", "Path=/", "Secure", f"SameSite={sent}"} < set(each)
 
 
+@ON_SQLITE
 def test_the_highest_role_counts(known: Known, stranger: Browser) -> None:
     known.issuer.user = {**USER, "roles": ["Bosses of A", "Staff", "Others"]}
     assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
@@ -187,6 +212,7 @@ def test_companies_are_those_of_the_issuer(
         assert login.detail == f"viewer companies={expected}"
 
 
+@ON_SQLITE
 def test_further_scopes(trusted: Callable[..., Known], stranger: Browser) -> None:
     """Some issuers add a claim only for a scope."""
     scopes = ("--console-scope", "groups", "--console-scope", "openid", "--console-scope", "x:y/z")
@@ -195,22 +221,48 @@ def test_further_scopes(trusted: Callable[..., Known], stranger: Browser) -> Non
     assert asked["scope"] == ["openid groups x:y/z"]
 
 
-NO_ROLE: dict[str, Mapping[str, object]] = {
-    "no claim": {"roles": None},
-    "another value": {"roles": ["staff", "Staff "]},
-    "the name of a role": {"roles": ["admin", "viewer"]},
-    "an object": {"roles": {"Staff": True}},
-}
+def id_tokens(issuer: str) -> dict[str, tuple[Mapping[str, object], Mapping[str, object], str]]:
+    """Claims and headers of ID tokens for which nobody is logged in, and the message."""
+    now, role = int(time.time()), f"{issuer} gives you no role in the console."
+    invalid = f"The ID token of {issuer} was not accepted."
+    return {
+        "no claim": ({"roles": None}, {}, role),
+        "another value": ({"roles": ["staff", "Staff "]}, {}, role),
+        "the name of a role": ({"roles": ["admin", "viewer"]}, {}, role),
+        "an object": ({"roles": {"Staff": True}}, {}, role),
+        "another issuer": ({"iss": "https://localhost/other"}, {}, invalid),
+        "the API's audience": ({"aud": "api://comptoir-tests"}, {}, invalid),
+        "an audience beside the client": ({"aud": ["the-console", "other"]}, {}, invalid),
+        "no audience": ({"aud": None}, {}, invalid),
+        "another client": ({"azp": "other"}, {}, invalid),
+        "another nonce": ({"nonce": "x"}, {}, invalid),
+        "no nonce": ({"nonce": None}, {}, invalid),
+        "expired": ({"exp": now - 61}, {}, invalid),
+        "no end": ({"exp": None}, {}, invalid),
+        "of the future": ({"iat": now + 120}, {}, invalid),
+        "older than the login": ({"iat": now - 120}, {}, invalid),
+        "without its time": ({"iat": None}, {}, invalid),
+        "no subject": ({"sub": None}, {}, invalid),
+        "a subject that cannot be printed": ({"sub": "a\nb"}, {}, invalid),
+        "another algorithm": ({}, {"alg": "PS256"}, invalid),
+        "another key": ({}, {"kid": "other"}, invalid),
+        "another type": ({}, {"typ": "logout+jwt"}, invalid),
+    }
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", NO_ROLE)
-def test_without_a_mapped_value_nobody_logs_in(case: str, known: Known, stranger: Browser) -> None:
-    known.issuer.user = {**USER, **NO_ROLE[case]}
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
-    refused(stranger, answer, f"{known.name} gives you no role in the console.")
+def test_an_id_token_that_gives_no_login(lasting: Known, strangers: Iterator[Browser]) -> None:
+    def check(case: str) -> None:
+        claims, lasting.issuer.id_header, message = cases[case]
+        lasting.issuer.user, stranger = {**USER, **claims}, next(strangers)
+        answer = back(stranger, lasting.issuer.answer(sent_to(stranger, lasting)))
+        refused(stranger, answer, message)
+
+    cases = id_tokens(lasting.name)
+    check_all(cases, check)
 
 
+@ON_SQLITE
 def test_an_issuer_for_tokens_alone_has_no_login(
     trusted: Callable[..., Known], stranger: Browser
 ) -> None:
@@ -220,46 +272,7 @@ def test_an_issuer_for_tokens_alone_has_no_login(
     assert stranger.get(f"{known.start}/back?code=1&state=1").status_code == 404
 
 
-def now() -> int:
-    return int(time.time())
-
-
-BAD_CLAIMS: dict[str, Callable[[], Mapping[str, object]]] = {
-    "another issuer": lambda: {"iss": "https://localhost/other"},
-    "the API's audience": lambda: {"aud": "api://comptoir-tests"},
-    "an audience beside the client": lambda: {"aud": ["the-console", "other"]},
-    "no audience": lambda: {"aud": None},
-    "another client": lambda: {"azp": "other"},
-    "another nonce": lambda: {"nonce": "x"},
-    "no nonce": lambda: {"nonce": None},
-    "expired": lambda: {"exp": now() - 61},
-    "no end": lambda: {"exp": None},
-    "of the future": lambda: {"iat": now() + 120},
-    "older than the login": lambda: {"iat": now() - 120},
-    "without its time": lambda: {"iat": None},
-    "no subject": lambda: {"sub": None},
-    "a subject that cannot be printed": lambda: {"sub": "a\nb"},
-}
-
-
 @ON_SQLITE
-@pytest.mark.parametrize("case", BAD_CLAIMS)
-def test_an_id_token_that_is_not_valid(case: str, known: Known, stranger: Browser) -> None:
-    known.issuer.user = {**USER, **BAD_CLAIMS[case]()}
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
-    refused(stranger, answer, f"The ID token of {known.name} was not accepted.")
-
-
-@ON_SQLITE
-@pytest.mark.parametrize("header", [{"alg": "PS256"}, {"kid": "other"}, {"typ": "logout+jwt"}])
-def test_an_id_token_that_is_signed_differently(
-    header: dict[str, object], known: Known, stranger: Browser
-) -> None:
-    known.issuer.id_header = header
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
-    refused(stranger, answer, f"The ID token of {known.name} was not accepted.")
-
-
 def test_a_required_claim(trusted: Callable[..., Known], stranger: Browser) -> None:
     known = trusted(*CLIENT, *ROLES, "--company", "*", "--require", "tid=7")
     assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 403
@@ -276,26 +289,32 @@ BAD_ANSWERS: dict[str, tuple[dict[str, str | None], str]] = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", BAD_ANSWERS)
-def test_an_answer_that_is_not_valid(case: str, known: Known, stranger: Browser) -> None:
-    changed, message = BAD_ANSWERS[case]
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known), **changed))
-    refused(stranger, answer, message)
-    assert stranger.cookies == {}
-    assert TOKEN not in known.issuer.asked
+def test_an_answer_that_is_not_valid(lasting: Known, strangers: Iterator[Browser]) -> None:
+    def check(case: str) -> None:
+        changed, message = BAD_ANSWERS[case]
+        stranger = next(strangers)
+        answer = back(stranger, lasting.issuer.answer(sent_to(stranger, lasting), **changed))
+        refused(stranger, answer, message)
+        assert stranger.cookies == {}
+        assert TOKEN not in lasting.issuer.asked
+
+    check_all(BAD_ANSWERS, check)
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("state", ["x", None])
-def test_an_answer_to_another_login(state: str | None, known: Known, stranger: Browser) -> None:
+def test_an_answer_to_another_login(lasting: Known, strangers: Iterator[Browser]) -> None:
     """Also with a code of this login, which goes on."""
-    location = sent_to(stranger, known)
-    answer = back(stranger, known.issuer.answer(location, state=state))
-    refused(stranger, answer, "The answer belongs to another login (state).")
-    assert TOKEN not in known.issuer.asked
-    assert back(stranger, known.issuer.answer(location)).status_code == 200
+    for state in ("x", None):
+        stranger = next(strangers)
+        location = sent_to(stranger, lasting)
+        answer = back(stranger, lasting.issuer.answer(location, state=state))
+        refused(stranger, answer, "The answer belongs to another login (state).")
+        assert TOKEN not in lasting.issuer.asked
+        assert back(stranger, lasting.issuer.answer(location)).status_code == 200
+        lasting.issuer.asked.clear()
 
 
+@ON_SQLITE
 def test_a_login_in_two_tabs(known: Known, stranger: Browser) -> None:
     """The one that began last can be finished, also after an answer in the other."""
     former, last = sent_to(stranger, known), sent_to(stranger, known)
@@ -349,6 +368,7 @@ def test_nobody_names_another_session_to_end(
     assert other.get("/console").status_code == 200
 
 
+@ON_SQLITE
 def test_an_answer_in_another_browser(known: Known, stranger: Browser) -> None:
     """Whether or not that has begun a login too."""
     answered = known.issuer.answer(sent_to(stranger, known))
@@ -360,6 +380,7 @@ def test_an_answer_in_another_browser(known: Known, stranger: Browser) -> None:
     assert back(other, known.issuer.answer(own)).status_code == 200
 
 
+@ON_SQLITE
 def test_an_answer_of_another_issuer(trusted: Callable[..., Known], stranger: Browser) -> None:
     """Neither its code nor its name is accepted where the user has chosen another one."""
     chosen, other = trusted(), trusted()
@@ -398,6 +419,7 @@ def test_a_login_is_finished_once(known: Known, stranger: Browser) -> None:
     refused(thief, back(thief, known.issuer.answer(location)), "was finished before")
 
 
+@ON_SQLITE
 def test_a_login_ends(known: Known, stranger: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     answered = known.issuer.answer(sent_to(stranger, known))
     later = time.time() + CODE_SECONDS + 1
@@ -405,6 +427,7 @@ def test_a_login_ends(known: Known, stranger: Browser, monkeypatch: pytest.Monke
     refused(stranger, back(stranger, answered), "in the last 10 minutes.")
 
 
+@ON_SQLITE
 def test_a_login_that_another_host_has_begun(
     known: Known, stranger: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,15 +441,17 @@ def test_a_login_that_another_host_has_begun(
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("cookie", ["", "x", "1.x", "99999999999.aaaaaaaaaaaaaaaaaaaaaa."])
 def test_cookies_that_are_not_those_of_a_login(
-    cookie: str, known: Known, stranger: Browser
+    lasting: Known, strangers: Iterator[Browser]
 ) -> None:
-    answered = known.issuer.answer(sent_to(stranger, known))
-    stranger.cookies = {f"{stranger.session_cookie}_login": cookie}
-    refused(stranger, back(stranger, answered), "This browser has not begun a login")
+    for cookie in ("", "x", "1.x", "99999999999.aaaaaaaaaaaaaaaaaaaaaa."):
+        stranger = next(strangers)
+        answered = lasting.issuer.answer(sent_to(stranger, lasting))
+        stranger.cookies = {f"{stranger.session_cookie}_login": cookie}
+        refused(stranger, back(stranger, answered), "This browser has not begun a login")
 
 
+@ON_SQLITE
 def test_other_sites_do_not_begin_a_login(known: Known, stranger: Browser) -> None:
     for site in ("cross-site", "same-site"):
         answer = stranger.get(known.start, {"Sec-Fetch-Site": site})
@@ -434,6 +459,7 @@ def test_other_sites_do_not_begin_a_login(known: Known, stranger: Browser) -> No
         assert stranger.cookies == {}
 
 
+@ON_SQLITE
 def test_a_secret_is_read_through_links(
     trusted: Callable[..., Known], tmp_path: Path, stranger: Browser
 ) -> None:
@@ -456,6 +482,7 @@ def test_a_secret_is_read_through_links(
     assert known.issuer.authorizations == [f"Basic {each}" for each in expected]
 
 
+@ON_SQLITE
 def test_the_client_has_a_secret(
     trusted: Callable[..., Known], folder: Path, stranger: Browser
 ) -> None:
@@ -476,28 +503,30 @@ def test_the_client_has_a_secret(
     assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 502
 
 
-LIES: dict[str, Callable[[], bytes]] = {
-    "nothing": lambda: b"",
-    "no UTF-8": lambda: b'{"id_token": "\xff"}',
-    "a token of other letters": lambda: b'{"id_token": "\\u00e9.\\u2603.\\ud83d\\ude00"}',
-    "half a letter": lambda: b'{"id_token": "\\ud83d.a.b"}',
-    "a deep value": lambda: b'{"id_token": ' + b"[" * 20_000,
-    "no JSON": lambda: b"<html>",
-    "no ID token": lambda: b'{"access_token": "x"}',
-    "no token": lambda: b'{"id_token": "x"}',
-    "a long token": lambda: b'{"id_token": "' + b"x" * 9_000 + b'"}',
-    "more than is read": lambda: b" " * 70_000,
+LIES = {
+    "nothing": b"",
+    "no UTF-8": b'{"id_token": "\xff"}',
+    "a token of other letters": b'{"id_token": "\\u00e9.\\u2603.\\ud83d\\ude00"}',
+    "half a letter": b'{"id_token": "\\ud83d.a.b"}',
+    "a deep value": b'{"id_token": ' + b"[" * 20_000,
+    "no JSON": b"<html>",
+    "no ID token": b'{"access_token": "x"}',
+    "no token": b'{"id_token": "x"}',
+    "a long token": b'{"id_token": "' + b"x" * 9_000 + b'"}',
+    "more than is read": b" " * 70_000,
 }
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", LIES)
-def test_answers_of_the_token_endpoint(case: str, known: Known, stranger: Browser) -> None:
-    known.issuer.lies[TOKEN] = responding(LIES[case]())
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known)))
-    assert answer.status_code in (403, 502)
-    assert "the audit log has the reason." in answer.text
-    assert stranger.cookies == {}
+def test_answers_of_the_token_endpoint(lasting: Known, strangers: Iterator[Browser]) -> None:
+    def check(case: str) -> None:
+        lasting.issuer.lies[TOKEN], stranger = responding(LIES[case]), next(strangers)
+        answer = back(stranger, lasting.issuer.answer(sent_to(stranger, lasting)))
+        assert answer.status_code in (403, 502)
+        assert "the audit log has the reason." in answer.text
+        assert stranger.cookies == {}
+
+    check_all(LIES, check)
 
 
 @ON_SQLITE
@@ -617,6 +646,7 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
     ]
 
 
+@ON_SQLITE
 def test_the_audit_log_says_why_a_user_has_no_role(
     fresh_database: FreshDatabase, folder: Path
 ) -> None:
@@ -638,6 +668,7 @@ def test_the_audit_log_says_why_a_user_has_no_role(
     assert "reason=roles are in the claim 'roles', and its values have no role" in log
 
 
+@ON_SQLITE
 def test_the_log_has_no_code(
     fresh_database: FreshDatabase, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -693,10 +724,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", REFUSED)
-def test_options_that_are_not_valid(case: str, command: IssuerCommand, known: Known) -> None:
-    options, message = REFUSED[case]
-    assert message in command.error("new", known.issuer.url, *options)
+def test_options_that_are_not_valid(command: IssuerCommand, lasting: Known) -> None:
+    def check(case: str) -> None:
+        options, message = REFUSED[case]
+        assert message in command.error("new", lasting.issuer.url, *options)
+
+    check_all(REFUSED, check)
 
 
 @ON_SQLITE

@@ -80,10 +80,13 @@ def configured(document: Document) -> BaseSchema:
     """The interface as schemathesis is to judge it.
 
     No text holds NUL, as the document says in words; a query option without `$` is the client's
-    own, and ignored; a tag may be stale, which is found before the body is looked at.
+    own, and ignored; the token is always the one of the company; a tag may be stale, which is found
+    before the body is looked at.
     """
     api = schemathesis.openapi.from_dict(document)
-    api.config.generation.update(allow_x00=False, allow_extra_parameters=False)
+    api.config.generation.update(
+        allow_x00=False, allow_extra_parameters=False, with_security_parameters=False
+    )
     for check in (
         api.config.checks.positive_data_acceptance,
         api.config.checks.negative_data_rejection,

@@ -14,8 +14,10 @@ import pytest
 from support.client import Client
 from support.companies import Company
 from support.corpus import (
+    EARLY,
     FOLDER,
     FOLDERS,
+    IN_ORDER,
     Answer,
     Area,
     CorpusError,
@@ -51,11 +53,9 @@ _PLACE = re.compile(r"at column \d+ of (\S+)\.")
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-def each_area(*, is_early: bool) -> pytest.MarkDecorator:
-    """The files of the corpus, with their folders, as arguments of a test."""
-    found = [
-        (folder, area) for folder in FOLDERS for area in areas(folder) if area.is_early is is_early
-    ]
+def each_area(kind: str) -> pytest.MarkDecorator:
+    """The files of the corpus of a kind, with their folders, as arguments of a test."""
+    found = [(folder, area) for folder in FOLDERS for area in areas(folder) if area.kind == kind]
     names = [f"{folder.name}/{area.name}" for folder, area in found]
     return pytest.mark.parametrize(("folder", "area"), found, ids=names)
 
@@ -74,7 +74,7 @@ def companies(service: Service, specimen_service: Service) -> Iterator[Companies
         assert {change.by for change in company.changes()} == {"tests"}
 
 
-@each_area(is_early=False)
+@each_area("")
 def test_the_answers_are_those_beside_the_requests(
     folder: Path, area: Area, companies: Companies
 ) -> None:
@@ -82,11 +82,20 @@ def test_the_answers_are_those_beside_the_requests(
 
 
 @ON_SQLITE
-@each_area(is_early=True)
+@each_area(EARLY)
 def test_the_answers_without_the_database_are_those_beside_the_requests(
     folder: Path, area: Area, companies: Companies
 ) -> None:
     _check(area, *companies[folder])
+
+
+@each_area(IN_ORDER)
+def test_the_answers_to_changes_are_those_beside_the_requests(
+    folder: Path, area: Area, service: Service
+) -> None:
+    company = service.new_company()
+    load_data(company, folder)
+    _check(area, company, service.client)
 
 
 def _check(area: Area, company: Company, base: Client) -> None:

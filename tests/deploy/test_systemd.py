@@ -25,6 +25,9 @@ EXPOSURE = 3.0
 AS_ROOT = {"fchown"}
 """The calls of SQLite if it runs as root, as in these tests: to keep a file's owner."""
 
+UNTRACED = {"close", "getdents64", "ioctl", "lseek", "munmap", "newfstatat", "openat", "read"}
+"""The calls of imports: the unit allows them, and tracing them costs more than all others."""
+
 _CALL = re.compile(r"\d+ +(?P<name>\w+)\((?P<arguments>.*)")
 
 
@@ -109,7 +112,9 @@ def test_the_service_does_nothing_that_the_unit_forbids(
 ) -> None:
     """It is traced without systemd, which does not run in the tests."""
     trace = tmp_path / "trace"
-    strace = (needed("strace", "strace"), "-D", "-f", "-s", "1", "-o", str(trace))
+    traced = f"trace=!{','.join(sorted(UNTRACED))}"
+    options = ("-D", "-f", "--seccomp-bpf", "-e", traced, "-s", "1", "-o", str(trace))
+    strace = (needed("strace", "strace"), *options)
     given = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
     with Server(given, tmp_path, workers, strace) as server:
         company = server.new_company()
@@ -123,7 +128,7 @@ def test_the_service_does_nothing_that_the_unit_forbids(
 
     names = {name for name, _ in made}
     assert {"execve", "bind", "fsync", "mmap"} <= names
-    assert names - allowed() - AS_ROOT == set()
+    assert (names | UNTRACED) - allowed() - AS_ROOT == set()
     families = set(settings("RestrictAddressFamilies")[0].split())
     sockets = {arguments.split(",")[0] for name, arguments in made if name.startswith("socket")}
     assert sockets <= families

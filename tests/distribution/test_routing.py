@@ -10,7 +10,6 @@ import asyncpg
 import httpx
 import msgspec
 import pytest
-from sqlalchemy import Integer
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Act, ActName, Actor
@@ -280,9 +279,8 @@ def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None
 def over_rows(statements: Statements) -> Iterator[Query]:
     """The statements of copies and deletions over each table."""
     for each in statements.company_rows.removals.values():
-        key = [1 if isinstance(kind, Integer) else "1" for kind in each.key_types]
-        yield from (each.rows("1"), each.rows("1", tuple(key)))
-        yield from (each.first("1", 1), each.last("1"), each.count("1"))
+        yield from (each.rows("1"), each.rows("1", ("1",) * len(each.key)))
+        yield from (each.first.query("1", 1), each.last.query("1"), each.count.query("1"))
 
 
 def test_the_scenarios_use_every_builder_of_statements(heard: Heard) -> None:

@@ -9,7 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from examples.stage import EXAMPLES, Stage
+from support.databases import ON_SQLITE
 from support.programs import finished
+
+pytestmark = ON_SQLITE  # the database makes no difference to a client
 
 
 def test_the_files_have_all_records_with_exact_values(stage: Stage, tmp_path: Path) -> None:

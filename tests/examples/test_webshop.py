@@ -9,10 +9,13 @@ import pytest
 
 from examples.stage import EXAMPLES, Stage
 from support.client import Record
+from support.databases import ON_SQLITE
 from support.programs import finished, node
 from support.waiting import until
 
 WEBSHOP = EXAMPLES / "webshop"
+
+pytestmark = ON_SQLITE  # the database makes no difference to a client
 
 Records = dict[str, Record]
 

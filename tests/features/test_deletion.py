@@ -83,7 +83,7 @@ def test_the_rest_works_without_a_feature(fresh_database: FreshDatabase, tmp_pat
             company = service.new_company()
             company.admin.load_all(company.stored, {name: [each] for name, each in SAMPLES.items()})
             folder = tmp_path / feature
-            linked(folder, partial(re.sub, rf" *\b{feature},\n", ""), feature)
+            linked(folder, partial(re.sub, rf"\b{feature},\s*|, {feature}(?=\))", ""), feature)
             cases.append((str(folder), company.root, company.token))
         used = service.settings
         settings = {"database": used.database, "keys": used.keys, "log_level": "warning"}

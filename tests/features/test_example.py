@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from features.sources import linked
@@ -30,9 +31,7 @@ asyncio.run(main())
 
 
 def test_the_example_of_a_feature_adds_a_header(tmp_path: Path) -> None:
-    package = linked(
-        tmp_path, lambda text: text.replace(" samples,\n", " samples,\n    served_by,\n")
-    )
+    package = linked(tmp_path, partial(re.sub, r"\bsamples\b", "samples, served_by"))
     entry, feature = re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     folder = package / "features" / "served_by"
     folder.mkdir()

@@ -20,7 +20,7 @@ from support.assertions import JSON, PrivateKey, Signer, add_signer, base64url
 from support.certificates import write_pair
 from support.clients import GRANT, add_client, ask
 from support.databases import ON_SQLITE, FreshDatabase, run_sql
-from support.service import Service
+from support.service import Roaming, Service
 
 ORIGIN = "http://127.0.0.1:8080"
 
@@ -43,9 +43,11 @@ def keys(rsa: RSAKey) -> Mapping[str, PrivateKey]:
     }
 
 
-@pytest.fixture
-def signer(service: Service, tmp_path: Path) -> Signer:
-    return add_signer(service, tmp_path, ECKey.generate_key("P-256"))
+@pytest.fixture(scope="module")
+def signer(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Signer:
+    """A client of several tests, each of whose requests comes from another address."""
+    folder = tmp_path_factory.mktemp("signer")
+    return add_signer(Roaming(service), folder, ECKey.generate_key("P-256"))
 
 
 def error_of(response: httpx.Response) -> tuple[int, str]:
@@ -55,6 +57,7 @@ def error_of(response: httpx.Response) -> tuple[int, str]:
 REFUSED = (401, "invalid_client")
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"])
 def test_a_client_gets_a_token_by_an_assertion(
     service: Service, keys: Mapping[str, PrivateKey], algorithm: str, tmp_path: Path
@@ -85,6 +88,7 @@ def test_an_assertion_authenticates_at_each_endpoint(service: Service, signer: S
     assert service.client.using(token).get("companies").status_code == 401
 
 
+@ON_SQLITE
 def test_the_client_id_may_be_left_out(service: Service, signer: Signer) -> None:
     form = {**GRANT, **signer.form()}
     del form["client_id"]
@@ -119,6 +123,7 @@ def test_the_audience_is_the_issuer_or_the_token_endpoint(
     assert signer.ask(signer.sign(signer.claims(aud=audience))).status_code == status
 
 
+@ON_SQLITE
 def test_the_audience_belongs_to_the_tenant_and_the_origin(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
@@ -424,6 +429,7 @@ def test_a_client_without_a_key_has_no_assertions(service: Service, tmp_path: Pa
     assert error_of(signer.ask()) == REFUSED
 
 
+@ON_SQLITE
 def test_tokens_are_not_assertions(service: Service, signer: Signer) -> None:
     """Neither an access token, nor an ID token that the client's own key signed."""
     for token in (signer.ask().json()["access_token"], service.tokens.issue()):
@@ -432,6 +438,7 @@ def test_tokens_are_not_assertions(service: Service, signer: Signer) -> None:
     assert error_of(signer.ask(signer.sign(identity, {"typ": "JWT"}))) == REFUSED
 
 
+@ON_SQLITE
 def test_an_assertion_is_not_an_access_token(service: Service, signer: Signer) -> None:
     issuer = f"{ORIGIN}/comptoir/v2.0"
     for claims in (

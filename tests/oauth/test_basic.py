@@ -13,15 +13,18 @@ import pytest
 from comptoir.auth.audit import AuditEntry
 from support.clients import Webshop, add_client
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.service import Service
 from support.waiting import until
 
 
-@pytest.fixture
-def rehearsed(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
-    with Service(fresh_database, tmp_path, profile="business-central") as service:
+@pytest.fixture(scope="module")
+def rehearsed(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("rehearsed")
+    with Service(fresh_database, folder, profile="business-central") as service:
         yield service
 
 
@@ -95,6 +98,7 @@ def test_a_client_may_send_its_name_in_place_of_its_id(
     assert stocked.get("shippingAgentsExt", headers=credentials).status_code == 200
 
 
+@ON_SQLITE
 def test_guesses_by_name_and_by_id_count_together(
     rehearsed: Service, stocked: Company, tmp_path: Path
 ) -> None:
@@ -108,6 +112,7 @@ def test_guesses_by_name_and_by_id_count_together(
     assert read(stocked, webshop).status_code == 429
 
 
+@ON_SQLITE
 def test_a_batch_has_the_rights_of_the_client(
     rehearsed: Service, stocked: Company, tmp_path: Path
 ) -> None:
@@ -120,6 +125,7 @@ def test_a_batch_has_the_rights_of_the_client(
     assert [each["status"] for each in response.json()["responses"]] == [200, 403]
 
 
+@ON_SQLITE
 def test_the_standard_profile_has_tokens_alone(
     service: Service, company: Company, tmp_path: Path
 ) -> None:
@@ -127,6 +133,7 @@ def test_the_standard_profile_has_tokens_alone(
     refusal(response, "Authentication_InvalidCredentials")
 
 
+@ON_SQLITE
 def test_a_server_of_ones_own_accepts_secrets(
     rehearsed: Service, stocked: Company, tmp_path: Path
 ) -> None:
@@ -134,6 +141,7 @@ def test_a_server_of_ones_own_accepts_secrets(
     assert read(at_environment(stocked, "/BC"), webshop).status_code == 200
 
 
+@ON_SQLITE
 def test_the_base_path_has_tokens_alone(fresh_database: FreshDatabase, tmp_path: Path) -> None:
     with Service(fresh_database, tmp_path, profile="business-central") as service:
         webshop = add_client(service, tmp_path)
@@ -146,6 +154,7 @@ def test_the_base_path_has_tokens_alone(fresh_database: FreshDatabase, tmp_path:
     assert failed.detail.endswith("reason=The Authorization header has no bearer token")
 
 
+@ON_SQLITE
 def test_wrong_credentials_are_refused_alike(
     rehearsed: Service, stocked: Company, tmp_path: Path
 ) -> None:
@@ -181,6 +190,7 @@ def test_wrong_credentials_are_audited(fresh_database: FreshDatabase, tmp_path: 
     assert counts == {webshop.id: 2, "nobody": 1}
 
 
+@ON_SQLITE
 def test_guesses_are_slowed(rehearsed: Service, stocked: Company, tmp_path: Path) -> None:
     webshop = add_client(rehearsed, tmp_path)
 
@@ -195,6 +205,7 @@ def test_guesses_are_slowed(rehearsed: Service, stocked: Company, tmp_path: Path
     assert read(stocked, other).status_code == 200
 
 
+@ON_SQLITE
 def test_credentials_that_others_may_read_are_refused(
     rehearsed: Service, stocked: Company, tmp_path: Path
 ) -> None:
@@ -204,6 +215,7 @@ def test_credentials_that_others_may_read_are_refused(
     assert read(stocked, webshop).status_code == 200
 
 
+@ON_SQLITE
 def test_the_requests_of_a_client_count_together(
     rehearsed: Service, stocked: Company, tmp_path: Path
 ) -> None:

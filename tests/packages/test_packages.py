@@ -62,37 +62,38 @@ class Installed:
         return output
 
 
-@pytest.fixture(scope="module")
-def command(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
+@pytest.fixture
+def installed(built: Built, tmp_path: Path) -> Installed:
     """The command by `uvx`, which caches the environment after its first use."""
     uv = str(needed_module("uv", "uv").find_uv_bin())
     constraints = str(ROOT / "requirements" / "run.txt")
     python = ["--no-config", "--quiet", "--python", sys.executable]
     wheel = str(built.wheel)
-    found = [uv, "tool", "run", *python, "--constraints", constraints, "--from", wheel, "comptoir"]
-    Installed(found, tmp_path_factory.mktemp("first")).run("--version")
-    return found
-
-
-@pytest.fixture
-def installed(command: Sequence[str], tmp_path: Path) -> Installed:
-    return Installed(command, tmp_path)
+    command = [uv, "tool", "run", *python, "--constraints", constraints, "--from", wheel]
+    installed = Installed([*command, "comptoir"], tmp_path)
+    installed.run("--version")
+    return installed
 
 
 def test_one_command_serves_a_sample_company(installed: Installed) -> None:
+    """Without the extra for Parquet, a file of it is refused with the command that installs it."""
     port = str(free_port())
     url = f"http://{LOOPBACK}:{port}"
     with installed.start("serve", "--quickstart", "--port", port) as serve, http_client() as client:
         try:
             until(lambda: is_up(client, url), "a service that answers")
             bearer = {"Authorization": f"Bearer {installed.run('token').split()[-1]}"}
-            companies = client.get(f"{url}/api/companies", headers=bearer).json()["value"]
-            assert [each["name"] for each in companies] == ["Comptoir Sample"]
+            (company,) = client.get(f"{url}/api/companies", headers=bearer).json()["value"]
+            assert company["name"] == "Comptoir Sample"
             assert client.get(f"{url}/docs").status_code == 200
             serve.terminate()
             assert serve.wait(PATIENCE_SECONDS) == TERMINATED
         finally:
             serve.kill()
+
+    (installed.folder / "customersExt.parquet").write_bytes(b"PAR1")
+    output = installed.run("load", "--company", company["id"], "customersExt.parquet", status=1)
+    assert "Run pip install 'comptoir[parquet]'." in output
 
 
 def is_up(client: httpx.Client, url: str) -> bool | None:
@@ -100,10 +101,3 @@ def is_up(client: httpx.Client, url: str) -> bool | None:
         return client.get(f"{url}/healthz").status_code == 200 or None
     except httpx.TransportError:
         return None
-
-
-def test_parquet_without_its_extra_names_the_command(installed: Installed) -> None:
-    (installed.folder / "customersExt.parquet").write_bytes(b"PAR1")
-    company = installed.run("company", "create", "A").split()[-1]
-    output = installed.run("load", "--company", company, "customersExt.parquet", status=1)
-    assert "Run pip install 'comptoir[parquet]'." in output

@@ -13,7 +13,7 @@ from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.service import Service
-from support.together import check_all
+from support.together import check_each
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -86,11 +86,10 @@ def test_a_filter_may_name_one_type(rehearsed: Company) -> None:
 
 
 def test_other_options_are_refused(rehearsed: Company) -> None:
-    def check(case: tuple[str, int]) -> None:
-        query, status = case
+    def check(query: str, status: int) -> None:
         assert client_at(rehearsed, "/api").get(NAME, query).status_code == status
 
-    check_all(
+    check_each(
         [
             ("$filter=entitySetName eq 'contactsExt'", 501),
             ("$filter=entityName ne 'contact'", 501),

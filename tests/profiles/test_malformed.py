@@ -4,7 +4,7 @@ from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import error_in
-from support.together import check_all
+from support.together import check_each
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -13,8 +13,7 @@ INVALID = "Invalid Request Body  CorrelationId"
 
 
 def test_a_body_that_is_not_an_object(company: Company, profile: str) -> None:
-    def check(case: tuple[bytes, str]) -> None:
-        body, expected = case
+    def check(body: bytes, expected: str) -> None:
         made = company.post("contactsExt", {"displayName": "Al"})
         for method, path in (
             ("POST", "contactsExt"),
@@ -25,7 +24,7 @@ def test_a_body_that_is_not_an_object(company: Company, profile: str) -> None:
             assert (refused.status_code, error.code) == (400, "BadRequest")
             assert error.message.startswith(expected) is (profile == "business-central")
 
-    check_all(
+    check_each(
         [
             (b"", READER.format("EndOfInput")),
             (b" \n", READER.format("EndOfInput")),

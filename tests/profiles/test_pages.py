@@ -15,7 +15,7 @@ from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.samples import SAMPLES
 from support.service import Service
-from support.together import check_all
+from support.together import check_all, check_each
 
 SIZE = 3
 GUID = "{:08x}-0000-4000-8000-000000000000"
@@ -77,15 +77,14 @@ ORDERS += ["name eq 'Al' desc,name", "tolower(name),id desc"]
 
 
 def test_pages_have_every_record_once(agents: Company) -> None:
-    def check(case: tuple[int, str]) -> None:
-        size, order = case
+    def check(size: int, order: str) -> None:
         query = {"$orderby": order}
         whole = codes(pages(agents, "shippingAgentsExt", query, 100))
         assert len(set(whole)) == len(NAMES)
 
         assert codes(pages(agents, "shippingAgentsExt", query, size)) == whole
 
-    check_all(product([0, 1, 9, 10, 11], ORDERS), check)
+    check_each(product([0, 1, 9, 10, 11], ORDERS), check)
 
 
 def test_an_order_and_a_filter_may_both_have_values(agents: Company) -> None:
@@ -216,8 +215,7 @@ def test_a_link_names_records_by_any_key(company: Company) -> None:
         "salesPricesExt", *(dict[str, str | int](entryNo=n, assetType="Item") for n in numbers)
     )
 
-    def check(case: tuple[str, str, str]) -> None:
-        resource, key, order = case
+    def check(resource: str, key: str, order: str) -> None:
         query = {"$orderby": order} if order else {}
         read = [each[key] for records in pages(company, resource, query, 2) for each in records]
         stored = CODES if key == "code" else numbers
@@ -226,7 +224,7 @@ def test_a_link_names_records_by_any_key(company: Company) -> None:
     units, prices = ("unitsOfMeasureExt", "code"), ("salesPricesExt", "entryNo")
     cases = [(*each, order) for each in (units, prices) for order in ("", each[1])]
     cases += [(*units, "code desc"), (*prices, "entryNo desc"), (*prices, "lineDiscount,entryNo")]
-    check_all(cases, check)
+    check_each(cases, check)
 
 
 def variants(entity_set: EntitySet) -> Iterator[Record]:

@@ -11,7 +11,7 @@ from support.companies import Company
 from support.refusals import error_in
 from support.samples import ITEM, SAMPLES
 from support.service import Service
-from support.together import check_all
+from support.together import check_each
 
 BUSINESS_CENTRAL, STANDARD = "business-central", "standard"
 
@@ -35,12 +35,11 @@ def numbers(company: Company, condition: str) -> list[str]:
 
 
 def test_a_filter_with_any_or_all_is_ignored(companies: Mapping[str, Company]) -> None:
-    def check(case: tuple[str, str]) -> None:
-        condition, by_standard = case
+    def check(condition: str, by_standard: str) -> None:
         assert numbers(companies[BUSINESS_CENTRAL], condition) == list("123")
         assert numbers(companies[STANDARD], condition) == list(by_standard)
 
-    check_all(
+    check_each(
         [
             ("prices/any()", "12"),
             ("prices/all(p:p/entryNo eq 1)", "13"),
@@ -102,8 +101,7 @@ def people(companies: Mapping[str, Company]) -> Mapping[str, Company]:
 
 
 def test_equality_ignores_case_and_null_is_blank(people: Mapping[str, Company]) -> None:
-    def check(case: tuple[str, str, str]) -> None:
-        condition, selected, by_standard = case
+    def check(condition: str, selected: str, by_standard: str) -> None:
         for profile, wanted in ((BUSINESS_CENTRAL, selected), (STANDARD, by_standard)):
             query = {"$filter": condition, "$orderby": "number"}
             if profile == BUSINESS_CENTRAL:
@@ -111,7 +109,7 @@ def test_equality_ignores_case_and_null_is_blank(people: Mapping[str, Company]) 
             found = people[profile].listed("contactsExt", query)
             assert [each["number"] for each in found] == wanted.split(), profile
 
-    check_all(
+    check_each(
         [
             ("displayName eq 'AL'", "P1", ""),
             ("'al' eq displayName", "P1", ""),

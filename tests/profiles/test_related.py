@@ -12,7 +12,7 @@ from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service
-from support.together import check_all
+from support.together import check_all, check_each
 
 RELATIONS = [
     (source.name, navigation.name, navigation.target)
@@ -129,8 +129,7 @@ def test_each_related_set_needs_the_right_to_create(
 ) -> None:
     """With every combination of letters for both sets; without the right, nothing is created."""
 
-    def check(case: tuple[str, str, str]) -> None:
-        source, name, target = case
+    def check(source: str, name: str, target: str) -> None:
         letters = ("", "RMD", "I", "RIMD")
         roles = {
             f"{own}-{other}-{uuid4()}": {source: own, target: other}
@@ -146,7 +145,7 @@ def test_each_related_set_needs_the_right_to_create(
                 assert "the current permissions prevented the action" in error.message
                 assert rehearsed.changes() == []
 
-    check_all(RELATIONS, check)
+    check_each(RELATIONS, check)
 
 
 def test_each_relation_is_covered() -> None:

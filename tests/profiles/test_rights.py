@@ -8,7 +8,7 @@ from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.service import Service
-from support.together import check_all
+from support.together import check_each
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -18,8 +18,7 @@ ROLES = {"reader": {"contactsExt": "R"}, "views": {"itemsExt": "R"}}
 def test_a_missing_right_names_the_table(
     rehearsed: Company, services: Mapping[str, Service]
 ) -> None:
-    def check(case: tuple[str, str, str, str | None]) -> None:
-        role, method, path, named = case
+    def check(role: str, method: str, path: str, named: str | None) -> None:
         own = f"{role}-{uuid4()}"
         tokens = tokens_of_roles(services["business-central"], {own: ROLES[role]})
         body = {"displayName": "Bo"} if method == "POST" else None
@@ -36,7 +35,7 @@ def test_a_missing_right_names_the_table(
             f"Sorry, the current permissions prevented the action. (TableData {named}: App)"
         )
 
-    check_all(
+    check_each(
         [
             ("views", "GET", "contactsExt", "5050 Contact Read"),
             ("reader", "POST", "contactsExt", "5050 Contact Insert"),

@@ -18,7 +18,7 @@ from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.service import Service
-from support.together import check_all
+from support.together import check_all, check_each
 
 NEW: dict[str, Record] = {
     "campaignsExt": {"number": "C-1"},
@@ -138,8 +138,7 @@ def identity(name: str, known: Mapping[str, object], form: str) -> str:
 def test_a_required_property_that_is_missing_or_empty(
     company: Company, paths: dict[str, str]
 ) -> None:
-    def check(case: tuple[str, str]) -> None:
-        name, field = case
+    def check(name: str, field: str) -> None:
         table = VALUES.tables[name]
         message = f"{table.fields[field].caption} must have a value in {table.caption}: {{}}. "
         message += "It cannot be zero or empty."
@@ -157,7 +156,7 @@ def test_a_required_property_that_is_missing_or_empty(
             assert refused.message.startswith(message.format(identity(name, before, "{}={}")))
             assert company.record(paths[name]) == before
 
-    check_all(REQUIRED, check)
+    check_each(REQUIRED, check)
 
 
 def test_a_record_that_exists(company: Company, paths: dict[str, str]) -> None:
@@ -211,8 +210,7 @@ def test_a_code_that_names_no_record(company: Company, paths: dict[str, str]) ->
     """It is accepted once the record exists; only customers cannot be created by clients."""
     numbers = count()
 
-    def check(case: tuple[str, str, Relation]) -> None:
-        name, field, relation = case
+    def check(name: str, field: str, relation: Relation) -> None:
         table, target = VALUES.tables[name], VALUES.tables[relation.entity_set]
         code = f"R-{next(numbers)}"
         sent: Record = {field: code}
@@ -232,7 +230,7 @@ def test_a_code_that_names_no_record(company: Company, paths: dict[str, str]) ->
         assert record(company.patch(paths[name], sent, if_match="*"))[field] == code
 
     relations = ((*each[:2], relation) for each in FIELDS for relation in each[2].relations)
-    check_all(relations, check)
+    check_each(relations, check)
 
 
 def test_a_reference_to_a_record_of_another_kind(company: Company) -> None:

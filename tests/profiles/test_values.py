@@ -16,7 +16,7 @@ from support.client import page
 from support.databases import FreshDatabase
 from support.sample_files import read_company
 from support.service import Service
-from support.together import check_all
+from support.together import check_each
 
 TABLES = VALUES.tables
 FIELDS = [(name, field) for name, table in TABLES.items() for field in table.fields]
@@ -42,8 +42,7 @@ def test_every_set_but_those_without_a_table_has_one() -> None:
 
 
 def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(model: Model) -> None:
-    def check(case: tuple[str, str]) -> None:
-        name, field = case
+    def check(name: str, field: str) -> None:
         rule = TABLES[name].fields[field]
         properties = MODEL.by_name[name].type.by_name
         assert field in properties
@@ -57,7 +56,7 @@ def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(mod
         for suggested in properties[field].suggested:
             assert derived.from_text(suggested) == suggested
 
-    check_all(FIELDS, check)
+    check_each(FIELDS, check)
 
 
 def test_every_text_has_a_rule_or_belongs_to_the_interface_alone() -> None:

@@ -13,6 +13,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.rehearsal import Rehearsal
 from support.service import Service
+from support.together import check_each
 
 APPLIED = "comptoir-fault-applied"
 
@@ -37,9 +38,8 @@ def test_a_service_without_faults_has_no_control_endpoint(
         assert APPLIED not in contacts.headers
 
 
-@pytest.mark.parametrize(
-    ("fault", "method", "status", "error"),
-    [
+def test_a_fault_takes_the_place_of_a_request(company: Company, rehearsal: Rehearsal) -> None:
+    for fault, method, status, error in (
         ("throttle", "GET", 429, "Application_TooManyRequests"),
         ("away", "GET", 503, "Internal_Unavailable"),
         ("timeout", "POST", 408, "Request_Timeout"),
@@ -47,55 +47,40 @@ def test_a_service_without_faults_has_no_control_endpoint(
         ("rights-lost", "GET", 403, "Authorization_RequestDenied"),
         ("vanish", "POST", 404, "BadRequest_ResourceNotFound"),
         ("body; kind=empty", "POST", 500, "Unknown"),
-    ],
-)
-@pytest.mark.parametrize("by", ["rule", "header"])
-def test_a_fault_takes_the_place_of_a_request(
-    fault: str,
-    method: str,
-    status: int,
-    error: str,
-    by: str,
-    company: Company,
-    rehearsal: Rehearsal,
-) -> None:
-    before = company.get("contactsExt/$count").text
-    if by == "rule":
-        rehearsal.set(fault)
-    name = "r" if by == "rule" else "header"
-    sent = company.request(
-        method,
-        "contactsExt",
-        body={"displayName": "New"} if method == "POST" else None,
-        headers={"Comptoir-Fault": fault} if by == "header" else {},
-    )
-    assert (sent.status_code, code(sent)) == (status, error)
-    assert sent.headers[APPLIED] == name
-    firing = rehearsal.firings()[-1]
-    assert (firing.rule, firing.method, firing.client) == (name, method, "tests")
-    assert firing.fault.startswith(fault)
-    assert firing.request == sent.headers["x-request-id"]
-    assert firing.path.endswith("/contactsExt")
-    rehearsal.set()
-    assert company.get("contactsExt/$count").text == before
+    ):
+        for by in ("rule", "header"):
+            before = company.get("contactsExt/$count").text
+            if by == "rule":
+                rehearsal.set(fault)
+            name = "r" if by == "rule" else "header"
+            sent = company.request(
+                method,
+                "contactsExt",
+                body={"displayName": "New"} if method == "POST" else None,
+                headers={"Comptoir-Fault": fault} if by == "header" else {},
+            )
+            assert (sent.status_code, code(sent)) == (status, error)
+            assert sent.headers[APPLIED] == name
+            firing = rehearsal.firings()[-1]
+            assert (firing.rule, firing.method, firing.client) == (name, method, "tests")
+            assert firing.fault.startswith(fault)
+            assert firing.request == sent.headers["x-request-id"]
+            assert firing.path.endswith("/contactsExt")
+            rehearsal.set()
+            assert company.get("contactsExt/$count").text == before
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "text"),
-    [
+def test_a_gateway_answers_with_a_page(company: Company, rehearsal: Rehearsal) -> None:
+    for fault, status, text in (
         ("away; kind=html", 503, "HTTP Error 503. The service is unavailable."),
         ("away; kind=502", 502, "HTTP Error 502."),
         ("timeout; status=504", 504, "HTTP Error 504."),
-    ],
-)
-def test_a_gateway_answers_with_a_page(
-    fault: str, status: int, text: str, company: Company, rehearsal: Rehearsal
-) -> None:
-    rehearsal.set(fault)
-    sent = company.get("contactsExt", headers={"Accept": "application/json"})
-    assert (sent.status_code, sent.headers[APPLIED]) == (status, "r")
-    assert sent.headers["content-type"].startswith("text/html")
-    assert text in sent.text
+    ):
+        rehearsal.set(fault)
+        sent = company.get("contactsExt", headers={"Accept": "application/json"})
+        assert (sent.status_code, sent.headers[APPLIED]) == (status, "r")
+        assert sent.headers["content-type"].startswith("text/html")
+        assert text in sent.text
 
 
 def test_an_error_may_be_in_xml(company: Company, rehearsal: Rehearsal) -> None:
@@ -106,18 +91,17 @@ def test_an_error_may_be_in_xml(company: Company, rehearsal: Rehearsal) -> None:
     assert sent.headers[APPLIED] == "r"
 
 
-@pytest.mark.parametrize(
-    ("parameter", "pattern"),
-    [("; retry-after=7", "7"), ("; retry-after=none", ""), ("; retry-after=date", " GMT")],
-)
-@pytest.mark.parametrize("fault", ["throttle", "away", "away; kind=html"])
-def test_retry_after_is_as_asked(
-    fault: str, parameter: str, pattern: str, company: Company, rehearsal: Rehearsal
-) -> None:
-    rehearsal.set(f"{fault}{parameter}")
-    found = company.get("contactsExt").headers.get("retry-after", "")
-    assert found.endswith(pattern)
-    assert bool(found) == bool(pattern)
+def test_retry_after_is_as_asked(company: Company, rehearsal: Rehearsal) -> None:
+    for parameter, pattern in (
+        ("; retry-after=7", "7"),
+        ("; retry-after=none", ""),
+        ("; retry-after=date", " GMT"),
+    ):
+        for fault in ("throttle", "away", "away; kind=html"):
+            rehearsal.set(f"{fault}{parameter}")
+            found = company.get("contactsExt").headers.get("retry-after", "")
+            assert found.endswith(pattern)
+            assert bool(found) == bool(pattern)
 
 
 def test_a_body_may_be_truncated_json(company: Company, rehearsal: Rehearsal) -> None:
@@ -134,14 +118,14 @@ def test_a_body_may_be_truncated_json(company: Company, rehearsal: Rehearsal) ->
     assert company.listed("contactsExt", {"$filter": "displayName eq 'Truncated'"})
 
 
-@pytest.mark.parametrize("kind", ["first-byte", "drip"])
-def test_a_slow_response_is_complete(kind: str, company: Company, rehearsal: Rehearsal) -> None:
+def test_a_slow_response_is_complete(company: Company, rehearsal: Rehearsal) -> None:
     whole = company.get("contactsExt")
-    rehearsal.set(f"slow; seconds=0.05; kind={kind}")
-    response, seconds, _ = company_timed(company)
-    assert response.content == whole.content
-    assert response.headers[APPLIED] == "r"
-    assert seconds >= 0.05
+    for kind in ("first-byte", "drip"):
+        rehearsal.set(f"slow; seconds=0.05; kind={kind}")
+        response, seconds, _ = company_timed(company)
+        assert response.content == whole.content
+        assert response.headers[APPLIED] == "r"
+        assert seconds >= 0.05
 
 
 def company_timed(company: Company) -> tuple[httpx.Response, float, float]:
@@ -149,15 +133,15 @@ def company_timed(company: Company) -> tuple[httpx.Response, float, float]:
     return company.carrier.timed(company.build("GET", "contactsExt"))
 
 
-@pytest.mark.parametrize("status", ["408", "504"])
-def test_a_late_timeout_hides_a_commit(status: str, company: Company, rehearsal: Rehearsal) -> None:
-    name = f"Lost {status}"
-    rehearsal.set(f"timeout; phase=after; status={status}")
-    assert company.post("contactsExt", {"displayName": name}).status_code == int(status)
-    # a refusal is hidden as well
-    assert company.post("contactsExt", {"nothing": name}).status_code == int(status)
-    rehearsal.set()
-    assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == 1
+def test_a_late_timeout_hides_a_commit(company: Company, rehearsal: Rehearsal) -> None:
+    for status in ("408", "504"):
+        name = f"Lost {status}"
+        rehearsal.set(f"timeout; phase=after; status={status}")
+        assert company.post("contactsExt", {"displayName": name}).status_code == int(status)
+        # a refusal is hidden as well
+        assert company.post("contactsExt", {"nothing": name}).status_code == int(status)
+        rehearsal.set()
+        assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == 1
 
 
 def test_a_token_that_expired_stays_so(
@@ -206,31 +190,26 @@ def test_the_requests_of_a_batch_meet_faults(company: Company, rehearsal: Rehear
     ] * 2
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "stored"),
-    [
+def test_requests_of_an_atomic_group_meet_faults(company: Company, rehearsal: Rehearsal) -> None:
+    for fault, status, stored in (
         ("lock", 503, 0),
         ("away; kind=json", 503, 0),
         ("away; kind=html", 503, 0),
         ("timeout; phase=before", 408, 0),
         ("timeout; phase=after", 408, 2),
-    ],
-)
-def test_the_requests_of_an_atomic_group_meet_faults(
-    fault: str, status: int, stored: int, company: Company, rehearsal: Rehearsal
-) -> None:
-    name = f"In a group with {fault.replace('; ', ' ').replace('=', ' ')}"
-    writes = [
-        {"id": each, "atomicityGroup": "g", "method": "POST", "url": "contactsExt"}
-        | {"body": {"displayName": name}, "headers": {"Content-Type": "application/json"}}
-        for each in "ab"
-    ]
-    rehearsal.set({"id": "r", "fault": fault, "match": {"set": "contactsExt"}})
-    replies = company.post("$batch", {"requests": writes}).json()["responses"]
-    assert status in [each["status"] for each in replies]
-    assert "r" in [each["headers"].get(APPLIED) for each in replies]
-    rehearsal.set()
-    assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == stored
+    ):
+        name = f"In a group with {fault.replace('; ', ' ').replace('=', ' ')}"
+        writes = [
+            {"id": each, "atomicityGroup": "g", "method": "POST", "url": "contactsExt"}
+            | {"body": {"displayName": name}, "headers": {"Content-Type": "application/json"}}
+            for each in "ab"
+        ]
+        rehearsal.set({"id": "r", "fault": fault, "match": {"set": "contactsExt"}})
+        replies = company.post("$batch", {"requests": writes}).json()["responses"]
+        assert status in [each["status"] for each in replies]
+        assert "r" in [each["headers"].get(APPLIED) for each in replies]
+        rehearsal.set()
+        assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == stored
 
 
 def test_a_rule_says_which_requests_meet_it(company: Company, rehearsal: Rehearsal) -> None:
@@ -242,22 +221,19 @@ def test_a_rule_says_which_requests_meet_it(company: Company, rehearsal: Rehears
     assert [each.count for each in rehearsal.firings()[-2:]] == [2, 4]
 
 
-@pytest.mark.parametrize(
-    ("match", "met"),
-    [
+def test_a_set_is_matched_at_all_addresses_and_a_path_at_some(
+    company: Company, rehearsal: Rehearsal
+) -> None:
+    contact = company.listed("contactsExt", {"$top": "1"})[0]["id"]
+    for match, met in (
         ({"set": "contactsExt"}, [True, True, True, False]),
         ({"path": "*/contactsExt(*)"}, [True, False, False, False]),
         ({"path": "*/contactsExt"}, [False, True, False, False]),
         ({"path": "*/$count"}, [False, False, True, False]),
-    ],
-)
-def test_a_set_is_matched_at_all_addresses_and_a_path_at_some(
-    match: dict[str, str], met: list[bool], company: Company, rehearsal: Rehearsal
-) -> None:
-    contact = company.listed("contactsExt", {"$top": "1"})[0]["id"]
-    rehearsal.set({"id": "r", "fault": "throttle", "match": match})
-    paths = (f"contactsExt({contact})", "contactsExt", "contactsExt/$count", "itemsExt")
-    assert [company.get(each).status_code == 429 for each in paths] == met
+    ):
+        rehearsal.set({"id": "r", "fault": "throttle", "match": match})
+        paths = (f"contactsExt({contact})", "contactsExt", "contactsExt/$count", "itemsExt")
+        assert [company.get(each).status_code == 429 for each in paths] == met
 
 
 def test_the_same_seed_has_the_same_firings(company: Company, rehearsal: Rehearsal) -> None:
@@ -280,24 +256,24 @@ def test_a_key_meets_a_fault_of_a_header_so_many_times(
     assert rehearsal.firings()[-1].rule == "header:once"
 
 
-@pytest.mark.parametrize(
-    ("sent", "problem"),
-    [
-        ("throttl", "Did you mean throttle?"),
-        ("throttle; retry-after=x", "retry-after in Comptoir-Fault"),
-        ("throttle; times=0; key=a", "times in Comptoir-Fault"),
-        ("touch; field=nothing", "field in Comptoir-Fault"),
-        ("throttle; times=1", "only one of times and key"),
-    ],
-)
-def test_a_wrong_header_is_refused(
-    sent: str, problem: str, company: Company, rehearsal: Rehearsal
-) -> None:
-    before = len(rehearsal.firings())
-    refused = company.get("contactsExt", headers={"Comptoir-Fault": sent})
-    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "Comptoir-Fault")
-    assert problem in refused.json()["error"]["message"]
-    assert len(rehearsal.firings()) == before
+def test_a_wrong_header_is_refused(company: Company, rehearsal: Rehearsal) -> None:
+    def check(sent: str, problem: str) -> None:
+        before = len(rehearsal.firings())
+        refused = company.get("contactsExt", headers={"Comptoir-Fault": sent})
+        assert (refused.status_code, refused.json()["error"]["target"]) == (400, "Comptoir-Fault")
+        assert problem in refused.json()["error"]["message"]
+        assert len(rehearsal.firings()) == before
+
+    check_each(
+        [
+            ("throttl", "Did you mean throttle?"),
+            ("throttle; retry-after=x", "retry-after in Comptoir-Fault"),
+            ("throttle; times=0; key=a", "times in Comptoir-Fault"),
+            ("touch; field=nothing", "field in Comptoir-Fault"),
+            ("throttle; times=1", "only one of times and key"),
+        ],
+        check,
+    )
 
 
 def test_a_window_concerns_every_request_until_its_end(
@@ -310,28 +286,25 @@ def test_a_window_concerns_every_request_until_its_end(
     assert [each.get("contactsExt").status_code for each in (company, other)] == [200, 200]
 
 
-@pytest.mark.parametrize(
-    ("path", "met"),
-    [
+def test_a_path_is_the_one_that_the_client_used_or_that_below_the_base_path(
+    rehearsed: Service,
+) -> None:
+    for path, met in (
         ("/v2.0/Production/api/v2.0/companies(*)/contacts", True),
         ("/v2.0/Production/api/v2.0/$batch", False),
         ("/v2.0/Sandbox/*", False),
         ("/api/companies(*)/contacts", True),
-    ],
-)
-def test_a_path_is_the_one_that_the_client_used_or_that_below_the_base_path(
-    path: str, met: bool, rehearsed: Service
-) -> None:
-    token = rehearsed.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(rehearsed, f"{rehearsed.origin.root}/faults", token))
-    control.set({"id": "r", "fault": "throttle", "match": {"path": path}})
-    company = rehearsed.new_company()
-    address = "/v2.0/Production/api/v2.0"
-    elsewhere = replace(company, root=company.root.replace("/api/", f"{address}/", 1))
-    assert (elsewhere.get("contacts").status_code == 429) == met
-    if met:
-        assert control.firings()[-1].path == f"{address}/companies({company.id})/contacts"
-    control.set()
+    ):
+        token = rehearsed.tokens.issue([Scope.FAULTS])
+        control = Rehearsal(Client(rehearsed, f"{rehearsed.origin.root}/faults", token))
+        control.set({"id": "r", "fault": "throttle", "match": {"path": path}})
+        company = rehearsed.new_company()
+        address = "/v2.0/Production/api/v2.0"
+        elsewhere = replace(company, root=company.root.replace("/api/", f"{address}/", 1))
+        assert (elsewhere.get("contacts").status_code == 429) == met
+        if met:
+            assert control.firings()[-1].path == f"{address}/companies({company.id})/contacts"
+        control.set()
 
 
 def test_a_batch_is_met_at_the_address_that_the_client_used(rehearsed: Service) -> None:
@@ -380,26 +353,26 @@ def test_a_profile_writes_the_refusals_of_faults(rehearsed: Service) -> None:
     assert (gone.status_code, code(gone)) == (400, "SkipTokenIsNoLongerValid")
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/xml", "application/json;q=0"])
-def test_a_gateway_refuses_a_token(accept: str, rehearsed: Service) -> None:
-    company = rehearsed.new_company()
-    refused = company.get(
-        "contactsExt",
-        headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept},
-    )
-    assert (refused.status_code, refused.headers["content-type"]) == (401, "application/xml")
-    assert refused.text == (
-        '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>Unauthorized</code>'
-        "<message>The credentials provided are incorrect</message></error>"
-    )
-    # the token has expired for later requests too, until the client gets another one
-    asked = company.get("contactsExt", headers={"Accept": "text/html, application/json"})
-    assert (asked.status_code, asked.headers["content-type"]) == (401, "application/json")
-    assert asked.json() == {
-        "error": {"code": "Unauthorized", "message": "The credentials provided are incorrect"}
-    }
-    fresh = company.using(rehearsed.tokens.issue(subject=accept))
-    assert fresh.get("contactsExt").status_code == 200
+def test_a_gateway_refuses_a_token(rehearsed: Service) -> None:
+    for accept in ("*/*", "application/xml", "application/json;q=0"):
+        company = rehearsed.new_company()
+        refused = company.get(
+            "contactsExt",
+            headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept},
+        )
+        assert (refused.status_code, refused.headers["content-type"]) == (401, "application/xml")
+        assert refused.text == (
+            '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>Unauthorized</code>'
+            "<message>The credentials provided are incorrect</message></error>"
+        )
+        # the token has expired for later requests too, until the client gets another one
+        asked = company.get("contactsExt", headers={"Accept": "text/html, application/json"})
+        assert (asked.status_code, asked.headers["content-type"]) == (401, "application/json")
+        assert asked.json() == {
+            "error": {"code": "Unauthorized", "message": "The credentials provided are incorrect"}
+        }
+        fresh = company.using(rehearsed.tokens.issue(subject=accept))
+        assert fresh.get("contactsExt").status_code == 200
 
 
 def test_an_update_window_is_a_page_of_the_gateway(rehearsed: Service, faulty: Service) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import httpx
-import pytest
 
 from comptoir.auth.tokens import Scope
 from support.companies import Company
@@ -47,19 +46,19 @@ def test_a_header_changes_no_record_for_a_client_that_may_not(
     assert company.get(path).headers["etag"] != created["@odata.etag"]
 
 
-@pytest.mark.parametrize("fault", ["touch", "touch; field=displayName"])
-def test_a_job_leaves_what_identifies_a_record(
-    fault: str, company: Company, rehearsal: Rehearsal
-) -> None:
-    created = company.post("shippingAgentsExt", {"code": fault[-6:].upper(), "name": "A"}).json()
-    path = f"shippingAgentsExt({created['id']})"
-    rehearsal.set(fault)
-    first, second = company.get(path), company.get(path)
-    assert first.headers[APPLIED] == "r"
-    outcome = "applied" if fault == "touch" else "not applicable"
-    assert rehearsal.firings()[-1].outcome == outcome
-    assert second.json()["code"] == created["code"]
-    assert (second.json()["name"] == "A") == (fault != "touch")
+def test_a_job_leaves_what_identifies_a_record(company: Company, rehearsal: Rehearsal) -> None:
+    for fault in ("touch", "touch; field=displayName"):
+        created = company.post(
+            "shippingAgentsExt", {"code": fault[-6:].upper(), "name": "A"}
+        ).json()
+        path = f"shippingAgentsExt({created['id']})"
+        rehearsal.set(fault)
+        first, second = company.get(path), company.get(path)
+        assert first.headers[APPLIED] == "r"
+        outcome = "applied" if fault == "touch" else "not applicable"
+        assert rehearsal.firings()[-1].outcome == outcome
+        assert second.json()["code"] == created["code"]
+        assert (second.json()["name"] == "A") == (fault != "touch")
 
 
 def test_a_list_and_a_record_of_a_read_only_set_have_no_job(
@@ -70,50 +69,46 @@ def test_a_list_and_a_record_of_a_read_only_set_have_no_job(
         assert APPLIED not in company.get(path).headers
 
 
-@pytest.mark.parametrize(("shift", "names"), [(1, "BC"), (2, "ABC"), (-1, ""), (0, "C")])
-def test_the_next_page_is_shifted(
-    shift: int, names: str, faulty: Service, rehearsal: Rehearsal
-) -> None:
-    company = faulty.new_company()
-    for name in "ABC":
-        company.post("contactsExt", {"displayName": name})
-    rehearsal.set({"id": "r", "fault": f"page-shift; n={shift}"})
-    first = company.get("contactsExt", {"$orderby": "displayName"})
-    assert APPLIED not in first.headers
-    for _ in range(2):
-        second = company.follow(first.json()["@odata.nextLink"])
-        assert second.headers[APPLIED] == "r"
-        found = [each["displayName"] for each in second.json()["value"]]
-        assert found == list(names)
-    assert company.get("contactsExt/$count").text.endswith("3")
+def test_the_next_page_is_shifted(faulty: Service, rehearsal: Rehearsal) -> None:
+    for shift, names in ((1, "BC"), (2, "ABC"), (-1, ""), (0, "C")):
+        company = faulty.new_company()
+        for name in "ABC":
+            company.post("contactsExt", {"displayName": name})
+        rehearsal.set({"id": "r", "fault": f"page-shift; n={shift}"})
+        first = company.get("contactsExt", {"$orderby": "displayName"})
+        assert APPLIED not in first.headers
+        for _ in range(2):
+            second = company.follow(first.json()["@odata.nextLink"])
+            assert second.headers[APPLIED] == "r"
+            found = [each["displayName"] for each in second.json()["value"]]
+            assert found == list(names)
+        assert company.get("contactsExt/$count").text.endswith("3")
 
 
-@pytest.mark.parametrize(("index", "statuses"), [(0, [503]), (1, [201, 503]), (7, [201, 201])])
-def test_a_batch_that_is_a_transaction_is_undone(
-    index: int, statuses: list[int], rehearsed: Service
-) -> None:
-    company = rehearsed.new_company()
-    writes = [
-        {"id": each, "method": "POST", "url": "shippingAgentsExt", "body": {"code": each}}
-        | {"headers": {"Content-Type": "application/json"}}
-        for each in "AB"
-    ]
-    fault = {"Isolation": "snapshot", "Comptoir-Fault": f"batch-rollback; index={index}"}
-    answered = company.post("$batch", {"requests": writes}, fault).json()["responses"]
-    assert [each["status"] for each in answered] == statuses
-    stored = sorted(str(each["code"]) for each in company.listed("shippingAgentsExt"))
-    assert stored == (["A", "B"] if index == 7 else [])
-    if index < 2:
-        assert answered[-1]["headers"][APPLIED] == "header"
-    # requests of the batch meet faults too
-    slow = {"Comptoir-Fault": "timeout; phase=after", "Content-Type": "application/json"}
-    (answer,) = company.post(
-        "$batch",
-        {"requests": [{**writes[0], "headers": slow, "body": {"code": "C"}}]},
-        {"Isolation": "snapshot"},
-    ).json()["responses"]
-    assert (answer["status"], answer["headers"][APPLIED]) == (408, "header")
-    assert "C" in [each["code"] for each in company.listed("shippingAgentsExt")]
+def test_a_batch_that_is_a_transaction_is_undone(rehearsed: Service) -> None:
+    for index, statuses in ((0, [503]), (1, [201, 503]), (7, [201, 201])):
+        company = rehearsed.new_company()
+        writes = [
+            {"id": each, "method": "POST", "url": "shippingAgentsExt", "body": {"code": each}}
+            | {"headers": {"Content-Type": "application/json"}}
+            for each in "AB"
+        ]
+        fault = {"Isolation": "snapshot", "Comptoir-Fault": f"batch-rollback; index={index}"}
+        answered = company.post("$batch", {"requests": writes}, fault).json()["responses"]
+        assert [each["status"] for each in answered] == statuses
+        stored = sorted(str(each["code"]) for each in company.listed("shippingAgentsExt"))
+        assert stored == (["A", "B"] if index == 7 else [])
+        if index < 2:
+            assert answered[-1]["headers"][APPLIED] == "header"
+        # requests of the batch meet faults too
+        slow = {"Comptoir-Fault": "timeout; phase=after", "Content-Type": "application/json"}
+        (answer,) = company.post(
+            "$batch",
+            {"requests": [{**writes[0], "headers": slow, "body": {"code": "C"}}]},
+            {"Isolation": "snapshot"},
+        ).json()["responses"]
+        assert (answer["status"], answer["headers"][APPLIED]) == (408, "header")
+        assert "C" in [each["code"] for each in company.listed("shippingAgentsExt")]
 
 
 def cities(company: Company) -> list[str]:

@@ -16,12 +16,12 @@ def test_blanks_around_an_id_are_ignored() -> None:
     assert known.request_id == "a"
 
 
-@pytest.mark.parametrize("beside", [b"\xa0", b"\x85", b"\x1f"])
-def test_other_whitespace_is_part_of_an_id(beside: bytes) -> None:
-    for request_id, first_sent in ((b"a" + beside, SENT), (b"a", beside + SENT)):
-        headers = {
-            b"repeatability-request-id": request_id,
-            b"repeatability-first-sent": first_sent,
-        }
-        with pytest.raises(Refusal):
-            repeatability(headers)
+def test_other_whitespace_is_part_of_an_id() -> None:
+    for beside in (b"\xa0", b"\x85", b"\x1f"):
+        for request_id, first_sent in ((b"a" + beside, SENT), (b"a", beside + SENT)):
+            headers = {
+                b"repeatability-request-id": request_id,
+                b"repeatability-first-sent": first_sent,
+            }
+            with pytest.raises(Refusal):
+                repeatability(headers)

@@ -26,7 +26,9 @@ CODES: Mapping[int, str] = {
 """The error code by status, for cases that do not name one."""
 
 EARLY = "before the database"
-"""After the title of a file: what decides its requests."""
+"""After the title of a file: its requests are decided there, whatever the database."""
+IN_ORDER = "in order"
+"""After the title of a file: its requests change records, in a company of its own."""
 
 _METHODS = frozenset(
     {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
@@ -121,14 +123,11 @@ class Rule:
 
 @dataclass(slots=True)
 class Area:
-    """A file of the corpus: its title, and its rules in order.
-
-    What is decided before the database is the same whatever the database.
-    """
+    """A file of the corpus: its title, what is after it (`EARLY`, `IN_ORDER`), its rules."""
 
     name: str
     title: str
-    is_early: bool
+    kind: str
     rules: list[Rule]
 
 
@@ -145,8 +144,8 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 def read_area(path: Path) -> Area:
     """A file of the corpus; raises `CorpusError` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    title, _, decided = lines[0].removeprefix("# ").partition(" | ")
-    area = Area(path.stem, title, decided == EARLY, [])
+    title, _, kind = lines[0].removeprefix("# ").partition(" | ")
+    area = Area(path.stem, title, kind, [])
     for number, line in enumerate(lines[1:], 2):
         place = f"{path.stem}:{number}"
         if not line.strip() or line.startswith("# "):

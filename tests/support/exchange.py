@@ -20,7 +20,7 @@ def scope_of(request: httpx.Request) -> Scope:
         "raw_path": url.raw_path.partition(b"?")[0],
         "query_string": url.query,
         "server": (url.host, url.port),
-        "client": ("127.0.0.1", 123),
+        "client": (request.extensions.get("client", "127.0.0.1"), 123),
         "root_path": "",
     }
 

@@ -33,8 +33,8 @@ OK = b"HTTP/1.1 200 OK\r\n"
 Claims = Mapping[str, object]
 
 _numbers = count()
-# the generation of a key takes long, so the thirteenth issuer has the key of the first
-_keys = cycle(RSAKey.generate_key(2048) for _ in range(12))
+# the generation of a key takes long, so the fifth issuer has the key of the first
+_keys = cycle(RSAKey.generate_key(2048) for _ in range(4))
 
 
 def responding(content: bytes, head: bytes = OK) -> Respond:

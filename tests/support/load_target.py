@@ -3,8 +3,10 @@
 import asyncio
 import tracemalloc
 from collections.abc import Awaitable, Callable
+from copy import copy
 from pathlib import Path
 from typing import Self, TypeVar
+from uuid import uuid4
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
@@ -39,6 +41,19 @@ class LoadTarget:
         if self._store is not None:
             self._runner.run(self._store.close())
         self._runner.close()
+
+    def another(self, folder: Path) -> "LoadTarget":
+        """A new company of the same database, until this target is closed."""
+
+        async def create() -> str:
+            company_id = str(uuid4())
+            await self._opened().create_company(company_id, company_id)
+            return company_id
+
+        another = copy(self)
+        another.folder, another.company_id = folder, self._runner.run(create())
+        another._store = self._store
+        return another
 
     def load(
         self, name: str, content: str | bytes, *, keep_good: bool = False, encoding: str = "utf-8"
@@ -94,13 +109,16 @@ class LoadTarget:
 
     def _with_store(self, work: Callable[[Store, Company], Awaitable[T]]) -> T:
         async def run() -> T:
-            if self._store is None:
-                self._store = open_store(Settings(database=self.url))
-            company = await self._store.company(self.company_id)
+            company = await self._opened().company(self.company_id)
             assert company is not None
-            return await work(self._store, company)
+            return await work(self._opened(), company)
 
         return self._runner.run(run())
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            self._store = open_store(Settings(database=self.url))
+        return self._store
 
 
 def reasons(report: LoadReport) -> list[str]:

@@ -22,7 +22,8 @@ _PROGRAM = Path(__file__).with_name("fork_server.py")
 class Process:
     """A process of `comptoir`, with a part of the interface of `subprocess.Popen`.
 
-    Its output and, unless a file is given, its errors are pipes. `alone` starts a new session.
+    Its output and, unless a file is given, its errors are pipes. Its input is empty unless it is
+    given. `alone` starts a new session.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Process:
         environment: Mapping[str, str],
         folder: Path,
         *,
+        entered: IO[bytes] | None = None,
         errors: IO[bytes] | None = None,
         alone: bool = False,
     ) -> None:
@@ -39,7 +41,7 @@ class Process:
         self.stdout, output = _pipe()
         self.stderr, complaints = _pipe()
         with Path(os.devnull).open("rb") as nothing, theirs, output, complaints:
-            streams = (nothing, output, complaints if errors is None else errors, theirs)
+            streams = (entered or nothing, output, errors or complaints, theirs)
             socket.send_fds(fork_server(), [b"1"], [each.fileno() for each in streams])
         if errors is not None:
             self.stderr.close()

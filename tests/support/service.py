@@ -3,6 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -21,6 +23,8 @@ from support.settings import changed
 from support.tokens import Tokens
 
 T = TypeVar("T")
+
+_addresses = IPv4Network("127.1.0.0/16").hosts()
 
 
 class Service:
@@ -119,3 +123,31 @@ class Service:
 
     async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return list(await asyncio.gather(*(self._exchange(each) for each in requests)))
+
+
+class Roaming:
+    """A service to which each request comes from another loopback address; a `Carrier`.
+
+    Failed authentications make an address wait, and so none of these.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.settings = service.settings
+
+    @property
+    def client(self) -> Client:
+        """That of the service."""
+        return replace(self._service.client, carrier=self)
+
+    @property
+    def origin(self) -> Client:
+        """That of the service."""
+        return replace(self._service.origin, carrier=self)
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        request.extensions["client"] = str(next(_addresses))
+        return self._service.send(request)
+
+    def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
+        return self._service.send_all(requests)

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from comptoir.catalog import MODEL
 from conftest import stock
 from support.command import Command
 from support.companies import Company
+from support.databases import FreshDatabase
+from support.load_target import LoadTarget
 from support.service import Service
 from transfer.two_databases import TwoDatabases
 
@@ -24,6 +27,22 @@ def real() -> Path:
     if not REAL.is_dir():
         pytest.skip("the folder of real files is not there")
     return REAL
+
+
+@pytest.fixture(scope="module")
+def load_targets(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LoadTarget]:
+    """A database for the loads of a module."""
+    folder = tmp_path_factory.mktemp("loads")
+    with LoadTarget(folder, fresh_database(folder, MODEL), "") as targets:
+        yield targets
+
+
+@pytest.fixture
+def load_target(load_targets: LoadTarget, tmp_path: Path) -> LoadTarget:
+    """A company without records, for loads within this process."""
+    return load_targets.another(tmp_path)
 
 
 PAIRS = (("sqlite", "postgres"), ("postgres", "sqlite"))

@@ -4,11 +4,11 @@ import asyncio
 import os
 import pty
 import signal
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +23,8 @@ from support.backups import FileBackup
 from support.client import Client, page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
-from support.databases import ON_SQLITE, run_sql
+from support.databases import ON_SQLITE, FreshDatabase, run_sql
+from support.processes import Process
 from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
@@ -39,10 +40,24 @@ UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
 RESUMES = "comptoir: interrupted. The same command resumes.\n"
 
 
+@pytest.fixture(scope="module")
+def service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    with Service(fresh_database, tmp_path_factory.mktemp("delete")) as service:
+        yield service
+
+
 @pytest.fixture
-def company(service_over: Service) -> Company:
+def command(service: Service, tmp_path: Path) -> Command:
+    """The command, with the database of the service."""
+    return Command(tmp_path, service.settings.database)
+
+
+@pytest.fixture
+def company(service: Service) -> Company:
     """A company that has rows in every table."""
-    return filled(service_over.new_company("Doomed"))
+    return filled(service.new_company())
 
 
 def filled(company: Company, documents: int = 3) -> Company:
@@ -62,9 +77,10 @@ def rows_left(command: Command, company: Company) -> dict[str, int]:
     return {table: len(rows) for table, rows in found.items() if rows}
 
 
-def unfinished(command: Command) -> list[tuple[object, ...]]:
-    """The stored progress of unfinished copies and deletions."""
-    return run_sql(command.url, "SELECT company_id FROM copies")
+def unfinished(command: Command, *companies: Company) -> set[object]:
+    """Those of some companies whose deletion is unfinished."""
+    stored = {each for (each,) in run_sql(command.url, "SELECT company_id FROM copies")}
+    return stored & {each.id for each in companies}
 
 
 def delete_here(command: Command, company_id: str, listener: ShowProgress) -> None:
@@ -90,34 +106,34 @@ def finds(company: Company, word: str) -> int:
 
 
 def test_all_data_of_a_company_is_deleted_and_none_of_others(
-    ready: Command, service_over: Service, company: Company
+    command: Command, service: Service, company: Company
 ) -> None:
-    other = filled(service_over.new_company("Kept"))
+    other = filled(service.new_company())
     for each in (company, other):
-        subscribe(ready.url, each)
-    before = rows_of(ready.url, other)
-    assert len(rows_left(ready, company)) == len(before) - 1, "no rows in a table but copies"
+        subscribe(command.url, each)
+    before = rows_of(command.url, other)
+    assert len(rows_left(command, company)) == len(before) - 1, "no rows in a table but copies"
     lamps = finds(other, "lamp")
 
-    printed = ready.done("company", "delete", company.id.upper(), company.id, "--yes").out
+    printed = command.done("company", "delete", company.id.upper(), company.id, "--yes").out
 
-    assert printed == f"Doomed {company.id}: deleted\n"
+    assert printed == f"Test & Söhne {company.id} {company.id}: deleted\n"
     assert company.get(AGENTS).status_code == 404
     assert company.post(AGENTS, {"code": "B"}).status_code == 404
-    assert rows_left(ready, company) == {}
-    assert unfinished(ready) == []
-    assert company.id not in ready.done("company", "list").out
-    assert rows_of(ready.url, other) == before
+    assert rows_left(command, company) == {}
+    assert not unfinished(command, company)
+    assert company.id not in command.done("company", "list").out
+    assert rows_of(command.url, other) == before
     assert finds(other, "lamp") == lamps > 0
     assert other.post(AGENTS, {"code": "B"}).status_code == 201
 
 
 def test_nothing_of_a_deleted_company_is_found_in_one_with_its_id(
-    ready: Command, service_over: Service, company: Company
+    command: Command, service: Service, company: Company
 ) -> None:
     made = company.post(AGENTS, {"code": "A"})
-    ready.done("company", "delete", company.id, "--yes")
-    ready.done("company", "create", "Again", "--id", company.id)
+    command.done("company", "delete", company.id, "--yes")
+    command.done("company", "create", "Again", "--id", company.id)
 
     assert finds(company, "lamp") == 0
     company.load(SEARCHED, {"number": "1", "displayName": "Desk lamp"})
@@ -127,30 +143,30 @@ def test_nothing_of_a_deleted_company_is_found_in_one_with_its_id(
     again = record(company.post(AGENTS, {"code": "A"}), 201)
     assert again["@odata.etag"] != old
     assert len(company.changes()) == 2
-    assert service_over.client.get(f"companies({company.id})").json()["name"] == "Again"
+    assert service.client.get(f"companies({company.id})").json()["name"] == "Again"
 
 
 @ON_SQLITE
-def test_the_text_index_keeps_no_entries(ready: Command, company: Company) -> None:
+def test_the_text_index_keeps_no_entries(command: Command, company: Company) -> None:
     """On PostgreSQL, the text index is an index of the documents."""
     entries = "SELECT rowid FROM search_index WHERE search_index MATCH 'lam'"
-    assert len(run_sql(ready.url, entries)) == 3
+    before = len(run_sql(command.url, entries))
 
-    ready.done("company", "delete", company.id, "--yes")
+    command.done("company", "delete", company.id, "--yes")
 
-    assert run_sql(ready.url, entries) == []
+    assert len(run_sql(command.url, entries)) == before - 3
 
 
 def test_another_process_serves_404_when_the_command_has_ended(
-    ready: Command, company: Company
+    command: Command, company: Company
 ) -> None:
-    settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
-    with Server(settings, ready.folder) as server:
+    settings = Settings(database=command.url, keys=str(command.folder / "keys"))
+    with Server(settings, command.folder) as server:
         root = f"{server.client.root}/companies({company.id})"
         there = Client(server.client.carrier, root, server.client.token)
         path = f"{AGENTS}({record(there.post(AGENTS, {'code': 'S'}), 201)['id']})"
         # as a process, which waits as long as another one may cache a company
-        assert ready.run("company", "delete", company.id, "--yes").status == 0
+        assert command.run("company", "delete", company.id, "--yes").status == 0
 
         for answer in (
             there.get(AGENTS),
@@ -164,69 +180,74 @@ def test_another_process_serves_404_when_the_command_has_ended(
         assert company.id not in server.client.get("companies").text
         server.ask_to_stop()
         server.wait()
-    assert rows_left(ready, company) == {}
+    assert rows_left(command, company) == {}
 
 
 def test_wherever_it_is_interrupted_the_same_command_resumes(
-    ready: Command, service_over: Service
+    command: Command, service: Service
 ) -> None:
     """Each run is interrupted after its first step, until nothing is left."""
-    company = filled(service_over.new_company(), DROPPED_DOCUMENTS + 10)
-    kept = filled(service_over.new_company())
-    before = rows_of(ready.url, kept)
-    left = sum(rows_left(ready, company).values())
+    company = filled(service.new_company(), DROPPED_DOCUMENTS + 10)
+    kept = filled(service.new_company())
+    before = rows_of(command.url, kept)
+    left = sum(rows_left(command, company).values())
     for runs in count(1):
         try:
-            delete_here(ready, company.id, stop)
+            delete_here(command, company.id, stop)
         except Stopped:
-            found = rows_left(ready, company)
+            found = rows_left(command, company)
             assert found["copies"] == 1
             assert sum(found.values()) < left
             left = sum(found.values())
             assert company.get(AGENTS).status_code == 404
-            error = ready.error("company", "create", "Other", "--id", company.id)
-            assert f"`comptoir company delete {company.id}`" in error
+            if runs == 1:
+                error = command.error("company", "create", "Other", "--id", company.id)
+                assert f"`comptoir company delete {company.id}`" in error
         else:
             # a step for each entity set, and two for the documents
             assert runs > len(SAMPLES) + 2
             break
-    assert rows_left(ready, company) == {}
-    assert rows_of(ready.url, kept) == before
+    assert rows_left(command, company) == {}
+    assert rows_of(command.url, kept) == before
     assert finds(kept, "lamp") == 3
 
 
-def test_many_rows_are_dropped_in_several_steps(ready: Command, service_over: Service) -> None:
-    company = service_over.new_company()
+def test_many_rows_are_dropped_in_several_steps(command: Command, service: Service) -> None:
+    company = service.new_company()
     company.load("customersExt", *({"number": f"C{at}"} for at in range(DROPPED_ROWS + 10)))
     told: list[tuple[str, int, int]] = []
 
-    delete_here(ready, company.id, lambda *progress: told.append(progress))
+    delete_here(command, company.id, lambda *progress: told.append(progress))
 
     total = DROPPED_ROWS + 10
     steps = [each[1:] for each in told if each[0] == "dropping customersExt"]
     assert steps == [(DROPPED_ROWS, total), (total, total)]
-    assert rows_left(ready, company) == {}
+    assert rows_left(command, company) == {}
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_command_that_is_killed_is_finished_by_the_same_command(
-    ready: Command, company: Company, number: int
+    command: Command, service: Service, company: Company, number: int
 ) -> None:
-    with ready.started("company", "delete", OTHER_COMPANY, company.id, "--yes") as process:
+    both = service.new_company(), company
+    ids = [each.id for each in both]
+    with command.started("company", "delete", *ids, "--yes") as process:
         # it then waits as long as services cache a company
-        until(lambda: len(unfinished(ready)) == 2 or None, "companies that are being deleted")
+        begun = lambda: len(unfinished(command, *both)) == 2 or None  # noqa: E731 - a condition
+        until(begun, "companies that are being deleted")
         process.send_signal(number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         said = process.stderr.read().decode()
     assert said == ("" if number == signal.SIGKILL else RESUMES)
-    assert ready.done("company", "list").out == f"Test {COMPANY}\n"
+    listed = command.done("company", "list").out
+    assert not any(each in listed for each in ids)
 
-    printed = ready.done("company", "delete", OTHER_COMPANY, company.id, "--yes").out
+    printed = command.done("company", "delete", *ids, "--yes").out
 
-    assert printed == f"{OTHER_COMPANY}: deleted\n{company.id}: deleted\n"
-    assert rows_left(ready, company) == {}
-    assert unfinished(ready) == []
-    assert f"the company {company.id} does not exist" in ready.error(
+    assert printed == "".join(f"{each}: deleted\n" for each in ids)
+    assert rows_left(command, company) == {}
+    assert not unfinished(command, *both)
+    assert f"the company {company.id} does not exist" in command.error(
         "company", "delete", company.id
     )
 
@@ -247,18 +268,18 @@ def during(command: Command, company: Company, work: Callable[[], object]) -> No
 
 
 def test_the_later_of_two_simultaneous_deletions_continues(
-    ready: Command, company: Company
+    command: Command, company: Company
 ) -> None:
     def overtake() -> None:
-        delete_here(ready, company.id, lambda *_: None)
+        delete_here(command, company.id, lambda *_: None)
 
     with pytest.raises(OperatorError, match="another command deletes the company"):
-        during(ready, company, overtake)
-    assert rows_left(ready, company) == {}
+        during(command, company, overtake)
+    assert rows_left(command, company) == {}
 
 
 def test_a_load_into_a_company_that_is_being_deleted_is_refused(
-    ready: Command, company: Company
+    command: Command, company: Company
 ) -> None:
     """Even rows that change nothing, which would leave the progress of a load."""
     refused: list[str] = []
@@ -270,10 +291,10 @@ def test_a_load_into_a_company_that_is_being_deleted_is_refused(
                 begins(company.stored, "customersExt", [{"number": "L1"}])
             refused.append(refusal.value.error.code)
 
-    during(ready, company, load)
+    during(command, company, load)
 
     assert refused == [COMPANY_NOT_FOUND.code] * 2
-    assert rows_left(ready, company) == {}
+    assert rows_left(command, company) == {}
 
 
 def test_an_unfinished_copy_is_deleted(pair: TwoDatabases) -> None:
@@ -321,29 +342,29 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
 
 
 def test_reads_of_a_company_that_a_service_still_knows_do_not_fail(
-    ready: Command, service_over: Service, company: Company
+    command: Command, service: Service, company: Company
 ) -> None:
     """Its own row is deleted first, and services cache it a little longer."""
     assert company.get(SEARCHED).status_code == 200
     with pytest.raises(Stopped):
-        delete_here(ready, company.id, stop)
+        delete_here(command, company.id, stop)
 
     for query, headers in (("", TRACKED), ("$search=lamp", {})):
         assert company.get(SEARCHED, query, headers).status_code in (200, 404)
 
 
 def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
-    ready: Command, service_over: Service, company: Company
+    command: Command, service: Service, company: Company
 ) -> None:
-    other = filled(service_over.new_company("Also doomed"))
-    ready.done("company", "delete", company.id, "--yes")
+    other = filled(service.new_company())
+    command.done("company", "delete", company.id, "--yes")
     with pytest.raises(Stopped):
-        delete_here(ready, other.id, stop)
+        delete_here(command, other.id, stop)
 
-    ready.done("company", "delete", company.id, other.id, "--yes")
+    command.done("company", "delete", company.id, other.id, "--yes")
 
-    assert unfinished(ready) == []
-    assert rows_left(ready, other) == {}
+    assert not unfinished(command, company, other)
+    assert rows_left(command, other) == {}
 
 
 @ON_SQLITE
@@ -389,20 +410,20 @@ def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
     """The status and the output of a deletion on a terminal with typed input."""
     control, terminal = pty.openpty()
     try:
-        with subprocess.Popen(
-            command.arguments("company", "delete", *arguments),
-            env=command.environment,
-            cwd=command.folder,
-            stdin=terminal,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
+        with (
+            os.fdopen(terminal, "rb", buffering=0) as entered,
+            Process(
+                ["company", "delete", *arguments],
+                command.environment,
+                command.folder,
+                entered=entered,
+            ) as process,
+        ):
             os.write(control, text.encode())
-            out, err = process.communicate()
-            return process.returncode, out.decode(), err.decode()
+            status = process.wait()
+            return status, process.stdout.read().decode(), process.stderr.read().decode()
     finally:
         os.close(control)
-        os.close(terminal)
 
 
 @ON_SQLITE
@@ -420,13 +441,13 @@ def test_a_terminal_asks_for_the_name(ready: Command) -> None:
 
 @ON_SQLITE
 def test_a_terminal_asks_for_the_id_after_an_interrupted_deletion(
-    ready: Command, company: Company
+    command: Command, company: Company
 ) -> None:
     """The question does not depend on the database."""
     with pytest.raises(Stopped):
-        delete_here(ready, company.id, stop)
+        delete_here(command, company.id, stop)
 
-    status, out, err = typed(ready, f"{company.id}\n", company.id)
+    status, out, err = typed(command, f"{company.id}\n", company.id)
 
     assert (status, out) == (0, f"{company.id}: deleted\n")
     assert "whose deletion or copy is unfinished" in err

@@ -4,7 +4,6 @@ import asyncio
 import os
 import pty
 import stat
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +17,10 @@ from comptoir.catalog import MODEL
 from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.store.snapshot import open_snapshot
 from comptoir.store.store import SLICE_ROWS
-from support.command import COMPANY, OTHER_COMPANY, Command
+from support.command import COMPANY, Command
+from support.databases import ON_SQLITE
 from support.load_target import LoadTarget
+from support.processes import Process
 from support.samples import OF_THE_INTERFACE
 from support.service import Service
 
@@ -42,6 +43,12 @@ TEXTS = (
 )
 
 
+@pytest.fixture
+def ready(load_target: LoadTarget) -> Command:
+    """The command, with the database of the target."""
+    return Command(load_target.folder, load_target.url)
+
+
 def dumped(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
@@ -51,20 +58,14 @@ def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
     terminal, errors = pty.openpty()
     with (
         os.fdopen(terminal, "rb", buffering=0) as shown,
-        subprocess.Popen(
-            command.arguments(*arguments),
-            env=command.environment,
-            cwd=command.folder,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        ) as process,
+        os.fdopen(errors, "wb", buffering=0) as file,
+        Process(arguments, command.environment, command.folder, errors=file) as process,
     ):
-        os.close(errors)
+        file.close()
         # read while it runs: a terminal that nobody reads blocks the command
         written = b"".join(chunks_of(shown)).decode()
-        printed, _ = process.communicate()
-        assert process.returncode == 0
-        return written, printed.decode()
+        assert process.wait() == 0
+        return written, process.stdout.read().decode()
 
 
 def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
@@ -106,17 +107,17 @@ def test_every_text_and_number_is_loaded_unchanged(
     before = load_target.records("customersExt")
     assert sorted(str(each["displayName"]) for each in before) == sorted(TEXTS)
     folder = ready.folder / "out"
-    ready.done("dump", "--company", COMPANY, folder, "--format", form)
-    ready.done("load", "--company", OTHER_COMPANY, folder)
-    with LoadTarget(ready.folder, ready.url, OTHER_COMPANY) as other:
-        assert other.records("customersExt") == before
+    ready.done("dump", "--company", load_target.company_id, folder, "--format", form)
+    other = load_target.another(load_target.folder)
+    ready.done("load", "--company", other.company_id, folder)
+    assert other.records("customersExt") == before
 
 
 def test_numbers_are_written_exactly(ready: Command, load_target: LoadTarget) -> None:
     load_target.load(
         "customersExt.csv", "number,creditLimit,taxLiable\nC1,9999999999999.99999,true\n"
     )
-    ready.done("dump", "--company", COMPANY, ready.folder / "out")
+    ready.done("dump", "--company", load_target.company_id, ready.folder / "out")
     line = (ready.folder / "out" / "customersExt.ndjson").read_text(encoding="utf-8")
     assert '"creditLimit":9999999999999.99999,"taxLiable":true,' in line
     assert [path.name for path in (ready.folder / "out").iterdir()] == ["customersExt.ndjson"]
@@ -124,24 +125,23 @@ def test_numbers_are_written_exactly(ready: Command, load_target: LoadTarget) ->
 
 def test_more_than_a_page_is_written_whole(ready: Command, load_target: LoadTarget) -> None:
     load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
-    result = ready.done("dump", "--company", COMPANY, ready.folder / "out")
+    result = ready.done("dump", "--company", load_target.company_id, ready.folder / "out")
     assert result.last == "3000 records in 1 files"
     lines = (ready.folder / "out" / "customersExt.ndjson").read_bytes().splitlines()
     assert len(set(lines)) == 3_000
 
 
-@pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_secrets_are_left_out_unless_asked_for(
-    ready: Command, load_target: LoadTarget, form: str
-) -> None:
+def test_secrets_are_left_out_unless_asked_for(ready: Command, load_target: LoadTarget) -> None:
     load_target.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
-    plain, secret = ready.folder / "plain", ready.folder / "secret"
-    ready.done("dump", "--company", COMPANY, plain, "--format", form)
-    ready.done("dump", "--company", COMPANY, secret, "--format", form, "--with-secrets")
-    assert b"onlinePassword" not in (plain / f"contactsExt.{form}").read_bytes()
-    path = secret / f"contactsExt.{form}"
-    assert b"hunter2" in path.read_bytes()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    dump = ("dump", "--company", load_target.company_id)
+    for form in ("ndjson", "csv"):
+        plain, secret = ready.folder / f"plain {form}", ready.folder / f"secret {form}"
+        ready.done(*dump, plain, "--format", form)
+        ready.done(*dump, secret, "--format", form, "--with-secrets")
+        assert b"onlinePassword" not in (plain / f"contactsExt.{form}").read_bytes()
+        path = secret / f"contactsExt.{form}"
+        assert b"hunter2" in path.read_bytes()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None:
@@ -149,10 +149,10 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     folder = ready.folder / "out"
     folder.mkdir()
     (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
-    error = ready.error("dump", "--company", COMPANY, folder)
+    error = ready.error("dump", "--company", load_target.company_id, folder)
     assert "unitsOfMeasureExt.ndjson already exists" in error
     assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
-    ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
+    ready.done("dump", "--company", load_target.company_id, folder, "--format", "csv")
 
 
 def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> None:
@@ -196,12 +196,13 @@ def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> 
     assert len(company.listed("shippingAgentsExt")) == 2
 
 
+@ON_SQLITE  # the terminal does not depend on the database
 def test_progress_shows_on_a_terminal_and_nowhere_else(
     ready: Command, load_target: LoadTarget
 ) -> None:
     """The progress is on the standard error stream, so the printed lines do not change."""
     load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
-    arguments = ("dump", "--company", COMPANY)
+    arguments = ("dump", "--company", load_target.company_id)
     piped = ready.run(*arguments, "piped")
     assert piped.err == ""
     shown, out = on_terminal(ready, *arguments, "piped2")
@@ -210,14 +211,13 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
     assert out == piped.out.replace("piped", "piped2")
 
 
-NOT_POSSIBLE = [
-    (["--company", COMPANY, "file/out"], "cannot be created"),
-    (["--company", COMPANY[:-1] + "f", "out"], "does not exist. List the companies"),
-    (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
-]
-
-
-def test_a_dump_that_is_not_possible_is_an_error_in_one_line(ready: Command) -> None:
+def test_a_dump_that_is_not_possible_is_an_error_in_one_line(
+    ready: Command, load_target: LoadTarget
+) -> None:
     (ready.folder / "file").touch()
-    for arguments, reason in NOT_POSSIBLE:
-        assert reason in ready.error("dump", *arguments)
+    for company, arguments, reason in (
+        (load_target.company_id, ["file/out"], "cannot be created"),
+        (COMPANY, ["out"], "does not exist. List the companies"),
+        (load_target.company_id, ["out", "--format", "xml"], "'xml'"),
+    ):
+        assert reason in ready.error("dump", "--company", company, *arguments)

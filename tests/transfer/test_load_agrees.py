@@ -10,10 +10,10 @@ from comptoir.catalog import MODEL
 from comptoir.features.transfer.load import LoadReport
 from comptoir.plan.read import Row
 from comptoir.store.ledger import Change
-from support.command import Command
 from support.databases import FreshDatabase
 from support.load_target import LoadTarget
 from support.random_files import RESOURCES, random_files
+from support.together import check_all
 
 SEEDS = (3, 4, 7)
 """Files of some hundred rows that are inserted, updated, unchanged and refused."""
@@ -24,34 +24,30 @@ GIVEN = "2020"
 
 
 @pytest.fixture
-def load_targets(
+def both(
     fresh_sqlite: FreshDatabase, fresh_postgres: FreshDatabase, tmp_path: Path
 ) -> Iterator[tuple[LoadTarget, LoadTarget]]:
     with (
-        _load_target(fresh_sqlite, tmp_path / "sqlite") as sqlite,
-        _load_target(fresh_postgres, tmp_path / "postgres") as postgres,
+        LoadTarget(tmp_path, fresh_sqlite(tmp_path, MODEL), "") as sqlite,
+        LoadTarget(tmp_path, fresh_postgres(tmp_path, MODEL), "") as postgres,
     ):
         yield sqlite, postgres
 
 
-def _load_target(fresh: FreshDatabase, folder: Path) -> LoadTarget:
-    folder.mkdir()
-    url = fresh(folder, MODEL)
-    return LoadTarget(folder, url, Command(folder, url).done("company", "create", "A").last)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_files_give_the_same_records(
-    load_targets: tuple[LoadTarget, LoadTarget], seed: int
+    both: tuple[LoadTarget, LoadTarget], tmp_path: Path
 ) -> None:
-    for file in random_files(seed, FILES):
-        mine, other = (
-            load_target.load(file.name, file.content, keep_good=file.keep_good)
-            for load_target in load_targets
-        )
-        assert _told(mine) == _told(other)
-    one, another = (_seen(load_target) for load_target in load_targets)
-    assert one == another
+    def check(seed: int) -> None:
+        targets = [each.another(tmp_path) for each in both]
+        for file in random_files(seed, FILES):
+            mine, other = (
+                each.load(file.name, file.content, keep_good=file.keep_good) for each in targets
+            )
+            assert _told(mine) == _told(other)
+        one, another = map(_seen, targets)
+        assert one == another
+
+    check_all(SEEDS, check)
 
 
 def _told(report: LoadReport) -> str:

@@ -15,6 +15,8 @@ pyarrow = pytest.importorskip("pyarrow", reason="install the package pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet", reason="install the package pyarrow")
 
 ID = "00000000-0000-4000-8000-00000000000{}"
+LONG_TEXTS = 300
+"""More texts of 100,000 characters than fit in memory at a time."""
 
 
 def write_parquet(path: Path) -> None:
@@ -66,14 +68,14 @@ def test_an_error_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path
 
 def test_memory_does_not_grow_with_long_texts(load_target: LoadTarget) -> None:
     """A few megabytes are read and written at a time, even if they are few rows."""
-    keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(400)]
-    texts = [f"{at:04}" * 25_000 for at in range(400)]
+    keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(LONG_TEXTS)]
+    texts = [f"{at:04}" * 25_000 for at in range(LONG_TEXTS)]
     path = load_target.folder / "ItemProductTextLongContentsExt.parquet"
     parquet.write_table(pyarrow.table({"systemId": keys, "base64Text": texts}), path)
     length = sum(map(len, texts))
     texts.clear()
     report, peak = load_target.load_measured(path)
-    assert report.inserted == 400
+    assert report.inserted == LONG_TEXTS
     assert peak < length
 
 

@@ -3,12 +3,15 @@
 An error in the text is found without the database, so one database is enough for these tests.
 """
 
+from itertools import product
+
 import pytest
 
 from comptoir.edm.types import NO_GUID
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
+from support.together import check_all, check_each
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 HEAD = "id,number,displayName"
@@ -70,32 +73,34 @@ CSV_ERRORS = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("error", CSV_ERRORS)
-def test_an_error_in_csv_is_reported_and_nothing_is_written(
-    load_target: LoadTarget, error: str
-) -> None:
-    content, line, reason = CSV_ERRORS[error]
-    report = load_target.load("customersExt.csv", content)
-    assert not report.written
-    assert len(report.errors) == report.refused == 1
-    assert report.errors[0].line == line
-    assert reason in reasons(report)[0]
-    assert load_target.records("customersExt") == []
+def test_an_error_in_csv_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
+    def check(error: str) -> None:
+        content, line, reason = CSV_ERRORS[error]
+        report = load_target.load("customersExt.csv", content)
+        assert not report.written
+        assert len(report.errors) == report.refused == 1
+        assert report.errors[0].line == line
+        assert reason in reasons(report)[0]
+        assert load_target.records("customersExt") == []
+
+    check_all(CSV_ERRORS, check)
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be", "utf-16-le"])
-@pytest.mark.parametrize("suffix", ["csv", "ndjson", "json"])
-def test_only_utf8_is_read(load_target: LoadTarget, encoding: str, suffix: str) -> None:
-    rows = {
-        "csv": "number,displayName\nC1,One\nC2,Straße\n",
-        "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
-        "json": '[{"number":"C1"},\n{"number":"C2","displayName":"Straße"}]',
-    }
-    report = load_target.load(f"customersExt.{suffix}", rows[suffix], encoding=encoding)
-    assert not report.written
-    assert report.refused >= 1
-    assert load_target.records("customersExt") == []
+def test_only_utf8_is_read(load_target: LoadTarget) -> None:
+    def check(encoding: str, suffix: str) -> None:
+        rows = {
+            "csv": "number,displayName\nC1,One\nC2,Straße\n",
+            "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
+            "json": '[{"number":"C1"},\n{"number":"C2","displayName":"Straße"}]',
+        }
+        report = load_target.load(f"customersExt.{suffix}", rows[suffix], encoding=encoding)
+        assert not report.written
+        assert report.refused >= 1
+        assert load_target.records("customersExt") == []
+
+    encodings, suffixes = ("latin-1", "utf-16", "utf-16-be", "utf-16-le"), ("csv", "ndjson", "json")
+    check_each(product(encodings, suffixes), check)
 
 
 @ON_SQLITE
@@ -135,44 +140,44 @@ DOCUMENT_ERRORS = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("error", DOCUMENT_ERRORS)
-def test_an_error_in_ndjson_is_reported_and_nothing_is_written(
-    load_target: LoadTarget, error: str
-) -> None:
-    content, line, reason = DOCUMENT_ERRORS[error]
-    report = load_target.load("customersExt.ndjson", content)
-    assert not report.written
-    assert [each.line for each in report.errors] == [line]
-    assert reason in reasons(report)[0]
-    assert load_target.records("customersExt") == []
+def test_an_error_in_ndjson_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
+    def check(error: str) -> None:
+        content, line, reason = DOCUMENT_ERRORS[error]
+        report = load_target.load("customersExt.ndjson", content)
+        assert not report.written
+        assert [each.line for each in report.errors] == [line]
+        assert reason in reasons(report)[0]
+        assert load_target.records("customersExt") == []
+
+    check_all(DOCUMENT_ERRORS, check)
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("", "the file is empty"),
-        ("  \n", "the file is empty"),
-        ("17", "'[' is expected"),
-        ('{"value": 17}', "'[' is expected"),
-        ('{"other": 17}', "',' is expected"),
-        ('[{"number":"C1"}', "',' is expected"),
-        ('[{"number":"C1"} {"number":"C2"}]', "',' is expected"),
-        ('[{"number":"C1"}] more', "text follows the end"),
-        ('[{"number":"C1"}]}', "text follows the end"),
-        ('{"value":[{"number":"C1"}]', "'}' is expected"),
-        ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
-        ('[{"number":"C1', "the record is not JSON"),
-        ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
-    ],
-)
-def test_an_error_in_json_is_reported_and_nothing_is_written(
-    load_target: LoadTarget, content: str, reason: str
-) -> None:
-    report = load_target.load("customersExt.json", content)
-    assert not report.written
-    assert reason in reasons(report)[0]
-    assert load_target.records("customersExt") == []
+def test_an_error_in_json_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
+    def check(content: str, reason: str) -> None:
+        report = load_target.load("customersExt.json", content)
+        assert not report.written
+        assert reason in reasons(report)[0]
+        assert load_target.records("customersExt") == []
+
+    check_each(
+        [
+            ("", "the file is empty"),
+            ("  \n", "the file is empty"),
+            ("17", "'[' is expected"),
+            ('{"value": 17}', "'[' is expected"),
+            ('{"other": 17}', "',' is expected"),
+            ('[{"number":"C1"}', "',' is expected"),
+            ('[{"number":"C1"} {"number":"C2"}]', "',' is expected"),
+            ('[{"number":"C1"}] more', "text follows the end"),
+            ('[{"number":"C1"}]}', "text follows the end"),
+            ('{"value":[{"number":"C1"}]', "'}' is expected"),
+            ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
+            ('[{"number":"C1', "the record is not JSON"),
+            ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
+        ],
+        check,
+    )
 
 
 @ON_SQLITE
@@ -278,24 +283,22 @@ def test_all_rows_or_none_have_a_generated_number(
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
-def test_a_text_without_a_limit_is_at_most_as_long_as_a_body(
-    load_target: LoadTarget, suffix: str
-) -> None:
-    fitting, longer = "A" * (1 << 20), "A" * ((1 << 20) + 4)
-    rows = {
-        "csv": f"systemId,base64Text\n{ID.format(1)},{fitting}\n{ID.format(2)},{longer}\n",
-        "ndjson": f'{{"systemId":"{ID.format(1)}","base64Text":"{fitting}"}}\n'
-        f'{{"systemId":"{ID.format(2)}","base64Text":"{longer}"}}\n',
-    }
-    name = "ItemProductTextLongContentsExt"
-    report = load_target.load(f"{name}.{suffix}", rows[suffix], keep_good=True)
-    (reason,) = reasons(report)
-    assert reason.startswith(
-        f"{3 if suffix == 'csv' else 2}: base64Text: exceeds the limit of 1048576 char"
-    )
-    assert reason.endswith("Shorten it, or raise the setting body_bytes.")
-    assert [each["systemId"] for each in load_target.records(name)] == [ID.format(1)]
+def test_a_text_without_a_limit_is_at_most_as_long_as_a_body(load_target: LoadTarget) -> None:
+    for suffix in ("csv", "ndjson"):
+        fitting, longer = "A" * (1 << 20), "A" * ((1 << 20) + 4)
+        rows = {
+            "csv": f"systemId,base64Text\n{ID.format(1)},{fitting}\n{ID.format(2)},{longer}\n",
+            "ndjson": f'{{"systemId":"{ID.format(1)}","base64Text":"{fitting}"}}\n'
+            f'{{"systemId":"{ID.format(2)}","base64Text":"{longer}"}}\n',
+        }
+        name = "ItemProductTextLongContentsExt"
+        report = load_target.load(f"{name}.{suffix}", rows[suffix], keep_good=True)
+        (reason,) = reasons(report)
+        assert reason.startswith(
+            f"{3 if suffix == 'csv' else 2}: base64Text: exceeds the limit of 1048576 char"
+        )
+        assert reason.endswith("Shorten it, or raise the setting body_bytes.")
+        assert [each["systemId"] for each in load_target.records(name)] == [ID.format(1)]
 
 
 def test_the_limit_of_a_body_is_that_of_the_settings(ready: Command) -> None:

@@ -29,7 +29,7 @@ from transfer.two_databases import TwoDatabases, guid, rows_of
 
 AGENTS, AGENT = "shippingAgentsExt", PATHS["shippingAgentsExt"]
 CUSTOMERS = "customersExt"
-MANY = 2 * SLICE_ROWS + 500
+MANY = 2 * SLICE_ROWS + 1
 """Records that three units of work encode."""
 
 ATTEMPTS = 5

@@ -93,22 +93,19 @@ class TwoDatabases:
         with pytest.raises(Stopped):
             self.attempt(company, stop, restart=restart)
 
-    def during(
-        self, company: Company, stage: str, work: Callable[[], object], times: int = 1
-    ) -> CopyReport:
-        """Copy, and run `work` at the first `times` reports of a stage."""
-        left = times
+    def during(self, company: Company, work: Callable[[], object], *stages: str) -> CopyReport:
+        """Copy, and run `work` at a report of each stage; they come in this order."""
+        left = list(stages)
 
         def listen(what: str, _done: int, _rows: int) -> None:
-            nonlocal left
-            if left and what.startswith(stage):
-                left -= 1
+            if left and what.startswith(left[0]):
+                del left[0]
                 with ThreadPoolExecutor(1) as thread:
                     # in another thread, since the work may run its own event loop
                     thread.submit(work).result()
 
         report = self.attempt(company, listen)
-        assert not left, f"the copy was never {stage}"
+        assert not left, f"the copy was never {left[0]}"
         return report
 
     def overtake(self, company: Company) -> CopyReport:

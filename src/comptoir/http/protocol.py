@@ -372,7 +372,8 @@ class Protocol(HttpToolsProtocol):
             self._start(*self._waiting.pop())
         else:
             self._become_idle()
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
 
     def _become_idle(self) -> None:
         self._idle_since = self.loop.time()

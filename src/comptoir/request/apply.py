@@ -16,25 +16,10 @@ from comptoir.request.search import SearchNode, SearchReader
 APPLY = "$apply"
 
 _METHODS = ("sum", "min", "max", "average", "countdistinct")
-_UNSUPPORTED = frozenset(
-    {
-        "addnested",
-        "ancestors",
-        "bottomcount",
-        "bottompercent",
-        "bottomsum",
-        "concat",
-        "descendants",
-        "expand",
-        "join",
-        "nest",
-        "outerjoin",
-        "topcount",
-        "toppercent",
-        "topsum",
-        "traverse",
-    }
-)
+_UNSUPPORTED = frozenset({
+    "addnested", "ancestors", "bottomcount", "bottompercent", "bottomsum", "concat", "descendants",
+    "expand", "join", "nest", "outerjoin", "topcount", "toppercent", "topsum", "traverse",
+})  # fmt: skip
 _KNOWN = ("filter", "compute", "orderby", "aggregate", "groupby", "search", "top", "skip")
 _UNSUPPORTED_GROUPS = frozenset({"rollup", "rolluprecursive"})
 

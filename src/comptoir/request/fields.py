@@ -109,17 +109,9 @@ _OPTIONS: dict[ExpandResult, frozenset[str]] = {
 }
 _STAR_OPTIONS = frozenset({_LEVELS})
 _ORDER = (
-    "$filter",
-    "$search",
-    "$orderby",
-    "$select",
-    "$compute",
-    "$apply",
-    "$top",
-    "$skip",
-    "$count",
+    "$filter", "$search", "$orderby", "$select", "$compute", "$apply", "$top", "$skip", "$count",
     EXPAND,
-)
+)  # fmt: skip
 """The order of an item's options, also in links to further related records."""
 
 

@@ -203,7 +203,10 @@ class Service:
         company = None
         companies = request.principal.companies
         if companies is None or company_id in companies:
-            company = await self._runtime.store.company(company_id, may_lag=may_lag)
+            store = self._runtime.store
+            company = store.cached_company(company_id, may_lag=may_lag)
+            if company is None:
+                company = await store.company(company_id, may_lag=may_lag)
         if company is None:
             raise rows.UNKNOWN_COMPANY(company=company_id, root=request.root.url)
         return company

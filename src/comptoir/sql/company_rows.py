@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     func,
-    literal,
     select,
     tuple_,
     update,
@@ -31,10 +30,11 @@ from comptoir.sql.prepared import (
     ManyQueries,
     Prepared,
     Query,
+    constant,
     named,
     prepare,
     prepare_insert,
-    query_of,
+    whole,
 )
 from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, of_company
 
@@ -61,42 +61,56 @@ class TableStatements:
         self._company = of_company(table)
         self._names = [column.name for column in _others(table)]
         self._key = [each for each in table.primary_key.columns if each.name != COMPANY_ID]
-        self.key_types = [column.type for column in self._key]
-        """The types of the key."""
-
         self._key_names = [f"key_{column.name}" for column in self._key]
         self.key = tuple([self._names.index(column.name) for column in self._key])
         """The columns of the key in a row."""
 
     def rows(self, company_id: str, after: Row | None = None) -> Query:
         """All rows in the order of their keys, or those with a higher key."""
-        rows = self._select(_others(self._table), company_id).order_by(*self._key)
-        if after is not None:
-            values = [literal(*each) for each in zip(after, self.key_types, strict=True)]
-            rows = rows.where(tuple_(*self._key) > tuple_(*values))
-        return query_of(rows, self._compiler)
+        if after is None:
+            return self._rows.query(company_id)
+        return self._later_rows.query(company_id, *after)
 
-    def first(self, company_id: str, limit: int) -> Query:
-        """The keys of the first rows, and the texts of documents."""
+    @cached_property
+    def _rows(self) -> Prepared:
+        rows = self._select(_others(self._table)).order_by(*self._key)
+        return prepare(rows, self._compiler, (COMPANY,))
+
+    @cached_property
+    def _later_rows(self) -> Prepared:
+        is_later = tuple_(*self._key) > tuple_(*map(_key_parameter, self._key))
+        rows = self._select(_others(self._table)).where(is_later).order_by(*self._key)
+        return prepare(rows, self._compiler, (COMPANY, *self._key_names))
+
+    @cached_property
+    def first(self) -> Prepared:
+        """The keys of the first rows, and the texts of documents: company, number of rows."""
         texts = [self._table.c.folded] if "folded" in self._names else []
-        rows = self._select([*self._key, *texts], company_id).order_by(*self._key)
-        return query_of(rows.limit(limit), self._compiler)
+        rows = (
+            self._select([*self._key, *texts])
+            .order_by(*self._key)
+            .limit(whole("limit"))
+            .offset(constant(0))
+        )
+        return prepare(rows, self._compiler, (COMPANY, "limit"))
 
-    def last(self, company_id: str) -> Query:
-        """The highest key."""
+    @cached_property
+    def last(self) -> Prepared:
+        """The highest key: company."""
         descending = [column.desc() for column in self._key]
-        keys = self._select(self._key, company_id).order_by(*descending)
-        return query_of(keys.limit(1), self._compiler)
+        keys = self._select(self._key).order_by(*descending).limit(constant(1)).offset(constant(0))
+        return prepare(keys, self._compiler, (COMPANY,))
 
-    def count(self, company_id: str) -> Query:
-        """The number of rows."""
-        rows = select(func.count()).where(self._table.c[COMPANY_ID] == company_id)
-        return query_of(rows, self._compiler)
+    @cached_property
+    def count(self) -> Prepared:
+        """The number of rows: company."""
+        rows = select(func.count()).where(self._company)
+        return prepare(rows, self._compiler, (COMPANY,))
 
     def _select(
-        self, columns: Iterable[ColumnElement[str | int]], company_id: str
+        self, columns: Iterable[ColumnElement[str | int]]
     ) -> Select[*tuple[str | int, ...]]:
-        return select(*columns).where(self._table.c[COMPANY_ID] == company_id)
+        return select(*columns).where(self._company)
 
     def add(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:
         """The statement that adds rows, records with their JSON."""

@@ -118,9 +118,9 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     statements, company_id = unit.statements, unit.company_id
     removals = statements.company_rows.removals[table]
     if table != statements.tables.search_documents.name:
-        keys = yield removals.first(company_id, DROPPED_ROWS)
+        keys = yield removals.first.query(company_id, DROPPED_ROWS)
     else:
-        rows = yield removals.first(company_id, DROPPED_DOCUMENTS)
+        rows = yield removals.first.query(company_id, DROPPED_DOCUMENTS)
         documents = [(int(number), str(text)) for number, text in rows]
         if documents:
             yield from statements.index.documents.drop(documents)

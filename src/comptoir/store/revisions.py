@@ -24,14 +24,9 @@ from comptoir.store.schema import (
 )
 
 ObjectType = Literal[
-    "schema",
-    "table",
-    "column",
-    "index",
-    "unique_constraint",
-    "foreign_key_constraint",
+    "schema", "table", "column", "index", "unique_constraint", "foreign_key_constraint",
     "check_constraint",
-]
+]  # fmt: skip
 Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
 
 

@@ -349,17 +349,24 @@ class Store(Reads, ABC):
         The result may be `COMPANY_CACHE_SECONDS` old. With `may_lag` it may be older, because the
         replica checks the company again, and the primary may be unreachable.
         """
-        cached = self._companies.get(company_id)
-        now = monotonic()
-        if cached is not None and (may_lag or now < cached[1]):
-            return cached[0]
+        cached = self.cached_company(company_id, may_lag=may_lag)
+        if cached is not None:
+            return cached
+        until = monotonic() + COMPANY_CACHE_SECONDS
         rows = await self._rows(self._statements.service.company, company_id)
         if not rows:
             self.forget(company_id)
             return None
         company = Company(company_id, str(rows[0][0]))
-        self._companies[company_id] = (company, now + COMPANY_CACHE_SECONDS)
+        self._companies[company_id] = (company, until)
         return company
+
+    def cached_company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
+        """The company with this id, None if it must be looked up by `company`."""
+        cached = self._companies.get(company_id)
+        if cached is not None and (may_lag or monotonic() < cached[1]):
+            return cached[0]
+        return None
 
     async def company_names(self) -> dict[str, str]:
         """The names of all companies by id, in the order of the names and ids."""

@@ -1,10 +1,10 @@
 """Bulk statements look up the rows with any number of wanted values."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from itertools import product
 
-import pytest
 from sqlalchemy import Column, MetaData, Table
 from sqlalchemy.schema import CreateTable
 
@@ -15,6 +15,7 @@ from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.tables import COMPANY_ID
 from support.functions import OnPostgres
+from support.together import check_each
 
 COMPANY = "X"
 SIZES = (0, 1, 3, 512, 513, 1_300)
@@ -28,7 +29,6 @@ ROWS = Table(
     Column("number", whole()),
 )
 STORED = [(company, f"c{number}", number) for company in (COMPANY, "Y") for number in range(1_500)]
-CASES = pytest.mark.parametrize(("size", "names"), list(product(SIZES, NAMES)))
 
 
 def _queries(dialect: Dialect, size: int, names: tuple[str, ...]) -> Iterator[Query]:
@@ -38,40 +38,25 @@ def _queries(dialect: Dialect, size: int, names: tuple[str, ...]) -> Iterator[Qu
         yield prepared.query(COMPANY, *values)
 
 
-@CASES
-def test_sqlite_finds_every_row_once(size: int, names: tuple[str, ...]) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute(str(CreateTable(ROWS).compile(dialect=SQLITE.compiler)))
-    connection.executemany("INSERT INTO looked_up VALUES (?, ?, ?)", STORED)
+def _check_each(dialect: Dialect, fetch: Callable[[Query], Iterable[tuple[object, ...]]]) -> None:
+    def check(size: int, names: tuple[str, ...]) -> None:
+        found = [tuple(row) for query in _queries(dialect, size, names) for row in fetch(query)]
+        assert sorted(found) == sorted(STORED[:size])
 
-    found = [
-        row
-        for query in _queries(SQLITE, size, names)
-        for row in connection.execute(query.text, query.values)
-    ]
-
-    connection.close()
-    assert sorted(found) == sorted(STORED[:size])
+    check_each(product(SIZES, NAMES), check)
 
 
-@pytest.fixture(scope="module")
-def filled(postgres: OnPostgres) -> OnPostgres:
+def test_sqlite_finds_every_row_once() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(str(CreateTable(ROWS).compile(dialect=SQLITE.compiler)))
+        connection.executemany("INSERT INTO looked_up VALUES (?, ?, ?)", STORED)
+        _check_each(SQLITE, lambda query: connection.execute(query.text, query.values))
+
+
+def test_postgresql_finds_every_row_once(postgres: OnPostgres) -> None:
     postgres.fetch(str(CreateTable(ROWS).compile(dialect=POSTGRESQL.compiler)))
     columns = list(zip(*STORED, strict=True))
     postgres.fetch(
         "INSERT INTO looked_up SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])", *columns
     )
-    return postgres
-
-
-@CASES
-def test_postgresql_finds_every_row_once(
-    size: int, names: tuple[str, ...], filled: OnPostgres
-) -> None:
-    found = [
-        row
-        for query in _queries(POSTGRESQL, size, names)
-        for row in filled.fetch(query.text, *query.values)
-    ]
-
-    assert sorted(found) == sorted(STORED[:size])
+    _check_each(POSTGRESQL, lambda query: postgres.fetch(query.text, *query.values))

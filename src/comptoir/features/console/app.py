@@ -48,14 +48,9 @@ COMPANY_SECONDS = 365 * 24 * 3600
 """The time that a browser remembers the company that it had last."""
 
 SCREENS = (
-    overview.SCREEN,
-    records.SCREEN,
-    clients.SCREEN,
-    roles.SCREEN,
-    issuers.SCREEN,
-    audit.SCREEN,
+    overview.SCREEN, records.SCREEN, clients.SCREEN, roles.SCREEN, issuers.SCREEN, audit.SCREEN,
     sessions.SCREEN,
-)
+)  # fmt: skip
 """The screens that every console has."""
 
 _STATIC = Path(__file__).with_name("static")

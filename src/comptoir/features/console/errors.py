@@ -17,20 +17,10 @@ from comptoir.errors.table import (
     UNSUPPORTED_MEDIA_TYPE,
 )
 
-MISDIRECTED = ErrorType(
-    "Console_Misdirected",
-    421,
-    Check.RESOURCE,
-    "The console is not at the address of the request.",
-    "Open it at one of its addresses.",
-)
-ISSUER_FAILED = ErrorType(
-    "Console_IssuerFailed",
-    502,
-    Check.SERVICE,
-    "The issuer did not answer, or not as it should.",
-    "Begin the login again.",
-)
+MISDIRECTED = ErrorType("Console_Misdirected", 421, Check.RESOURCE,
+    "The console is not at the address of the request.", "Open it at one of its addresses.")
+ISSUER_FAILED = ErrorType("Console_IssuerFailed", 502, Check.SERVICE,
+    "The issuer did not answer, or not as it should.", "Begin the login again.")
 
 _ASK = "Begin the login again. If that fails too, ask the operator"
 

@@ -32,17 +32,10 @@ from comptoir.response.response import whole_body
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
 
-_OF_CONNECTION = frozenset(
-    {
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-length",
-        "host",
-        "transfer-encoding",
-        "user-agent",
-    }
-)
+_OF_CONNECTION = frozenset({
+    "accept-encoding", "authorization", "connection", "content-length", "host", "transfer-encoding",
+    "user-agent",
+})  # fmt: skip
 """Headers of a request that the next client sets by itself."""
 
 

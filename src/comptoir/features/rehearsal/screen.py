@@ -32,15 +32,9 @@ MOST_FIRINGS = 100
 DONE = {"added": "The rule is in force.", "ended": "The rule has ended."}
 
 _FIELD_OF = {
-    "match.set": "set",
-    "match.client": "client",
-    "match.method": "method",
-    "match.path": "path",
-    "match.nth": "nth",
-    "id": "id",
-    "times": "times",
-    "probability": "percent",
-}
+    "match.set": "set", "match.client": "client", "match.method": "method", "match.path": "path",
+    "match.nth": "nth", "id": "id", "times": "times", "probability": "percent",
+}  # fmt: skip
 """The field of each place in the document of a rule."""
 
 _minutes = number(1, LONGEST_MINUTES)

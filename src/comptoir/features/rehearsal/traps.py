@@ -42,85 +42,39 @@ class Trap(StrEnum):
         trap.meaning, trap.remedy, trap.is_visible = meaning, remedy, is_visible
         return trap
 
-    MISSING_TAG = (
-        "missing-tag",
-        "An update without If-Match is refused.",
-        "Read the record and send its ETag.",
-    )
-    STALE_TAG = (
-        "stale-tag",
-        "The record has changed since it was read.",
-        "Read the record, decide again, and send its current ETag.",
-    )
-    THROTTLING = (
-        "throttling",
-        "The client has sent too many requests.",
-        "Wait as long as Retry-After says.",
-    )
-    PAGE_LIMIT = (
-        "page-limit",
-        "A list is longer than a page.",
-        "Follow @odata.nextLink to the last page.",
-    )
-    EXPIRED_LINK = (
-        "expired-link",
-        "The link to a page is not valid any longer.",
-        "Start the list again.",
-    )
-    LOST_ANSWER = (
-        "lost-answer",
+    # fmt: off
+    MISSING_TAG = ("missing-tag", "An update without If-Match is refused.",
+        "Read the record and send its ETag.")
+    STALE_TAG = ("stale-tag", "The record has changed since it was read.",
+        "Read the record, decide again, and send its current ETag.")
+    THROTTLING = ("throttling", "The client has sent too many requests.",
+        "Wait as long as Retry-After says.")
+    PAGE_LIMIT = ("page-limit", "A list is longer than a page.",
+        "Follow @odata.nextLink to the last page.")
+    EXPIRED_LINK = ("expired-link", "The link to a page is not valid any longer.",
+        "Start the list again.")
+    LOST_ANSWER = ("lost-answer",
         "The connection ends before the answer, and the write may be done.",
-        "Look for the record before the request is sent again.",
-    )
-    EXPIRED_TOKEN = (
-        "expired-token",
-        "The token is not accepted any longer.",
-        "Get another token and send the request again.",
-    )
-    STALE_READ = (
-        "stale-read",
-        "A read shows an earlier state.",
-        "Do not read a record to find out whether it was written.",
-        False,
-    )
-    LOCK = (
-        "lock",
-        "Another session is updating the table.",
-        "Send the request again a little later.",
-    )
-    GATEWAY_PAGE = (
-        "gateway-page",
-        "An error has a body in HTML or XML.",
-        "Read the status before the body, and send the request again later.",
-    )
-    UPDATE_WINDOW = (
-        "update-window",
-        "The service is unavailable for minutes.",
-        "Wait longer after each attempt.",
-    )
-    BATCH_ROLLED_BACK = (
-        "batch-rolled-back",
-        "Answers of a batch say 201, and nothing is stored.",
-        "Trust a batch with a snapshot only if all its answers are successes.",
-        False,
-    )
-    REPEATED_NOTIFICATION = (
-        "repeated-notification",
-        "A notification comes twice.",
-        "Compare with what is known before acting on it.",
-        False,
-    )
-    REFUSED_OR = (
-        "refused-or",
-        "A filter with `or` over two properties is refused.",
-        "Send a request for each of them.",
-        False,
-    )
-    REFUSED_VALUE = (
-        "refused-value",
-        "A value is too long, unknown or missing.",
-        "Correct the value that the error names.",
-    )
+        "Look for the record before the request is sent again.")
+    EXPIRED_TOKEN = ("expired-token", "The token is not accepted any longer.",
+        "Get another token and send the request again.")
+    STALE_READ = ("stale-read", "A read shows an earlier state.",
+        "Do not read a record to find out whether it was written.", False)
+    LOCK = ("lock", "Another session is updating the table.",
+        "Send the request again a little later.")
+    GATEWAY_PAGE = ("gateway-page", "An error has a body in HTML or XML.",
+        "Read the status before the body, and send the request again later.")
+    UPDATE_WINDOW = ("update-window", "The service is unavailable for minutes.",
+        "Wait longer after each attempt.")
+    BATCH_ROLLED_BACK = ("batch-rolled-back", "Answers of a batch say 201, and nothing is stored.",
+        "Trust a batch with a snapshot only if all its answers are successes.", False)
+    REPEATED_NOTIFICATION = ("repeated-notification", "A notification comes twice.",
+        "Compare with what is known before acting on it.", False)
+    REFUSED_OR = ("refused-or", "A filter with `or` over two properties is refused.",
+        "Send a request for each of them.", False)
+    REFUSED_VALUE = ("refused-value", "A value is too long, unknown or missing.",
+        "Correct the value that the error names.")
+    # fmt: on
 
 
 OF_SIGNS: Mapping[str, Trap] = {

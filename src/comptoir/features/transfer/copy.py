@@ -174,12 +174,14 @@ class Copy:
         """Copy the rows of each table after the last one that the target has."""
         # a row that has changed since the copy began may have a unique value of a copied one
         clears = self._report.number != self._progress.number
-        for table in (CHANGES, *self._sets):
-            total = await ours.count(table, self._id)
-            async with open_snapshot(self._target) as theirs:
+        copied: dict[str, tuple[Row | None, int]] = {}
+        async with open_snapshot(self._target) as theirs:
+            for table in (CHANGES, *self._sets):
                 last = await theirs.last(table, self._id)
                 done = 0 if last is None else await theirs.count(table, self._id)
-            before = done
+                copied[table] = last, done
+        for table, (last, before) in copied.items():
+            total, done = await ours.count(table, self._id), before
             self._report.resumed_at += done if table in self._sets else 0
             async with aclosing(ours.rows(table, self._id, last)) as slices:
                 async for rows in slices:
@@ -260,10 +262,10 @@ class Copy:
 
     async def _settle(self, ours: Snapshot) -> None:
         """Copy the differences in tables whose writes are not in the change log."""
-        for table in ours.tables:
-            if table in self._sets or table == CHANGES:
-                continue
-            async with open_snapshot(self._target) as theirs:
+        async with open_snapshot(self._target) as theirs:
+            for table in ours.tables:
+                if table in self._sets or table == CHANGES:
+                    continue
                 rows, others = ours.rows(table, self._id), theirs.rows(table, self._id)
                 async for more, less in _differences(rows, others, partial(ours.key, table)):
                     await self._step(self._progress, TablePart(table, less, more))

@@ -87,23 +87,9 @@ DEFAULT_LIMITS = ExpressionLimits()
 UNARY_PRECEDENCE = 7
 PRIMARY_PRECEDENCE = 8
 PRECEDENCE: dict[str, int] = {
-    "or": 1,
-    "and": 2,
-    "eq": 3,
-    "ne": 3,
-    "lt": 4,
-    "le": 4,
-    "gt": 4,
-    "ge": 4,
-    "add": 5,
-    "sub": 5,
-    "mul": 6,
-    "div": 6,
-    "divby": 6,
-    "mod": 6,
-    "has": PRIMARY_PRECEDENCE,
-    "in": PRIMARY_PRECEDENCE,
-}
+    "or": 1, "and": 2, "eq": 3, "ne": 3, "lt": 4, "le": 4, "gt": 4, "ge": 4, "add": 5, "sub": 5,
+    "mul": 6, "div": 6, "divby": 6, "mod": 6, "has": PRIMARY_PRECEDENCE, "in": PRIMARY_PRECEDENCE,
+}  # fmt: skip
 """The precedence of each infix operator (OData 4.01, part 2, 5.1.1.15)."""
 
 _PREFIX_OPERATORS: dict[str | None, UnaryOperator] = {"not": "not", "minus": "-"}

@@ -11,20 +11,9 @@ from typing import TypeAlias
 import msgspec
 
 LiteralType: TypeAlias = OneOf[
-    "null",
-    "boolean",
-    "integer",
-    "decimal",
-    "double",
-    "string",
-    "guid",
-    "date",
-    "datetimeoffset",
-    "timeofday",
-    "duration",
-    "binary",
-    "enum",
-]
+    "null", "boolean", "integer", "decimal", "double", "string", "guid", "date", "datetimeoffset",
+    "timeofday", "duration", "binary", "enum",
+]  # fmt: skip
 BinaryOperator: TypeAlias = OneOf[
     "eq", "ne", "lt", "le", "gt", "ge", "has", "add", "sub", "mul", "div", "divby", "mod"
 ]
