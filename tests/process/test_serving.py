@@ -12,6 +12,7 @@ from support.log import line_of
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import ask, in_full, read_answer, send
+from support.together import together
 from support.waiting import until
 
 
@@ -83,7 +84,7 @@ def test_every_request_has_a_line_in_the_log_with_its_id(server: Server, company
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("path", ["healthz", "docs", "docs/openapi.json", "oauth2/jwks", "nowhere"])
+@together("path", ["healthz", "docs", "docs/openapi.json", "oauth2/jwks", "nowhere"])
 def test_the_line_of_a_page_has_its_size(path: str, server: Server) -> None:
     sizes = {"GET": len(server.origin.get(path).content), "HEAD": 0}
     for method, size in sizes.items():
