@@ -109,11 +109,12 @@ def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
+        nodes = [*ast.walk(function)]
         assigned: dict[str, list[str]] = {}
-        for node in ast.walk(function):
+        for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 assigned.setdefault(node.targets[0].id, []).extend(rows_in(node.value))
-        for node in ast.walk(function):
+        for node in nodes:
             if isinstance(node, ast.Call):
                 of_helper = _name(node.func) if node.args and _name(node.func) in REFUSING else ""
                 row = node.args[0] if of_helper else node.func
