@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import Formatter
@@ -92,10 +93,15 @@ class OwnNames(ast.NodeTransformer):
         return node
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCES.rglob("*.py")):
-        tree = OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8")))
-        yield str(path.relative_to(SOURCES)), tree
+@cache
+def modules() -> Sequence[tuple[str, ast.Module]]:
+    return [
+        (
+            str(path.relative_to(SOURCES)),
+            OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8"))),
+        )
+        for path in sorted(SOURCES.rglob("*.py"))
+    ]
 
 
 def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
