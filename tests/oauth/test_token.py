@@ -14,6 +14,8 @@ from support.server import Server
 from support.service import Roaming, Service
 from support.together import check_all
 
+pytestmark = ON_SQLITE
+
 
 @pytest.fixture(scope="module")
 def webshop(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Webshop:
@@ -62,7 +64,6 @@ def test_a_client_gets_a_token(webshop: Webshop, path: str) -> None:
     assert response.headers["Pragma"] == "no-cache"
 
 
-@ON_SQLITE
 def test_credentials_may_be_sent_as_basic(webshop: Webshop) -> None:
     headers = basic(webshop.id, webshop.secret)
     assert ask(webshop.service, GRANT, headers).status_code == 200
@@ -70,14 +71,12 @@ def test_credentials_may_be_sent_as_basic(webshop: Webshop) -> None:
     assert ask(webshop.service, with_id, headers).status_code == 200
 
 
-@ON_SQLITE
 def test_basic_credentials_are_form_encoded(webshop: Webshop) -> None:
     encoded = "".join(f"%{ord(each):02x}" for each in webshop.id)
     headers = basic(encoded, quote_plus(webshop.secret))
     assert ask(webshop.service, GRANT, headers).status_code == 200
 
 
-@ON_SQLITE
 def test_the_scopes_are_those_that_the_client_names(webshop: Webshop) -> None:
     def check(case: tuple[str, str]) -> None:
         wanted, granted = case
@@ -98,7 +97,6 @@ def test_the_scopes_are_those_that_the_client_names(webshop: Webshop) -> None:
     )
 
 
-@ON_SQLITE
 def test_no_scope_beyond_those_of_the_client_is_given(webshop: Webshop) -> None:
     def check(wanted: str) -> None:
         assert error_of(webshop.ask(scope=wanted), 400) == "invalid_scope"
@@ -112,7 +110,6 @@ def test_the_scope_admin_implies_the_others(service: Service, tmp_path: Path) ->
     assert admin.ask(scope="records.read").json()["scope"] == "records.read"
 
 
-@ON_SQLITE
 def test_other_grants_are_refused(webshop: Webshop) -> None:
     def check(grant: str) -> None:
         assert error_of(webshop.ask(grant_type=grant), 400) == "unsupported_grant_type"
@@ -133,7 +130,6 @@ def test_other_grants_are_refused(webshop: Webshop) -> None:
     )
 
 
-@ON_SQLITE
 def test_a_description_shows_where_a_long_value_is_cut(webshop: Webshop) -> None:
     refused = webshop.ask(grant_type="urn:ietf:params:oauth:grant-type:device_code")
     description = refused.json()["error_description"]
@@ -158,14 +154,12 @@ def test_unknown_wrong_and_disabled_are_alike(webshop: Webshop, tmp_path: Path) 
     assert not any("WWW-Authenticate" in each.headers for each in refused)
 
 
-@ON_SQLITE
 def test_basic_credentials_get_a_challenge(webshop: Webshop) -> None:
     response = ask(webshop.service, GRANT, basic(webshop.id, "wrong"))
     assert error_of(response, 401) == "invalid_client"
     assert response.headers["WWW-Authenticate"] == 'Basic realm="comptoir"'
 
 
-@ON_SQLITE
 def test_a_request_without_credentials_is_refused(service: Service) -> None:
     def check(form: Mapping[str, str]) -> None:
         response = ask(service, form)
@@ -183,7 +177,6 @@ def test_a_request_without_credentials_is_refused(service: Service) -> None:
     )
 
 
-@ON_SQLITE
 def test_a_header_without_basic_credentials_gets_a_challenge(service: Service) -> None:
     def check(header: str) -> None:
         response = ask(service, GRANT, {"Authorization": header})
@@ -193,7 +186,6 @@ def test_a_header_without_basic_credentials_gets_a_challenge(service: Service) -
     check_all(["Bearer abc", "Basic", "Basic /zpi", "Basic %", "Basic Zm9v"], check)
 
 
-@ON_SQLITE
 def test_malformed_requests_are_refused(service: Service) -> None:
     def check(case: tuple[Mapping[str, str] | bytes, Mapping[str, str]]) -> None:
         form, headers = case
@@ -218,7 +210,6 @@ def test_malformed_requests_are_refused(service: Service) -> None:
     check_all(cases, check)
 
 
-@ON_SQLITE
 def test_credentials_in_the_url_are_refused(webshop: Webshop) -> None:
     def check(name: str) -> None:
         form = {**GRANT, **webshop.in_body}
@@ -228,23 +219,19 @@ def test_credentials_in_the_url_are_refused(webshop: Webshop) -> None:
     check_all(["client_id", "client_secret", "client_assertion"], check)
 
 
-@ON_SQLITE
 def test_unknown_parameters_are_ignored(webshop: Webshop) -> None:
     assert webshop.ask(client_info="1", resource="x").status_code == 200
 
 
-@ON_SQLITE
 def test_only_post_is_allowed(service: Service) -> None:
     response = service.origin.get(TOKEN_PATH)
     assert (response.status_code, response.headers["Allow"]) == (405, "POST")
 
 
-@ON_SQLITE
 def test_another_tenant_has_no_endpoint(service: Service) -> None:
     assert ask(service, GRANT, path="other/oauth2/v2.0/token").status_code == 404
 
 
-@ON_SQLITE
 def test_the_ids_of_an_error_lead_to_the_request(service: Service) -> None:
     asked = "9a0cf0f2-56ab-4f0c-8d6e-1d2b1c5b7e11"
     response = ask(service, {}, {"client-request-id": asked})
@@ -256,7 +243,6 @@ def test_the_ids_of_an_error_lead_to_the_request(service: Service) -> None:
     assert ask(service, {}, {"client-request-id": "'x"}).json()["correlation_id"] != "'x"
 
 
-@ON_SQLITE
 def test_a_request_that_an_unknown_proxy_forwards_is_refused(webshop: Webshop) -> None:
     def check(name: str) -> None:
         form = {**GRANT, **webshop.in_body}
@@ -267,7 +253,6 @@ def test_a_request_that_an_unknown_proxy_forwards_is_refused(webshop: Webshop) -
     check_all(["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"], check)
 
 
-@ON_SQLITE
 def test_a_trusted_proxy_sets_the_scheme(proxied: Server, tmp_path: Path) -> None:
     webshop = add_client(proxied, tmp_path)
     form = {**GRANT, **webshop.in_body}
@@ -276,7 +261,6 @@ def test_a_trusted_proxy_sets_the_scheme(proxied: Server, tmp_path: Path) -> Non
         assert ask(proxied, form, forwarded).status_code == status
 
 
-@ON_SQLITE
 def test_no_secret_is_in_the_log(server: Server, tmp_path: Path) -> None:
     webshop = add_client(server, tmp_path)
     token = webshop.token()
