@@ -36,7 +36,7 @@ RUN mkdir -m 0700 data \
     && cp --archive --parents -t /image /etc/ld.so.cache /etc/nsswitch.conf /etc/ssl/certs/ca-certificates.crt
 # The imports compile the modules of a service, which cannot keep bytecode in a read-only image.
 RUN chroot /image /opt/comptoir/bin/python -c \
-        'import comptoir.cli.main, comptoir.cli.serve, comptoir.features.inspector.feature, comptoir.features.samples.quickstart, comptoir.store.revisions'
+        'import comptoir.cli.main, comptoir.cli.serve, comptoir.features.inspector.inspector, comptoir.features.samples.command, comptoir.store.revisions'
 
 FROM scratch
 

@@ -301,6 +301,15 @@ def server(
 
 
 @pytest.fixture(scope="session")
+def workers(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """The service as two processes, whose start takes long; tests must not stop it."""
+    with Server.over(fresh_database, tmp_path_factory.mktemp("workers"), 2) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def specimen_service(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:

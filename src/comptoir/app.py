@@ -260,7 +260,6 @@ def _outgoing(settings: Settings) -> tuple[Fetch, PostForm]:
     def made() -> tuple[Fetch, PostForm]:
         from comptoir.outgoing.session import Guard, Outgoing  # noqa: PLC0415 - only issuers need aiohttp
 
-        # reads the authorities that the machine trusts
         outgoing = Outgoing(Guard(settings.networks))
         return outgoing.fetch, outgoing.post_form
 

@@ -6,10 +6,6 @@ from typing import NamedTuple
 from comptoir.config import Settings, SettingsPart
 
 
-def _always(_: Settings) -> bool:
-    return True
-
-
 class FeatureEntry(NamedTuple):
     """An optional part of the service, as the list of all has it.
 
@@ -27,7 +23,7 @@ class FeatureEntry(NamedTuple):
     settings: type[SettingsPart] | None = None
     profiles: Mapping[str, str] = {}
     mount: str = ""
-    is_on: Callable[[Settings], bool] = _always
+    is_on: Callable[[Settings], bool] = lambda _: True
     quickstart: str = ""
     tables: str = ""
     needs: tuple[str, ...] = ()

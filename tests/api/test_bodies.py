@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
 import pytest
 
 from support.client import Body, record
@@ -94,27 +93,6 @@ def test_a_number_of_many_digits_is_400_with_its_name(kept: Company) -> None:
         refusal(kept.post("itemAttributesExt", body), "BadRequest", "attributeId")
 
 
-@together(
-    ("path", "name", "cleared"),
-    [
-        (CONTACT_PATH, "city", '""'),
-        (CONTACT_PATH, "lastInteractionDate", '"0001-01-01"'),
-        (CONTACT_PATH, "customerTemplateId", '"00000000-0000-0000-0000-000000000000"'),
-        (CONTACT_PATH, "privacyBlocked", "false"),
-        (ATTRIBUTE_PATH, "attributeId", "0"),
-    ],
-)
-def test_null_is_refused_with_the_value_that_clears(
-    path: str, name: str, cleared: str, own_stock: Company
-) -> None:
-    """The value in the message clears the property."""
-    error = refusal(own_stock.patch(path, {name: None}, if_match="*"), "BadRequest", name)
-
-    assert cleared in error.message
-    body = f'{{"{name}": {cleared}}}'.encode()
-    assert record(own_stock.patch(path, body, if_match="*"))[name] == msgspec.json.decode(cleared)
-
-
 def test_several_faults_are_reported_together(kept: Company) -> None:
     body: Body = {"city": 5, "nothing": "x", "privacyBlocked": None, "state": "fine"}
 
@@ -150,40 +128,9 @@ def test_control_information_is_ignored(own_stock: Company) -> None:
     assert own_stock.changes() == changed
 
 
-@together(
-    "media",
-    [
-        "application/json",
-        "APPLICATION/JSON",
-        "application/json; charset=utf-8",
-        'application/json;charset="UTF-8"',
-        "application/json;odata.metadata=minimal;IEEE754Compatible=false",
-        "application/json;odata=verbose",
-        "application/json;odata=verbose;charset=utf-8",
-        "application/json; odata=light; x; q=0.5",
-        'application/json;profile="urn:x;charset=latin-1"',
-    ],
-)
-def test_json_may_be_declared_in_several_ways(media: str, own_stock: Company) -> None:
-    answer = own_stock.patch(
-        CONTACT_PATH, {"city": "Zürich"}, if_match="*", headers={"Content-Type": media}
-    )
-
-    assert record(answer)["city"] == "Zürich"
-
-
 @together("size", [0, 1])
 def test_a_body_of_1_mib_is_read_and_of_one_byte_more_is_413(size: int, kept: Company) -> None:
     body = b'{"city": 5}'.ljust((1 << 20) + size)
     with nothing_changes(kept, CONTACT_PATH):
         answer = kept.patch(CONTACT_PATH, body, if_match="*")
         refusal(answer, "Request_BodyTooLarge" if size else "BadRequest")
-
-
-@together("text", ['":', '{"city": "a", "city": "b"}', "10:20:30", "https://example.com", " : : :"])
-def test_text_may_look_like_names(text: str, own_stock: Company) -> None:
-    body: Body = {"city": text, "state": text}
-
-    changed = record(own_stock.patch(CONTACT_PATH, body, if_match="*"))
-
-    assert (changed["city"], changed["state"]) == (text, text)

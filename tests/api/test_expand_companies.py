@@ -101,48 +101,6 @@ def test_a_single_company_is_expanded_like_a_list(group: Group) -> None:
     assert "itemsExt" not in one
 
 
-@together(
-    ("options", "found"),
-    [
-        ("$filter=type eq 'Company'", [["F"], []]),
-        ("$filter=company/number eq 'F';$orderby=number desc;$top=2", [["P5", "P4"], []]),
-        ("$filter=number eq @number", [["P3"], []]),
-        ("$orderby=number;$skip=5", [["P4", "P5"], []]),
-        ("$search=Only", [[], ["S"]]),
-        ("$top=0", [[], []]),
-        ("$levels=2;$filter=number eq 'S'", [[], ["S"]]),
-    ],
-)
-def test_nested_options_work_as_in_a_list(
-    options: str, found: list[list[str]], group: Group
-) -> None:
-    query = {"$expand": f"contactsExt({options})", "@number": "'P3'"}
-
-    companies = listed(group.client, encoded(query))
-
-    assert [numbers(each["contactsExt"]) for each in companies] == [*found, []]
-
-
-def test_counts_are_beside_records_or_alone(group: Group) -> None:
-    query = "$expand=contactsExt($count=true;$top=1;$orderby=number),itemsExt/$count"
-    found = listed(group.client, query)
-
-    assert [each["contactsExt@odata.count"] for each in found] == [PEOPLE, 1, 0]
-    assert [numbers(each["contactsExt"]) for each in found] == [["F"], ["S"], []]
-    assert [each["itemsExt@odata.count"] for each in found] == [2, 0, 0]
-    people = "$expand=contactsExt/$count($filter=type eq 'Person';$search=Person)"
-    assert [each["contactsExt@odata.count"] for each in listed(group.client, people)] == [6, 0, 0]
-
-
-def test_references_replace_the_records(group: Group) -> None:
-    found = listed(group.client, "$expand=contactsExt/$ref($filter=number in ('F','S'))")
-
-    first, second = group.companies[:2]
-    [other] = second.listed("contactsExt")
-    assert found[0]["contactsExt"] == [{"@odata.id": f"{first.root}/contactsExt({FIRM})"}]
-    assert found[1]["contactsExt"] == [{"@odata.id": f"{second.root}/contactsExt({other['id']})"}]
-
-
 def test_a_star_expands_every_set(group: Group) -> None:
     first = listed(group.client, "$expand=*,contactsExt($orderby=number;$top=1)")[0]
 
@@ -151,24 +109,6 @@ def test_a_star_expands_every_set(group: Group) -> None:
     assert numbers(lists["contactsExt"]) == ["F"]
     assert set(numbers(lists["itemsExt"])) == {"LAMP", "TABLE"}
     assert lists["campaignsExt"] == []
-
-
-def test_related_records_are_nested(group: Group) -> None:
-    query = (
-        "$expand=contactsExt($filter=number in ('F','S');$select=number;"
-        "$expand=people($select=number;$orderby=number;$top=2),company($select=number)),"
-        "itemsExt($select=number;$orderby=number;$expand=prices($select=entryNo;$count=true))"
-    )
-    first, second, third = listed(group.client, query)
-
-    [firm] = records(first["contactsExt"])
-    assert numbers(firm["people"]) == ["P0", "P1"]
-    [only] = records(second["contactsExt"])
-    assert (only["people"], only["company"]) == ([], None)
-    lamp, table = records(first["itemsExt"])
-    assert lamp["prices@odata.count"] == 2
-    assert [each["entryNo"] for each in records(lamp["prices"])] == [1, 2]
-    assert table["prices"] == third["itemsExt"] == []
 
 
 def records(of: object) -> list[dict[str, object]]:

@@ -9,10 +9,8 @@ from support.refusals import refusal
 from support.samples import (
     CAMPAIGN,
     CONTACT,
-    CUSTOMER,
     ITEM,
     ITEM_REFERENCE,
-    ITEM_TEXT,
     NO_GUID,
     PATHS,
     SAMPLES,
@@ -100,16 +98,6 @@ def test_operation_2_refuses_the_values_of_another_reference(own_stock: Company)
     assert own_stock.record(path) == before
 
 
-def test_operation_3_returns_the_customer(stocked: Company) -> None:
-    answer = stocked.get(f"customersExt({CUSTOMER})")
-
-    customer = record(answer)
-    assert_follows("customersExt", customer)
-    assert without_control(customer) == SAMPLES["customersExt"]
-    assert customer["blocked"] == " "
-    assert answer.headers["content-type"] == "application/json;odata.metadata=minimal"
-
-
 def test_operation_6_repeats_the_five_fields(company: Company) -> None:
     sent = {
         "code": "BOX",
@@ -163,13 +151,6 @@ def test_operation_9_returns_the_items_in_value(stocked: Company) -> None:
         "itemId": ITEM,
     }
     assert item["@odata.etag"] == stocked.record(PATHS["itemsExt"])["@odata.etag"]
-
-
-def test_operation_10_returns_the_text(stocked: Company) -> None:
-    text = stocked.record(f"ItemProductTextLongContentsExt({ITEM_TEXT})")
-
-    assert_follows("ItemProductTextLongContentsExt", text)
-    assert without_control(text) == SAMPLES["ItemProductTextLongContentsExt"]
 
 
 def test_operation_11_turns_digits_into_a_number(company: Company) -> None:

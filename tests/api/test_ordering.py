@@ -9,9 +9,6 @@ from support.samples import SAMPLES
 from support.service import Service
 from support.together import together
 
-NAMES = ["", " ", "A", "B", "Z", "a", "b", "z", "Ä", "ß", "é", "\u0627", "中", "文", "\uffee", "😀"]
-"""Texts by code point, an order that differs from alphabets and from UTF-16."""
-
 
 @pytest.fixture(scope="module")
 def prices(service: Service) -> Company:
@@ -50,18 +47,6 @@ def test_pages_by_a_negative_duration_return_each_record_once(
 
     assert found == prices.listed("salesPricesExt", order)
     assert len(found) == 12
-
-
-def test_text_is_sorted_by_code_point(company: Company) -> None:
-    company.load(
-        "shippingAgentsExt", *({"code": f"{n}", "name": name} for n, name in enumerate(NAMES))
-    )
-
-    up = company.listed("shippingAgentsExt", {"$orderby": "name"})
-    down = company.listed("shippingAgentsExt", {"$orderby": "name desc"})
-
-    assert [each["name"] for each in up] == NAMES
-    assert [each["name"] for each in down] == NAMES[::-1]
 
 
 @pytest.mark.parametrize(

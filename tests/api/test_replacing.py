@@ -6,8 +6,7 @@ from comptoir.catalog import MODEL
 from support.client import Record, record, tag_of
 from support.companies import Company
 from support.contract import without_control
-from support.refusals import refusal
-from support.samples import CONTACT, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.samples import CONTACT, PATHS, SAMPLES, SHIPPING_AGENT, WRITABLE
 from support.service import Service
 from support.together import together
 
@@ -68,23 +67,6 @@ def test_a_replacement_is_an_update_in_the_change_log(own_stock: Company) -> Non
     assert (last.number, last.verb) == (len(before) + 1, "update")
 
 
-def test_values_are_derived_as_in_a_new_record(own_stock: Company) -> None:
-    """Also if their source does not change."""
-    own_stock.post("contactsExt", {"number": "C1", "type": "Company", "displayName": "Kontor"})
-    own_stock.patch(CONTACT_PATH, {"searchName": "own"}, if_match="*")
-    body: Record = {"displayName": "Annette Hill", "companyNumber": "C1"}
-
-    after = record(own_stock.put(CONTACT_PATH, body, if_match="*"))
-
-    assert (after["searchName"], after["companyName"]) == ("ANNETTE HILL", "Kontor")
-    sent = record(
-        own_stock.put(CONTACT_PATH, {**body, "searchName": "s", "companyName": "c"}, if_match="*")
-    )
-    assert (sent["searchName"], sent["companyName"]) == ("s", "c")
-    alone = record(own_stock.put(CONTACT_PATH, {"displayName": "A"}, if_match="*"))
-    assert (alone["searchName"], alone["companyName"]) == ("A", "")
-
-
 def test_a_record_may_be_sent_back_as_it_was_read(own_stock: Company) -> None:
     """Control information and computed properties are ignored."""
     read = own_stock.record(CONTACT_PATH)
@@ -97,22 +79,6 @@ def test_a_record_may_be_sent_back_as_it_was_read(own_stock: Company) -> None:
     assert {n: v for n, v in after.items() if n not in changing} == {
         n: v for n, v in read.items() if n not in changing
     }
-
-
-def test_another_key_in_the_body_is_ignored(own_stock: Company) -> None:
-    after = record(own_stock.put(AGENT, {"code": "NEW", "id": UNKNOWN}, if_match="*"))
-    unit = record(own_stock.put("unitsOfMeasureExt('PCS')", {"code": "BOX"}, if_match="*"))
-
-    assert after["id"] == SHIPPING_AGENT
-    assert (unit["code"], unit["symbol"]) == ("PCS", "")
-
-
-def test_a_value_in_use_is_409(own_stock: Company) -> None:
-    own_stock.post("shippingAgentsExt", {"code": "UPS"})
-
-    answer = own_stock.put(AGENT, {"code": "UPS"}, if_match="*")
-
-    refusal(answer, "Internal_EntityWithSameKeyExists", "code")
 
 
 @pytest.mark.parametrize("resource", WRITABLE)

@@ -48,13 +48,6 @@ def test_a_star_selects_all(select: str, stocked: Company) -> None:
     assert without_control(read) == SAMPLES["contactsExt"]
 
 
-@together("name", ["select", "$SELECT", "$Select"])
-def test_select_has_its_names_too(name: str, stocked: Company) -> None:
-    read = record(stocked.get(PATHS["contactsExt"], f"{name}=city"))
-
-    assert list(without_control(read)) == ["city"]
-
-
 def test_later_pages_have_the_same_selection(company: Company) -> None:
     company.load("itemsExt", *({"number": f"{number}"} for number in range(3)))
     first = company.get(

@@ -7,6 +7,7 @@ import pytest
 from browser.conftest import Site
 from support.chromium import Chromium, Tab
 from support.client import values
+from support.waiting import until
 
 CONTACTS = "#operations-tag-contactsExt"
 NARROWEST = 320
@@ -51,6 +52,8 @@ def test_operations_are_folded_and_have_addresses_and_the_authorization_is_kept(
     tab.do(page.click("button.authorize"))
     tab.do(page.fill(TOKEN_FIELD, site.server.tokens.issue()))
     tab.do(page.press(TOKEN_FIELD, "Enter"))
+    chosen = "sessionStorage.getItem('comptoir-company')"
+    until(lambda: tab.do(page.evaluate(chosen)), "a company that is filled in")
     tab.do(page.evaluate("location.hash = '#/contactsExt/contactsExt-count'"))
     tab.do(page.reload())
     (company,) = values(site.server.client.get("companies", "$top=1&$select=id"))

@@ -42,40 +42,22 @@ def questions(site: Site) -> list[Asked]:
     wait(control.add_client(client, TESTS))
     wait(control.put_roles([Role("asked", {"contactsExt": "R"})], TESTS))
     record = f"/console/records/contactsExt/record?company={company.id}&key={GUID}"
-    page, hint = "/console/clients/client?name=asked", secret.hint
+    page, of_secret = "/console/clients/client?name=asked", f"Remove the secret {secret.hint}…?"
+    keep, removed = "Keep it", "was removed."
     return [
-        Asked(record, "Delete…", "Delete contact ASKED?", "Delete", "Keep it", "was deleted"),
+        Asked(record, "Delete…", "Delete contact ASKED?", "Delete", keep, "was deleted"),
+        Asked(page, "Remove…", of_secret, "Remove the secret", keep, f"The secret {removed}"),
         Asked(
-            page,
-            "Remove…",
-            f"Remove the secret {hint}…?",
-            "Remove the secret",
-            "Keep it",
-            "The secret was removed.",
+            *(page, "Disable…", "Disable the client asked?", "Disable the client"),
+            *("Keep it active", "The client is disabled."),
         ),
         Asked(
-            page,
-            "Disable…",
-            "Disable the client asked?",
-            "Disable the client",
-            "Keep it active",
-            "The client is disabled.",
+            *(page, "Remove the client…", "Remove the client asked?", "Remove the client"),
+            *(keep, f"The client {removed}"),
         ),
         Asked(
-            page,
-            "Remove the client…",
-            "Remove the client asked?",
-            "Remove the client",
-            "Keep it",
-            "The client was removed.",
-        ),
-        Asked(
-            "/console/roles",
-            "Remove…",
-            "Remove the role asked?",
-            "Remove the role",
-            "Keep it",
-            "The role was removed.",
+            *("/console/roles", "Remove…", "Remove the role asked?", "Remove the role"),
+            *(keep, f"The role {removed}"),
         ),
     ]
 

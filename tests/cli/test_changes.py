@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from support.command import COMPANY, Command
+from support.databases import ON_SQLITE
 from support.load_target import LoadTarget
 from support.processes import read_lines
 
@@ -103,5 +104,6 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(
         assert process.stderr.read() == b""
 
 
+@ON_SQLITE
 def test_a_negative_number_is_refused(ready: Command) -> None:
     assert "--since" in ready.error("changes", "--company", COMPANY, "--since", "-1")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from comptoir.edm.types import is_guid
 from support.clocks import days_ahead
 from support.command import COMPANY, OTHER_COMPANY, Command, guids
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 
 READS = ("--scope", "records.read")
 
@@ -63,6 +63,7 @@ def test_a_name_is_taken_until_its_client_is_removed(ready: Command) -> None:
     assert ready.done("client", "add", "webshop", *READS).out.splitlines()[0] != first
 
 
+@ON_SQLITE
 def test_an_invalid_rate_is_refused(ready: Command) -> None:
     for rate in ("6000", "0/300s", "6000/300"):
         error = ready.error("client", "add", "webshop", *READS, "--rate", rate)
@@ -125,6 +126,7 @@ INVALID_CHANGES = [
 ]
 
 
+@ON_SQLITE
 def test_an_invalid_change_is_refused(ready: Command) -> None:
     ready.done("client", "add", "webshop", *READS)
     before = run_sql(ready.url, "SELECT * FROM clients")
@@ -165,6 +167,7 @@ INVALID = [
 ]
 
 
+@ON_SQLITE
 def test_invalid_arguments_are_refused(ready: Command) -> None:
     for arguments, problem in INVALID:
         assert problem in ready.error("client", "add", *arguments)

@@ -16,7 +16,7 @@ from comptoir.auth.local_authority import Pair
 from support.certificates import write_pair
 from support.clocks import days_ahead
 from support.command import Command
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 
 READS = ("--scope", "records.read")
 
@@ -64,6 +64,7 @@ def test_a_public_key_is_added_listed_and_removed(with_shop: Command, tmp_path: 
         assert all(key.thumbprint() in line for key, line in zip(keys, lines, strict=True))
 
 
+@ON_SQLITE
 def test_the_key_of_a_certificate_ends_with_it(with_shop: Command, tmp_path: Path) -> None:
     began = datetime.now(UTC)
     pair = Pair(tmp_path / "certificate.pem", tmp_path / "private.pem")
@@ -89,6 +90,7 @@ def test_only_the_public_key_is_stored(with_shop: Command, tmp_path: Path) -> No
     assert '"d"' not in str(jwk)
 
 
+@ON_SQLITE
 def test_a_private_key_is_refused(with_shop: Command, tmp_path: Path) -> None:
     pair = write_pair(Pair(tmp_path / "certificate.pem", tmp_path / "private.pem"))
     both = pair.certificate.read_bytes() + pair.key.read_bytes()
@@ -109,6 +111,7 @@ def test_a_private_key_is_refused(with_shop: Command, tmp_path: Path) -> None:
         )
 
 
+@ON_SQLITE
 def test_unsupported_keys_are_refused(with_shop: Command, tmp_path: Path) -> None:
     for key in (
         rsa.generate_private_key(65537, 1024),
@@ -134,6 +137,7 @@ NOT_KEYS = [
 ]
 
 
+@ON_SQLITE
 def test_other_files_are_refused(with_shop: Command, tmp_path: Path) -> None:
     for content, problem in NOT_KEYS:
         assert problem in with_shop.error(
@@ -141,6 +145,7 @@ def test_other_files_are_refused(with_shop: Command, tmp_path: Path) -> None:
         )
 
 
+@ON_SQLITE
 def test_a_certificate_that_is_not_valid_is_refused(with_shop: Command, tmp_path: Path) -> None:
     began = datetime.now(UTC)
     pair = Pair(tmp_path / "certificate.pem", tmp_path / "private.pem")

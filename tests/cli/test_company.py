@@ -9,7 +9,7 @@ from comptoir.config import Settings
 from comptoir.edm.types import is_guid
 from comptoir.errors.refusal import OperatorError
 from support.command import COMPANY, Command
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 
 
 def test_a_company_is_created_and_listed_with_its_id_at_the_end(migrated: Command) -> None:
@@ -77,6 +77,7 @@ INVALID = [
 ]
 
 
+@ON_SQLITE
 def test_an_invalid_argument_is_an_error_in_one_line(ready: Command) -> None:
     for arguments, reason in INVALID:
         assert reason in ready.error("company", "create", *arguments)

@@ -7,7 +7,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.command import Command
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.server import Server, with_tls
 from support.settings import settings_of
 from support.waiting import until
@@ -42,6 +42,7 @@ def test_the_link_leads_to_the_running_service(
     assert command.done("console").err.startswith(NONE_RUNS)
 
 
+@ON_SQLITE
 def test_a_running_service_without_a_console_is_said(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:

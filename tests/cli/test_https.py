@@ -9,6 +9,7 @@ import pytest
 from comptoir.auth.local_authority import Pair
 from support.certificates import ENCRYPTED, trusting, write_pair
 from support.command import Command
+from support.databases import ON_SQLITE
 from support.greeting import greeting_of
 from support.processes import Process
 from support.quickstart import pasted, ready_lines
@@ -45,6 +46,7 @@ def test_a_service_for_localhost(command: Command) -> None:
     assert trusted[0][0] == command.folder / "tls" / "authority.pem"
 
 
+@ON_SQLITE
 def test_services_that_start_at_the_same_time_have_one_authority(ready: Command) -> None:
     with ExitStack() as services:
         processes = [
@@ -55,6 +57,7 @@ def test_services_that_start_at_the_same_time_have_one_authority(ready: Command)
             check_health(*greeted(process))
 
 
+@ON_SQLITE
 @pytest.mark.usefixtures("curl")
 def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
     with migrated.started("serve", "--port", "0", "--https", "--quickstart") as process:

@@ -1,6 +1,7 @@
 """`comptoir issuer`: what is added and listed, and which arguments are refused."""
 
 from support.command import COMPANY, OTHER_COMPANY, Command
+from support.databases import ON_SQLITE
 
 URL = "https://issuer.example/tenant"
 ADD = ("issuer", "add", "entra", URL, "--unchecked", "--audience", "api://comptoir")
@@ -64,6 +65,7 @@ def test_an_unknown_issuer_is_an_error(ready: Command) -> None:
         )
 
 
+@ON_SQLITE
 def test_a_name_of_other_parties_is_refused(ready: Command) -> None:
     for name in ("client", "Console", "CLI"):
         error = ready.error("issuer", "add", name, *ADD[3:])
@@ -85,6 +87,7 @@ NOT_REACHED = [
 ]
 
 
+@ON_SQLITE
 def test_an_address_that_may_not_be_reached_is_refused(ready: Command) -> None:
     for url, part in NOT_REACHED:
         error = ready.error("issuer", "add", "entra", url, "--audience", "a", *EVERY)
@@ -108,12 +111,14 @@ INVALID = [
 ]
 
 
+@ON_SQLITE
 def test_invalid_options_are_refused(ready: Command) -> None:
     for options, part in INVALID:
         assert part in ready.error(*ADD, *options)
     assert ready.done("issuer", "list").out == ""
 
 
+@ON_SQLITE
 def test_the_service_itself_is_not_another_issuer(ready: Command) -> None:
     own = "http://127.0.0.1:8080/comptoir/v2.0"
     assert "is this service" in ready.error("issuer", "add", "entra", own, *ADD[4:])

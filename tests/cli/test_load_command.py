@@ -13,7 +13,7 @@ from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.store.store import Store
 from support.command import COMPANY, Command
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.processes import Process
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
@@ -49,6 +49,7 @@ def test_a_folder_is_loaded_and_the_counts_are_added(ready: Command) -> None:
     assert result.err == ""
 
 
+@ON_SQLITE
 def test_a_terminal_shows_progress_and_nothing_of_it_remains(ready: Command) -> None:
     folder = write(ready.folder / "in", itemsExt__csv="number\nI1\n")
     ours, terminal = pty.openpty()
@@ -138,6 +139,7 @@ WRONG = [
 ]
 
 
+@ON_SQLITE
 def test_a_wrong_argument_is_an_error_in_one_line(ready: Command) -> None:
     write(ready.folder, notes__txt="x", itemsExt__csv="number\nX\n")
     for arguments, reason in WRONG:

@@ -1,6 +1,7 @@
 """`comptoir role`: the roles that clients of the token endpoint may have."""
 
 from support.command import Command
+from support.databases import ON_SQLITE
 
 READS = ("--scope", "records.read")
 SHOP = """
@@ -64,6 +65,7 @@ def test_a_file_with_an_error_changes_nothing(ready: Command) -> None:
         assert ready.done("role", "list").out == ""
 
 
+@ON_SQLITE
 def test_a_missing_or_unreadable_file_is_refused(ready: Command) -> None:
     assert "no.toml cannot be read" in ready.error("role", "apply", ready.folder / "no.toml")
     binary = ready.folder / "binary.toml"

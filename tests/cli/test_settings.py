@@ -9,6 +9,7 @@ import pytest
 from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
 from support.command import Command
+from support.databases import ON_SQLITE
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,7 @@ WHOLE: Mapping[str, Sequence[str]] = {
 }
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("file", WHOLE)
 def test_a_file_that_is_read_whole_has_an_end(file: str, ready: Command) -> None:
     """No writer of the pipe comes, and `/dev/zero` never ends."""

@@ -3,13 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from zlib import crc32
 
 import msgspec
 import pytest
 
 from support.companies import Company
-from support.locks import held_alone
 from support.programs import finished, node
 from support.server import Server
 
@@ -20,15 +18,8 @@ AGENTS = ["DHL", "UPS"]
 
 SDK_FILES = {
     "tsconfig": {
-        "compilerOptions": {
-            "target": "es2021",
-            "module": "commonjs",
-            "moduleResolution": "node",
-            "esModuleInterop": True,
-            "strict": True,
-            "skipLibCheck": True,
-            "types": [],
-        }
+        "compilerOptions": dict.fromkeys(("strict", "esModuleInterop", "skipLibCheck"), True)
+        | {"target": "es2021", "module": "commonjs", "moduleResolution": "node", "types": []}
     },
     "prettierConfig": {"requirePragma": True},
 }
@@ -66,19 +57,15 @@ def sap_cloud_sdk(company: Company, folder: Path, variables: Mapping[str, str]) 
     """The SAP Cloud SDK: it generates a client from `$metadata`, and checks its types."""
     run = node()
     content = company.get("$metadata", headers={"Accept": "application/xml"}).content
-    # it takes long, and what one document gives is the same whatever the database
-    made = folder / f"sap-cloud-sdk-{crc32(content):08x}"
-    generated, document = made / "generated", made / "comptoir.edmx"
-    with held_alone(made.with_suffix(".lock")):
-        if not made.exists():
-            made.mkdir()
-            (made / "node_modules").symlink_to(run.packages, target_is_directory=True)
-            generator = run.packages / "@sap-cloud-sdk" / "generator" / "dist" / "cli.js"
-            document.write_bytes(content)
-            given = [each for name in SDK_FILES for each in (f"--{name}", made / f"{name}.json")]
-            for name, written in SDK_FILES.items():
-                (made / f"{name}.json").write_bytes(msgspec.json.encode(written))
-            run.run(generator, "--transpile", "--input", document, "--outputDir", generated, *given)
+    document, generated = folder / "comptoir.edmx", folder / "generated"
+    document.write_bytes(content)
+    (folder / "node_modules").symlink_to(run.packages, target_is_directory=True)
+    options: list[str | Path] = ["--input", document, "--outputDir", generated]
+    for name, given in SDK_FILES.items():
+        (folder / name).write_bytes(msgspec.json.encode(given))
+        options += [f"--{name}", folder / name]
+    generator = run.packages / "@sap-cloud-sdk" / "generator" / "dist" / "cli.js"
+    run.run(generator, "--transpile", *options)
     return run.run(HERE / "sap_cloud_sdk.mjs", generated / "comptoir", **variables)
 
 
@@ -87,13 +74,15 @@ CLIENTS: Mapping[str, Client] = {"python-odata": python_odata, "SAP Cloud SDK": 
 
 
 @pytest.fixture(scope="module", params=CLIENTS)
-def report(request: pytest.FixtureRequest, server: Server, run_folder: Path) -> Report:
+def report(
+    request: pytest.FixtureRequest, server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Report:
     """What each of the clients got from a company of its own."""
     company = server.new_company()
     company.load("contactsExt", *map(_person, range(PEOPLE)))
     company.load("shippingAgentsExt", *({"code": code} for code in AGENTS))
     variables = {"BASE": server.base_url, "COMPANY": company.root, "TOKEN": company.token}
-    told = CLIENTS[request.param](company, run_folder, variables)
+    told = CLIENTS[request.param](company, tmp_path_factory.mktemp("client"), variables)
     return msgspec.json.decode(told, type=Report)
 
 

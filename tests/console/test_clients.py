@@ -6,7 +6,6 @@ from itertools import count
 from uuid import uuid4
 
 import httpx
-import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from support.clients import GRANT, ask
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE
 from support.service import Service
+from support.together import check_all
 
 LIST = "/console/clients"
 NEW = f"{LIST}/new"
@@ -74,6 +74,7 @@ def test_clients_are_found_by_name_and_id(admin: Browser) -> None:
         assert f">{second}</a>" not in page.text
 
 
+@ON_SQLITE
 def test_a_list_of_many_clients_says_that_it_lacks_some(own_service: Service) -> None:
     client = new_client("first", (), scopes=frozenset({Scope.RECORDS_READ}))
     control, wait = own_service.admin.control, own_service.admin.wait
@@ -148,18 +149,21 @@ REFUSED: dict[str, tuple[dict[str, str | list[str]], str, str]] = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", REFUSED)
-def test_an_error_is_shown_beside_its_field(case: str, admin: Browser) -> None:
+def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
     """With what was entered, and nothing is added."""
-    given, field, message = REFUSED[case]
-    name = name_of_client()
-    page = admin.submit(admin.get(NEW), NEW, **{"name": name, "rate": "1/1s", **given})
-    assert page.status_code == 400
-    (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
-    assert message in error
-    if "rate" not in given:
-        assert 'value="1/1s"' in page.text
-    assert name not in admin.get(LIST).text
+
+    def check(case: str) -> None:
+        given, field, message = REFUSED[case]
+        name = name_of_client()
+        page = admin.submit(admin.get(NEW), NEW, **{"name": name, "rate": "1/1s", **given})
+        assert page.status_code == 400
+        (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+        assert message in error
+        if "rate" not in given:
+            assert 'value="1/1s"' in page.text
+        assert name not in admin.get(LIST).text
+
+    check_all(REFUSED, check)
 
 
 def test_a_name_is_given_once(admin: Browser) -> None:

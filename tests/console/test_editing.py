@@ -13,7 +13,7 @@ from comptoir.features.console.values import Values, decoded
 from support.client import Record, record, tag_of
 from support.companies import Company
 from support.console import Browser, Form, forms_of, new_code, origin_of
-from support.databases import FreshDatabase, writes_held
+from support.databases import ON_SQLITE, FreshDatabase, writes_held
 from support.service import Service
 
 GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
@@ -107,6 +107,7 @@ def test_only_changed_fields_are_sent(desk: Desk) -> None:
     assert desk.now["mirrored"] == "cba"
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     "read", ["", "[]", '{"text":', "[" * 100_000, '{"amount":1e99999999999999999999}']
 )
@@ -139,6 +140,7 @@ def test_an_untouched_form_writes_nothing(desk: Desk) -> None:
     assert len(desk.company.changes()) == 1
 
 
+@ON_SQLITE
 def test_errors_are_beside_their_fields_and_nothing_is_lost(desk: Desk) -> None:
     answer = desk.save(desk.open(), code="", amount="1,5", day="2026-02-30", text="kept <b>")
 
@@ -393,6 +395,7 @@ def test_a_secret_is_sent_only_when_typed(browser: Browser, specimens: Company) 
     assert "new-5f1e" not in saved.text
 
 
+@ON_SQLITE
 def test_no_refusal_shows_a_typed_secret(browser: Browser, specimens: Company) -> None:
     specimens.load("contactsExt", {"id": GUID, "displayName": "A"})
     desk = Desk(browser, specimens, "contactsExt")
@@ -420,6 +423,7 @@ def test_line_ends_stay_as_they_are(desk: Desk) -> None:
     assert (desk.now["text"], desk.now["series"]) == ("a\r\nb\nc\r", "other")
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("rest", ["/new", "/record", "/record/merge", "/record/delete"])
 def test_a_viewer_writes_nothing(rest: str, desk: Desk, specimen_service: Service) -> None:
     viewer = Desk(logged_in(specimen_service, ConsoleRole.VIEWER), desk.company)
@@ -429,6 +433,7 @@ def test_a_viewer_writes_nothing(rest: str, desk: Desk, specimen_service: Servic
     assert len(desk.company.changes()) == 1
 
 
+@ON_SQLITE
 def test_a_read_only_set_has_no_forms(browser: Browser, specimens: Company) -> None:
     specimens.load("customersExt", {"id": GUID, "displayName": "A"})
     desk = Desk(browser, specimens, "customersExt")
@@ -438,6 +443,7 @@ def test_a_read_only_set_has_no_forms(browser: Browser, specimens: Company) -> N
     assert browser.get(desk.address("/record/delete")).status_code == 400
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("value", ["", "{", "[]", "null"])
 def test_a_form_that_was_changed_on_the_way_is_refused(value: str, desk: Desk) -> None:
     answer = desk.save(desk.open(), read=value)

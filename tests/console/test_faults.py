@@ -16,6 +16,7 @@ from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
 from support.rehearsal import Rehearsal
 from support.service import Service
+from support.together import check_all
 
 LIST = "/console/faults"
 NEW = f"{LIST}/new"
@@ -152,16 +153,18 @@ REFUSED = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_fault_is_shown_beside_its_field(case: str, faulty: Service, control: Rehearsal) -> None:
-    given, field, message = REFUSED[case]
-    browser = browser_of(faulty)
-    page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
-    assert page.status_code == 400
-    (shown,) = re.findall(rf'<p class="fault" id="{field}-fault">([^<]+)</p>', page.text)
-    assert message in shown
-    assert 'value="*/x"' in page.text
-    assert control.client.get("").json() == {"rules": []}
+def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal) -> None:
+    def check(case: str) -> None:
+        given, field, message = REFUSED[case]
+        browser = browser_of(faulty)
+        page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
+        assert page.status_code == 400
+        (shown,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+        assert message in shown
+        assert 'value="*/x"' in page.text
+        assert control.client.get("").json() == {"rules": []}
+
+    check_all(REFUSED, check)
 
 
 @pytest.mark.usefixtures("control")

@@ -1,14 +1,17 @@
 """What every request to the console passes, before any screen."""
 
 import httpx
-import pytest
 
 from comptoir.auth.failures import FREE_FAILURES
 from comptoir.features.console.guards import HEADERS
 from comptoir.features.console.templates import LARGEST_FORM
 from support.console import FORM, Browser, new_code, origin_of
+from support.databases import ON_SQLITE
 from support.service import Service
+from support.together import check_all
 from support.waiting import until
+
+pytestmark = ON_SQLITE
 
 LOG_OUT = "/console/sessions/log-out"
 
@@ -44,19 +47,21 @@ def test_a_method_that_a_page_lacks(admin: Browser) -> None:
     assert answer.headers["allow"] in ("GET, HEAD", "HEAD, GET")
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080"]
-)
-def test_hosts_of_the_console(stranger: Browser, host: str) -> None:
-    assert stranger.get("/console/login", {"Host": host}).status_code == 200
+def test_hosts_of_the_console(stranger: Browser) -> None:
+    def check(host: str) -> None:
+        assert stranger.get("/console/login", {"Host": host}).status_code == 200
+
+    check_all(["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080"], check)
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8080.evil.example", ""]
-)
-def test_foreign_hosts(admin: Browser, host: str) -> None:
-    for path in ("/console", "/console/login", "/console/static/console.css"):
-        assert admin.get(path, {"Host": host}).status_code == 421
+def test_foreign_hosts(admin: Browser) -> None:
+    def check(host: str) -> None:
+        for path in ("/console", "/console/login", "/console/static/console.css"):
+            assert admin.get(path, {"Host": host}).status_code == 421
+
+    check_all(
+        ["evil.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8080.evil.example", ""], check
+    )
 
 
 FOREIGN: tuple[dict[str, str], ...] = (
@@ -71,15 +76,15 @@ FOREIGN: tuple[dict[str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize("headers", FOREIGN)
-def test_forms_of_other_sites(
-    service: Service, admin: Browser, stranger: Browser, headers: dict[str, str]
-) -> None:
-    assert admin.post(LOG_OUT, {}, headers).status_code == 403
-    assert admin.get("/console").status_code == 200
-    code = new_code(service.admin)
-    assert stranger.post("/console/login", {"code": code}, headers).status_code == 403
-    assert stranger.cookies == {}
+def test_forms_of_other_sites(service: Service, admin: Browser, stranger: Browser) -> None:
+    def check(headers: dict[str, str]) -> None:
+        assert admin.post(LOG_OUT, {}, headers).status_code == 403
+        assert admin.get("/console").status_code == 200
+        code = new_code(service.admin)
+        assert stranger.post("/console/login", {"code": code}, headers).status_code == 403
+        assert stranger.cookies == {}
+
+    check_all(FOREIGN, check)
 
 
 def test_a_browser_without_fetch_metadata(admin: Browser) -> None:

@@ -4,13 +4,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.console import Browser, audited
 from support.databases import ON_SQLITE
 from support.service import Service
+from support.together import check_all
 
 LoggedIn = Callable[[ConsoleRole], Browser]
 LIST = "/console/issuers"
@@ -108,16 +107,19 @@ REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("case", REFUSED)
-def test_an_error_is_shown_beside_its_field(case: str, admin: Browser) -> None:
+def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
     """With what was entered, and nothing is added."""
-    given, field, message = REFUSED[case]
-    page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
-    assert page.status_code == 400
-    (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
-    assert message in error
-    assert 'value="scp"' in page.text
-    assert "entra" not in admin.get(LIST).text
+
+    def check(case: str) -> None:
+        given, field, message = REFUSED[case]
+        page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
+        assert page.status_code == 400
+        (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+        assert message in error
+        assert 'value="scp"' in page.text
+        assert "entra" not in admin.get(LIST).text
+
+    check_all(REFUSED, check)
 
 
 def test_a_form_names_no_file(admin: Browser, tmp_path: Path) -> None:

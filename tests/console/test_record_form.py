@@ -16,6 +16,7 @@ from comptoir.features.console.values import decoded, empty, encoded, shown, typ
 from comptoir.http.redaction import MASK
 from support.samples import SAMPLES
 from support.specimen import SPECIMEN, WITH_SPECIMENS
+from support.together import check_all
 
 BEHAVIOUR = business_central(CURRENT)
 OF_BUSINESS_CENTRAL = overlaid(MODEL, BEHAVIOUR.values, BEHAVIOUR.forms)
@@ -77,17 +78,19 @@ def test_text_with_line_ends_gets_a_field_with_lines() -> None:
     assert found.control == "lines"
 
 
-@pytest.mark.parametrize("entity_set", SETS, ids=lambda each: each.name)
-def test_a_key_and_what_the_service_sets_are_only_shown(entity_set: EntitySet) -> None:
-    entity_type = entity_set.type
-    changed = {each.name for each in editable(entity_type)}
-    shown_only = {each.name for each in shown_properties(entity_type, {}, whole=False)}
+def test_a_key_and_what_the_service_sets_are_only_shown() -> None:
+    def check(entity_set: EntitySet) -> None:
+        entity_type = entity_set.type
+        changed = {each.name for each in editable(entity_type)}
+        shown_only = {each.name for each in shown_properties(entity_type, {}, whole=False)}
 
-    assert entity_type.key in shown_only
-    assert changed | shown_only == set(entity_type.by_name)
-    assert not changed & shown_only
-    if entity_type.modified_at is not None:
-        assert entity_type.modified_at.name in shown_only
+        assert entity_type.key in shown_only
+        assert changed | shown_only == set(entity_type.by_name)
+        assert not changed & shown_only
+        if entity_type.modified_at is not None:
+            assert entity_type.modified_at.name in shown_only
+
+    check_all(SETS, check)
 
 
 def test_a_new_record_may_have_a_key_unless_the_service_generates_it() -> None:
@@ -120,13 +123,15 @@ def test_errors_are_with_their_fields() -> None:
     }
 
 
-@pytest.mark.parametrize("entity_set", SETS, ids=lambda each: each.name)
-def test_an_untouched_form_changes_nothing(entity_set: EntitySet) -> None:
-    values = decoded(msgspec.json.encode(SAMPLES.get(entity_set.name, {})))
+def test_an_untouched_form_changes_nothing() -> None:
+    def check(entity_set: EntitySet) -> None:
+        values = decoded(msgspec.json.encode(SAMPLES.get(entity_set.name, {})))
 
-    for each in editable(entity_set.type):
-        before = values.get(each.name, empty(each))
-        assert typed(each, shown(each, before), before) == before
+        for each in editable(entity_set.type):
+            before = values.get(each.name, empty(each))
+            assert typed(each, shown(each, before), before) == before
+
+    check_all(SETS, check)
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,11 @@ from support.client import Client
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, new_code, origin_of
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.rehearsal import Rehearsal
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
 from support.service import Service
+from support.together import check_all
 
 PERSON = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
 EMPLOYER = "5d115c9c-44e3-4a11-bb43-000d3a2feca2"
@@ -117,6 +118,7 @@ def test_the_list_shows_what_a_client_sent(company: Company, browser: Browser) -
     assert browser.get(first.address).status_code == 200
 
 
+@ON_SQLITE
 def test_filters(company: Company, browser: Browser) -> None:
     company.get("shippingAgentsExt", "$top=1")
     company.get("nothingExt")
@@ -183,6 +185,7 @@ def test_the_body_of_a_request_that_was_refused_before(
     assert "73917391" not in page
 
 
+@ON_SQLITE
 def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
     page = page_of(browser, company.get(AGENT))
 
@@ -193,40 +196,41 @@ def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
     assert browser.get(address).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("path", "record"),
-    [
-        (f"contactsExt({PERSON})", PERSON),
-        ("contactsExt(number='P/1')", PERSON),
-        ("contactsExt(number=%27P%2F1%27)", PERSON),
-        ("contactsExt(number='P/1')/displayName", PERSON),
-        ("contactsExt(number='P/1')/displayName/$value", PERSON),
-        (f"contactsExt({PERSON})/nothing", PERSON),
-        (f"contactsExt({PERSON})/company", EMPLOYER),
-        (f"contactsExt({PERSON})/company/displayName", EMPLOYER),
-        (f"contactsExt({EMPLOYER})/people", EMPLOYER),
-        (f"contactsExt({EMPLOYER})/people({PERSON})", PERSON),
-        (f"contactsExt({EMPLOYER})/company/people/$count", EMPLOYER),
-        ("unitsOfMeasureExt('P/1')/displayName", "P/1"),
-        ("contactsExt", ""),
-        ("nothingExt('1')", ""),
-        ("", ""),
-        (f"contactsExt({UNKNOWN})", ""),
-        ("contactsExt(number='P/1", ""),
-        ("a/" * 2_000, ""),
-    ],
-)
-def test_the_record_that_a_request_is_about(
-    contacts: Company, browser: Browser, path: str, record: str
-) -> None:
-    answer = contacts.get(path)
-    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
-    found = re.search(r'href="([^"]*)">Record now', page.text)
-    assert (found is not None) == bool(record)
-    if found is not None:
-        address = unescape(found[1])
-        assert parse_qs(urlsplit(address).query)["key"] == [record]
-        assert browser.get(address).status_code == 200
+def test_the_record_that_a_request_is_about(contacts: Company, browser: Browser) -> None:
+    def check(case: tuple[str, str]) -> None:
+        path, record = case
+        answer = contacts.get(path)
+        page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
+        found = re.search(r'href="([^"]*)">Record now', page.text)
+        assert (found is not None) == bool(record)
+        if found is not None:
+            address = unescape(found[1])
+            assert parse_qs(urlsplit(address).query)["key"] == [record]
+            assert browser.get(address).status_code == 200
+
+    check_all(
+        [
+            (f"contactsExt({PERSON})", PERSON),
+            ("contactsExt(number='P/1')", PERSON),
+            ("contactsExt(number=%27P%2F1%27)", PERSON),
+            ("contactsExt(number='P/1')/displayName", PERSON),
+            ("contactsExt(number='P/1')/displayName/$value", PERSON),
+            (f"contactsExt({PERSON})/nothing", PERSON),
+            (f"contactsExt({PERSON})/company", EMPLOYER),
+            (f"contactsExt({PERSON})/company/displayName", EMPLOYER),
+            (f"contactsExt({EMPLOYER})/people", EMPLOYER),
+            (f"contactsExt({EMPLOYER})/people({PERSON})", PERSON),
+            (f"contactsExt({EMPLOYER})/company/people/$count", EMPLOYER),
+            ("unitsOfMeasureExt('P/1')/displayName", "P/1"),
+            ("contactsExt", ""),
+            ("nothingExt('1')", ""),
+            ("", ""),
+            (f"contactsExt({UNKNOWN})", ""),
+            ("contactsExt(number='P/1", ""),
+            ("a/" * 2_000, ""),
+        ],
+        check,
+    )
 
 
 def test_the_record_that_a_request_has_created(contacts: Company, browser: Browser) -> None:
@@ -235,6 +239,7 @@ def test_the_record_that_a_request_has_created(contacts: Company, browser: Brows
     assert "key=NEW" in page_of(browser, answer)
 
 
+@ON_SQLITE
 def test_a_request_as_curl(company: Company, browser: Browser) -> None:
     page = page_of(browser, company.patch(AGENT, {"name": "it's"}, if_match="*"))
 
@@ -261,17 +266,18 @@ def run(service: Service, command: str) -> httpx.Response:
     return service.send(httpx.Request(method, words[-1], headers=headers, content=body.encode()))
 
 
-@pytest.mark.parametrize("path", ["//evil.example/api", "///evil.example"])
-def test_a_command_sends_the_token_to_nobody_else(
-    recording: Service, browser: Browser, path: str
-) -> None:
-    asked = httpx.Request("GET", recording.settings.base_url)
-    asked.url = asked.url.copy_with(raw_path=path.encode())
-    shown = page_of(browser, recording.send(asked)).partition('id="curl"')[2]
-    command = shown.partition(">")[2].partition("</pre>")[0]
+@ON_SQLITE
+def test_a_command_sends_the_token_to_nobody_else(recording: Service, browser: Browser) -> None:
+    def check(path: str) -> None:
+        asked = httpx.Request("GET", recording.settings.base_url)
+        asked.url = asked.url.copy_with(raw_path=path.encode())
+        shown = page_of(browser, recording.send(asked)).partition('id="curl"')[2]
+        command = shown.partition(">")[2].partition("</pre>")[0]
 
-    url = urlsplit(shlex.split(command)[-1])
-    assert f"{url.scheme}://{url.netloc}" == origin_of(recording.settings)
+        url = urlsplit(shlex.split(command)[-1])
+        assert f"{url.scheme}://{url.netloc}" == origin_of(recording.settings)
+
+    check_all(["//evil.example/api", "///evil.example"], check)
 
 
 def alert_of(page: str) -> str:
@@ -280,6 +286,7 @@ def alert_of(page: str) -> str:
     return " ".join(re.sub("<[^>]*>", "", alert).split())
 
 
+@ON_SQLITE
 def test_refused_credentials_are_explained(
     recording: Service, browser: Browser, tmp_path: Path
 ) -> None:
@@ -330,6 +337,7 @@ def test_refused_credentials_are_explained(
     assert f">client:{webshop.name}</a> (refused)" in page
 
 
+@ON_SQLITE
 def test_a_refused_bearer_token_names_its_client(
     recording: Service, company: Company, browser: Browser, tmp_path: Path
 ) -> None:
@@ -366,6 +374,7 @@ def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
     assert (row.status, row.check) == (200, "tag")
 
 
+@ON_SQLITE
 def test_the_token_is_described(company: Company, browser: Browser) -> None:
     page = page_of(browser, company.get(AGENT))
 
@@ -401,6 +410,7 @@ def named(company: Company) -> str:
     return f"{company.record(AGENT)['name']} by {author}"
 
 
+@ON_SQLITE
 def test_a_batch_as_curl(recording: Service, company: Company, browser: Browser) -> None:
     """With its groups, dependencies, conditions and references."""
     patch = {"method": "PATCH", "url": AGENT, "headers": JSON | {"If-Match": "*"}}
@@ -447,6 +457,7 @@ def change_set(name: str) -> str:
     return "\n".join(lines)
 
 
+@ON_SQLITE
 def test_a_batch_in_multipart_as_curl(company: Company, browser: Browser) -> None:
     """Its requests are shown one by one, and its command lacks them."""
     page = page_of(browser, send_multipart(company, f"{change_set('set 1')}--batch_1--\n"))
@@ -454,26 +465,34 @@ def test_a_batch_in_multipart_as_curl(company: Company, browser: Browser) -> Non
     assert "The whole body of the request is not kept, so the command" in page
 
 
-@pytest.mark.parametrize(
-    ("requests", "problem"),
-    [
+@ON_SQLITE
+def test_a_batch_that_is_not_kept_as_a_whole(company: Company, browser: Browser) -> None:
+    def check(case: tuple[list[object], str]) -> None:
+        requests, problem = case
+        answer = company.post("$batch", {"requests": requests})
+        assert f"{problem}, so the command is not complete." in page_of(browser, answer)
+
+    cases: list[tuple[list[object], str]] = [
         (
             [{"id": "1", "method": "PATCH", "url": AGENT, "body": {"name": "x" * 70_000}}],
             "The whole body of the request is not kept",
         ),
         (
-            [{"id": "1", "method": "PATCH", "url": CONTACT_URL, "body": {"onlinePassword": "x"}}],
+            [
+                {
+                    "id": "1",
+                    "method": "PATCH",
+                    "url": CONTACT_URL,
+                    "body": {"onlinePassword": "x"},
+                }
+            ],
             "The request has a secret, which is not kept",
         ),
-    ],
-)
-def test_a_batch_that_is_not_kept_as_a_whole(
-    company: Company, browser: Browser, requests: list[object], problem: str
-) -> None:
-    answer = company.post("$batch", {"requests": requests})
-    assert f"{problem}, so the command is not complete." in page_of(browser, answer)
+    ]
+    check_all(cases, check)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("address", ["$batch", "%24batch"])
 @pytest.mark.parametrize("part", [{}, {"method": "GET", "url": AGENT}])
 def test_a_batch_is_not_sent_again(
@@ -500,6 +519,7 @@ def test_a_viewer_does_not_write_by_sending_again(company: Company, recording: S
     assert company.get(AGENT).json()["name"] == "Kept"
 
 
+@ON_SQLITE
 def test_an_unknown_id(browser: Browser) -> None:
     answer = browser.get("/console/requests/0-1")
 
@@ -562,6 +582,7 @@ def test_the_recording_changes_for_a_time(
         assert viewer.post(action, fields).status_code == 403
 
 
+@ON_SQLITE
 def test_a_fault_is_the_check_that_refused(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -581,6 +602,7 @@ def test_a_fault_is_the_check_that_refused(
         assert "<dt>Fault</dt><dd>r</dd>" in page
 
 
+@ON_SQLITE
 def test_a_request_of_a_contact_masks_its_password(company: Company, browser: Browser) -> None:
     page = page_of(browser, company.get(f"contactsExt({CONTACT})"))
 

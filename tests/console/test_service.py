@@ -81,24 +81,22 @@ def test_a_console_beyond_loopback_needs_https(command: Command) -> None:
     assert "Set tls_certificate and tls_key" in error
 
 
-def test_any_process_knows_a_session(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, workers=2) as server:
-        browser = console_of(server)
-        browser.log_in(new_code(server.admin))
-        (secret,) = browser.cookies.items()
-        with WorkerConnections(server, 12) as connections:
-            reader = Browser(connections, browser.origin)
-            reader.cookies = dict([secret])
+def test_any_process_knows_a_session(workers: Server) -> None:
+    browser = console_of(workers)
+    browser.log_in(new_code(workers.admin, subject="carl"))
+    (secret,) = browser.cookies.items()
+    with WorkerConnections(workers, 12) as connections:
+        reader = Browser(connections, browser.origin)
+        reader.cookies = dict([secret])
 
-            def answers() -> set[tuple[str, int]]:
-                found = [reader.get("/console") for _ in range(12)]
-                return {(process_of(each), each.status_code) for each in found}
+        def answers() -> set[tuple[str, int]]:
+            found = [reader.get("/console") for _ in range(12)]
+            return {(process_of(each), each.status_code) for each in found}
 
-            assert {status for _, status in answers()} == {200}
-            assert len({process for process, _ in answers()}) == 2
-            browser.submit(browser.get("/console/sessions"), "/console/sessions/end")
-            assert {status for _, status in answers()} == {303}
+        assert {status for _, status in answers()} == {200}
+        assert len({process for process, _ in answers()}) == 2
+        browser.submit(browser.get("/console/sessions"), "/console/sessions/end")
+        assert {status for _, status in answers()} == {303}
 
 
 def test_slow_forms_keep_nobody_out(server: Server) -> None:

@@ -91,11 +91,11 @@ def test_the_answers_without_the_database_are_those_beside_the_requests(
 
 @each_area(IN_ORDER)
 def test_the_answers_to_changes_are_those_beside_the_requests(
-    folder: Path, area: Area, service: Service
+    folder: Path, area: Area, specimen_service: Service
 ) -> None:
-    company = service.new_company()
+    company = specimen_service.new_company()
     load_data(company, folder)
-    _check(area, company, service.client)
+    _check(area, company, specimen_service.client)
 
 
 def _check(area: Area, company: Company, base: Client) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +23,8 @@ from comptoir.profiles.record import (
 from comptoir.sql.tables import build_tables
 from support.client import Record, page, record, tag_of
 from support.companies import Company
-from support.service import Service, StartService
+from support.databases import FreshDatabase
+from support.service import Service
 
 LAYOUTS = {
     "companies": 574872948,
@@ -71,6 +71,7 @@ def types(model: Model, set_name: str) -> dict[str, object]:
 
 def test_an_empty_overlay_is_the_model_itself() -> None:
     assert overlaid(MODEL, Values(), DECLARED) is MODEL
+    assert overlaid(MODEL, BOTH, OTHER_FORMS) is overlaid(MODEL, replace(BOTH), OTHER_FORMS)
 
 
 def test_the_layouts_of_declared_types_are_those_in_existing_databases() -> None:
@@ -239,14 +240,17 @@ def test_instants_are_written_without_zeros_at_the_end() -> None:
 SENT: Record = {"itemNo": "1000", "referenceNo": "R1", "referenceType": "Bar Code"}
 
 
-@pytest.fixture
-def services(start_service: StartService, tmp_path: Path) -> Iterator[tuple[Service, Service]]:
+@pytest.fixture(scope="module")
+def services(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Service, Service]]:
     """A service with the declared types and one with derived types, on the same database."""
-    declared = start_service()
-    url = declared.settings.database
-    model = overlaid(MODEL, BOTH, OTHER_FORMS)
-    with Service(lambda *_: url, tmp_path, model) as derived:
-        yield declared, derived
+    folder = tmp_path_factory.mktemp("overlaid")
+    with Service(fresh_database, folder) as declared:
+        url = declared.settings.database
+        model = overlaid(MODEL, BOTH, OTHER_FORMS)
+        with Service(lambda *_: url, folder, model) as derived:
+            yield declared, derived
 
 
 def company_of(services: tuple[Service, Service]) -> tuple[Company, str]:

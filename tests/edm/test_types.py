@@ -23,7 +23,7 @@ from comptoir.edm.types import (
 )
 from comptoir.jsonvalue import Json
 from comptoir.request.payload import parse_object
-from support.together import check_all, check_each
+from support.together import together
 
 ALL = (TEXT, CODE, BASE64_TEXT, GUID, BOOLEAN, INT32, DIGITS, DECIMAL, DATE, INSTANT)
 
@@ -43,13 +43,11 @@ def test_the_empty_value_reads_back_as_itself() -> None:
         assert edm_type.from_texts([""]) == [edm_type.default]
 
 
-def test_null_is_refused_with_the_value_that_clears() -> None:
-    def check(edm_type: PrimitiveType) -> None:
-        with pytest.raises(EdmError) as refused:
-            edm_type.from_json(None)
-        assert edm_type.empty_json in str(refused.value)
-
-    check_all(ALL, check)
+@together("edm_type", ALL)
+def test_null_is_refused_with_the_value_that_clears(edm_type: PrimitiveType) -> None:
+    with pytest.raises(EdmError) as refused:
+        edm_type.from_json(None)
+    assert edm_type.empty_json in str(refused.value)
 
 
 @given(whole_texts.filter(lambda text: len(text) <= 100))
@@ -58,14 +56,12 @@ def test_text_is_stored_as_sent(text: str) -> None:
     assert CODE.from_texts([text, text]) == [text, text]
 
 
-def test_invalid_text_is_refused_as_a_value_and_in_a_column() -> None:
-    def check(text: str) -> None:
-        with pytest.raises(EdmError):
-            CODE.from_json(text)
-        with pytest.raises(EdmError):
-            CODE.from_texts(["fine", text])
-
-    check_all(["a\0b", "half a \ud83d pair", "x" * 101], check)
+@together("text", ["a\0b", "half a \ud83d pair", "x" * 101])
+def test_invalid_text_is_refused_as_a_value_and_in_a_column(text: str) -> None:
+    with pytest.raises(EdmError):
+        CODE.from_json(text)
+    with pytest.raises(EdmError):
+        CODE.from_texts(["fine", text])
 
 
 @given(stored_decimals)
@@ -137,9 +133,11 @@ REFUSED: Mapping[PrimitiveType, Sequence[Json]] = {
 }
 
 
-def test_values_of_other_types_and_those_that_do_not_fit_are_refused() -> None:
-    def check(edm_type: PrimitiveType, value: Json) -> None:
-        with pytest.raises(EdmError):
-            edm_type.from_json(value)
-
-    check_each([(each, value) for each, values in REFUSED.items() for value in values], check)
+@together(
+    ("edm_type", "value"), [(each, value) for each, values in REFUSED.items() for value in values]
+)
+def test_values_of_other_types_and_those_that_do_not_fit_are_refused(
+    edm_type: PrimitiveType, value: Json
+) -> None:
+    with pytest.raises(EdmError):
+        edm_type.from_json(value)

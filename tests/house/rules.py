@@ -7,7 +7,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -65,6 +65,7 @@ REGISTRY = re.compile(
     r"/simple[/]|index[-]url|extra[-]index|find[-]links|pypi[.]org|pythonhosted[.]org"
 )
 MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)")
+MARKED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 MESSAGE_ARGUMENTS = {
@@ -81,6 +82,19 @@ UNPLAIN = re.compile(
     r"\bis no \b|(?:^|[:.] )[Tt]here (?:already )?(?:is|are)\b|\b(?:I|[Ww]e|us|[Oo]ur|[Mm]y)\b"
 )
 ATOMIC_GROUP = re.compile(r"\(\?>|\)(?:[*+?]|\{[\d,]+\})\+")
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A violation: its path and line, its `place` in an allow-list, and what to do."""
+
+    path: str
+    line: int
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -108,18 +122,25 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """All nodes of the tree, outer ones first."""
+        return list(ast.walk(self.tree))
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A violation: its path and line, its `place` in an allow-list, and what to do."""
+    @cached_property
+    def functions(self) -> Sequence[tuple[str, ast.AST]]:
+        """Every function with its qualified name, outer ones first."""
+        return list(_functions_of(self.tree))
 
-    path: str
-    line: int
-    place: str
-    message: str
+    @cached_property
+    def owners(self) -> Mapping[int, str]:
+        """The innermost function that contains a node, by its id."""
+        return {id(node): name for name, each in self.functions for node in ast.walk(each)}
 
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
+    def violation(self, place: int | ast.AST, message: str, function: str = "") -> Violation:
+        """A violation, at a line or a node, whose place is the module or a function of it."""
+        line = place if isinstance(place, int) else getattr(place, "lineno", 1)
+        return Violation(self.path, line, f"{self.name}:{function}".rstrip(":"), message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +166,7 @@ def station_of(module: str) -> str:
 def imports_of(source: Source, modules: frozenset[str]) -> Iterator[Import]:
     """The imports of a module; `modules` distinguishes submodules from names in modules."""
     is_package = source.path.endswith("__init__.py")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(node.lineno, alias.name)
@@ -172,10 +193,8 @@ def unknown_stations(sources: Sequence[Source]) -> Iterator[Violation]:
     """Every module belongs to a station in the table."""
     for source in sources:
         if source.station not in ROW:
-            yield Violation(
-                source.path,
+            yield source.violation(
                 1,
-                source.name,
                 f"'{source.station}' is no station of the house: move the module into one, or add "
                 "the station to ROWS in tests/house/rules.py and to the architecture page",
             )
@@ -188,7 +207,7 @@ def wrong_directions(sources: Sequence[Source]) -> Iterator[Violation]:
         for item in imports_of(source, modules):
             reason = _refusal(source.station, item.target)
             if reason:
-                yield Violation(source.path, item.line, source.name, reason)
+                yield source.violation(item.line, reason)
 
 
 def _refusal(station: str, target: str) -> str | None:
@@ -236,9 +255,8 @@ def late_imports(source: Source) -> Iterator[Violation]:
 
     An import inside a function hides a dependency, and often a cycle; so does one by a name.
     """
-    owner = _innermost_functions(source)
-    for node in ast.walk(source.tree):
-        function = owner.get(id(node))
+    for node in source.nodes:
+        function = source.owners.get(id(node))
         if isinstance(node, ast.Call):
             is_late = _last_name(node.func) in IMPORTING
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -246,58 +264,45 @@ def late_imports(source: Source) -> Iterator[Violation]:
         else:
             continue
         if is_late:
-            yield Violation(
-                source.path,
-                node.lineno,
-                f"{source.name}:{function or '<module>'}",
+            yield source.violation(
+                node,
                 f"import inside the function {function} or by a name: move it to the top of the "
                 "module, or, if a plain start does without it, add the place and its reason to "
                 "LATE_IMPORTS in test_house.py",
+                function or "<module>",
             )
-
-
-def _innermost_functions(source: Source) -> dict[int, str]:
-    """The function that contains each node, if there is one."""
-    return {
-        id(node): name
-        for name, function in functions_of(source.tree)
-        for node in ast.walk(function)
-    }
 
 
 def type_checking(source: Source) -> Iterator[Violation]:
     """No TYPE_CHECKING: an import for types alone is a dependency, too."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         names = {
             ast.Name: lambda n: [n.id],
             ast.Attribute: lambda n: [n.attr],
             ast.ImportFrom: lambda n: [alias.name for alias in n.names],
         }.get(type(node), lambda _: [])(node)
         if "TYPE_CHECKING" in names:
-            yield Violation(
-                source.path,
-                getattr(node, "lineno", 1),
-                source.name,
+            yield source.violation(
+                node,
                 "TYPE_CHECKING hides an import: import it plainly, or move the type further down",
             )
 
 
-def functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
-    """Every function with its qualified name, outer ones first."""
+def _functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield prefix + node.name, node
         inner = prefix
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{prefix}{node.name}."
-        yield from functions_of(node, inner)
+        yield from _functions_of(node, inner)
 
 
 def followed_relations(source: Source) -> Iterator[Violation]:
     """The set that a navigation property leads to is found only where its rights are judged."""
     if source.station not in FOLLOWING:
         return
-    for name, function in functions_of(source.tree):
+    for name, function in source.functions:
         for node in ast.walk(function):
             if (
                 isinstance(node, ast.Subscript)
@@ -305,12 +310,11 @@ def followed_relations(source: Source) -> Iterator[Violation]:
                 and isinstance(node.slice, ast.Attribute)
                 and node.slice.attr == "target"
             ):
-                yield Violation(
-                    source.path,
-                    node.lineno,
-                    f"{source.name}:{name}",
+                yield source.violation(
+                    node,
                     f"{name} follows a navigation property: judge the right to read its set by "
                     "plan.rights, and add the place with its reason to FOLLOWED in test_house.py",
+                    name,
                 )
 
 
@@ -318,14 +322,12 @@ def profile_names(source: Source) -> Iterator[Violation]:
     """Stations act by the parts of a profile, not by its name."""
     if source.station in NAMING_PROFILES:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         is_name = isinstance(node, ast.Attribute) and node.attr == "profile"
         is_text = isinstance(node, ast.Constant) and PROFILE in str(node.value)
         if is_name or is_text:
-            yield Violation(
-                source.path,
-                getattr(node, "lineno", 1),
-                source.name,
+            yield source.violation(
+                node,
                 "asks for a profile's name: add what differs to the record in profiles/record.py, "
                 "and act by that part of settings.behaviour",
             )
@@ -335,10 +337,8 @@ def long_modules(source: Source) -> Iterator[Violation]:
     """A module has a limit of lines."""
     lines = len(source.text.splitlines())
     if lines > MODULE_LINES and not source.name.startswith(GENERATED):
-        yield Violation(
-            source.path,
+        yield source.violation(
             MODULE_LINES + 1,
-            source.name,
             f"{lines} lines, the cap is {MODULE_LINES}: split the module by its nouns",
         )
 
@@ -347,15 +347,14 @@ def long_functions(source: Source) -> Iterator[Violation]:
     """A function has a limit of lines, without its decorators."""
     if source.name.startswith(GENERATED):
         return
-    for name, node in functions_of(source.tree):
+    for name, node in source.functions:
         first = getattr(node, "lineno", 1)
         lines = getattr(node, "end_lineno", first) - first + 1
         if lines > FUNCTION_LINES:
-            yield Violation(
-                source.path,
+            yield source.violation(
                 first,
-                f"{source.name}:{name}",
                 f"{name} has {lines} lines, the cap is {FUNCTION_LINES}: split it by its steps",
+                name,
             )
 
 
@@ -363,27 +362,22 @@ def prints(source: Source) -> Iterator[Violation]:
     """Only commands write to the terminal."""
     if source.station in PRINTING:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and _last_name(node.func) == "print":
-            yield Violation(
-                source.path,
-                node.lineno,
-                source.name,
-                "print outside the command line: log it, or return it to the command",
+            yield source.violation(
+                node, "print outside the command line: log it, or return it to the command"
             )
 
 
 def blind_excepts(source: Source) -> Iterator[Violation]:
     """Exceptions are named; the few functions that must catch all are listed."""
-    owner = _innermost_functions(source)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if _is_blind(node):
-            yield Violation(
-                source.path,
-                getattr(node, "lineno", 1),
-                f"{source.name}:{owner.get(id(node), '<module>')}",
+            yield source.violation(
+                node,
                 "catches every exception: name those that are meant, or, at an edge that must "
                 "survive all, add the place and its reason to BLIND_EXCEPTS in test_house.py",
+                source.owners.get(id(node), "<module>"),
             )
 
 
@@ -407,14 +401,12 @@ def _last_name(node: ast.AST) -> str:
 
 def any_types(source: Source) -> Iterator[Violation]:
     """Any disables the type checker; the few modules that need it are listed."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         imported = isinstance(node, ast.ImportFrom) and "Any" in {a.name for a in node.names}
         dotted = isinstance(node, ast.Attribute) and node.attr == "Any"
         if imported or dotted:
-            yield Violation(
-                source.path,
-                getattr(node, "lineno", 1),
-                source.name,
+            yield source.violation(
+                node,
                 "uses typing.Any: write the type, 'object' or a type variable, or add the module "
                 "and its reason to ANY_TYPES in test_house.py",
             )
@@ -422,20 +414,20 @@ def any_types(source: Source) -> Iterator[Violation]:
 
 def bare_todos(source: Source) -> Iterator[Violation]:
     """A TODO says what is missing and why it can wait."""
+    if not MARKED.search(source.text):
+        return
     for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
-        marked = re.search(r"\b(TODO|FIXME|XXX)\b", token.string)
-        if token.type == tokenize.COMMENT and marked and not REASONED.search(token.string):
-            yield Violation(
-                source.path,
+        marked = token.type == tokenize.COMMENT and MARKED.search(token.string)
+        if marked and not REASONED.search(token.string):
+            yield source.violation(
                 token.start[0],
-                source.name,
                 "a TODO without a reason: write '# TODO: what is missing, and why it can wait'",
             )
 
 
 def atomic_groups(source: Source) -> Iterator[Violation]:
     """No pattern has an atomic group, which `re` before Python 3.11.5 may match incorrectly."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
         elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
@@ -443,10 +435,8 @@ def atomic_groups(source: Source) -> Iterator[Violation]:
         else:
             continue
         if ATOMIC_GROUP.search(CHARACTER_CLASS.sub("[]", text)):
-            yield Violation(
-                source.path,
-                node.lineno,
-                source.name,
+            yield source.violation(
+                node,
                 "an atomic group or a possessive quantifier of a group, which Python 3.11.0 to "
                 "3.11.4 mishandle (gh-106052): write the pattern without it",
             )
@@ -454,7 +444,7 @@ def atomic_groups(source: Source) -> Iterator[Violation]:
 
 def message_forms(source: Source) -> Iterator[Violation]:
     """The literals of a message have the form that `comptoir.errors.messages` describes."""
-    for is_remedy, node in _message_parts(source.tree):
+    for is_remedy, node in _message_parts(source.nodes):
         texts = [node] if isinstance(node, ast.Constant) else getattr(node, "values", [])
         words = [each.value for each in texts if isinstance(each, ast.Constant)]
         written = "".join(word for word in words if isinstance(word, str))
@@ -471,12 +461,12 @@ def message_forms(source: Source) -> Iterator[Violation]:
         elif not is_remedy and isinstance(end, str) and end.endswith("."):
             error = "a problem has no full stop, since its column may follow: remove it"
         if error:
-            yield Violation(source.path, node.lineno, source.name, error)
+            yield source.violation(node, error)
 
 
-def _message_parts(tree: ast.AST) -> Iterator[tuple[bool, ast.expr]]:
+def _message_parts(nodes: Iterable[ast.AST]) -> Iterator[tuple[bool, ast.expr]]:
     """The problems (False) and remedies (True) that are arguments, or variables of these names."""
-    for node in ast.walk(tree):
+    for node in nodes:
         parts: list[tuple[bool, ast.expr]] = []
         if isinstance(node, ast.Assign):
             names = [each.id for each in node.targets if isinstance(each, ast.Name)]

@@ -13,6 +13,7 @@ from string import Formatter
 
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
+from house.rules import Source
 from house.sources import sources
 
 MADE_FROM_ROWS = {"OAuthRefusal", "OperatorError", "UnreachableError"}
@@ -46,14 +47,14 @@ def _imported(tree: ast.Module) -> str | None:
     return None
 
 
-def _uses(tree: ast.Module) -> Iterator[ast.Attribute]:
-    for each in ast.walk(tree):
+def _uses(source: Source) -> Iterator[ast.Attribute]:
+    for each in source.nodes:
         if isinstance(each, ast.Attribute) and getattr(each.value, "id", "") == "problems":
             yield each
 
 
 def test_each_row_is_used() -> None:
-    used = {(_imported(each.tree), use.attr) for each in sources() for use in _uses(each.tree)}
+    used = {(_imported(each.tree), use.attr) for each in sources() for use in _uses(each)}
     unused = [
         (module, row)
         for module, rows in all_rows().items()
@@ -68,7 +69,7 @@ def test_each_error_is_made_from_a_row() -> None:
         f"{source.name}:{each.lineno}"
         for source in sources()
         if source.name not in all_rows()
-        for each in ast.walk(source.tree)
+        for each in source.nodes
         if isinstance(each, ast.Call) and getattr(each.func, "id", "") in MADE_FROM_ROWS
     ]
     assert not places, "add a row to operator_rows.py or oauth_rows.py, and call it"
@@ -76,8 +77,8 @@ def test_each_error_is_made_from_a_row() -> None:
 
 def test_each_call_has_the_facts_of_its_row() -> None:
     for source in sources():
-        uses = set(_uses(source.tree))
-        for each in ast.walk(source.tree):
+        uses = set(_uses(source))
+        for each in source.nodes:
             if isinstance(each, ast.Call) and each.func in uses:
                 assert isinstance(each.func, ast.Attribute)
                 row = all_rows()[str(_imported(source.tree))][each.func.attr]

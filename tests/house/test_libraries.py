@@ -37,7 +37,7 @@ def test_a_library_with_inner_parts_has_an_upper_bound(name: str) -> None:
 def test_no_other_library_has_private_modules_in_use() -> None:
     found = set()
     for source in sources():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Import):
                 modules = [each.name for each in node.names]
             elif isinstance(node, ast.ImportFrom):

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import Formatter
@@ -92,10 +93,15 @@ class OwnNames(ast.NodeTransformer):
         return node
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCES.rglob("*.py")):
-        tree = OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8")))
-        yield str(path.relative_to(SOURCES)), tree
+@cache
+def modules() -> Sequence[tuple[str, ast.Module]]:
+    return [
+        (
+            str(path.relative_to(SOURCES)),
+            OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8"))),
+        )
+        for path in sorted(SOURCES.rglob("*.py"))
+    ]
 
 
 def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
@@ -103,11 +109,12 @@ def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
+        nodes = [*ast.walk(function)]
         assigned: dict[str, list[str]] = {}
-        for node in ast.walk(function):
+        for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 assigned.setdefault(node.targets[0].id, []).extend(rows_in(node.value))
-        for node in ast.walk(function):
+        for node in nodes:
             if isinstance(node, ast.Call):
                 of_helper = _name(node.func) if node.args and _name(node.func) in REFUSING else ""
                 row = node.args[0] if of_helper else node.func

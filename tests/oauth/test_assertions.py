@@ -21,6 +21,7 @@ from support.certificates import write_pair
 from support.clients import GRANT, add_client, ask
 from support.databases import ON_SQLITE, FreshDatabase, run_sql
 from support.service import Roaming, Service
+from support.together import check_all
 
 ORIGIN = "http://127.0.0.1:8080"
 
@@ -96,31 +97,32 @@ def test_the_client_id_may_be_left_out(service: Service, signer: Signer) -> None
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    ("audience", "status"),
-    [
-        (f"{ORIGIN}/comptoir/oauth2/v2.0/token", 200),
-        (f"{ORIGIN}/oauth2/v2.0/token", 200),
-        (f"{ORIGIN}/comptoir/v2.0", 200),
-        (f"{ORIGIN}/comptoir", 200),
-        (ORIGIN, 200),
-        (["https://other.example", f"{ORIGIN}/comptoir/v2.0"], 200),
-        ([], 401),
-        (["https://other.example"], 401),
-        ("comptoir", 401),
-        (f"{ORIGIN}/other/oauth2/v2.0/token", 401),
-        (f"{ORIGIN}/comptoir/oauth2/v2.0/token/", 401),
-        ("http://localhost:8080/comptoir/v2.0", 401),
-        ("", 401),
-        (5, 401),
-        (None, 401),
-        (UNSET, 401),
-    ],
-)
-def test_the_audience_is_the_issuer_or_the_token_endpoint(
-    signer: Signer, audience: JSON, status: int
-) -> None:
-    assert signer.ask(signer.sign(signer.claims(aud=audience))).status_code == status
+def test_the_audience_is_the_issuer_or_the_token_endpoint(signer: Signer) -> None:
+    def check(case: tuple[JSON, int]) -> None:
+        audience, status = case
+        assert signer.ask(signer.sign(signer.claims(aud=audience))).status_code == status
+
+    check_all(
+        [
+            (f"{ORIGIN}/comptoir/oauth2/v2.0/token", 200),
+            (f"{ORIGIN}/oauth2/v2.0/token", 200),
+            (f"{ORIGIN}/comptoir/v2.0", 200),
+            (f"{ORIGIN}/comptoir", 200),
+            (ORIGIN, 200),
+            (["https://other.example", f"{ORIGIN}/comptoir/v2.0"], 200),
+            ([], 401),
+            (["https://other.example"], 401),
+            ("comptoir", 401),
+            (f"{ORIGIN}/other/oauth2/v2.0/token", 401),
+            (f"{ORIGIN}/comptoir/oauth2/v2.0/token/", 401),
+            ("http://localhost:8080/comptoir/v2.0", 401),
+            ("", 401),
+            (5, 401),
+            (None, 401),
+            (UNSET, 401),
+        ],
+        check,
+    )
 
 
 @ON_SQLITE
@@ -150,9 +152,15 @@ def after(seconds: float) -> float:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    ("changed", "outcome"),
-    [
+def test_the_claims_are_checked(signer: Signer) -> None:
+    def check(case: tuple[Mapping[str, Callable[[], JSON]], tuple[int, str]]) -> None:
+        changed, outcome = case
+        claims = signer.claims(**{name: value() for name, value in changed.items()})
+        response = signer.ask(signer.sign(claims))
+        found = (200, "") if response.status_code == 200 else error_of(response)
+        assert found == outcome, response.text
+
+    cases: list[tuple[Mapping[str, Callable[[], JSON]], tuple[int, str]]] = [
         ({"exp": lambda: after(3_600)}, (200, "")),
         ({"exp": lambda: after(30.25)}, (200, "")),
         ({"exp": lambda: int(after(30))}, (200, "")),
@@ -177,66 +185,61 @@ def after(seconds: float) -> float:
         ({"jti": lambda: "x" * 256}, REFUSED),
         ({"jti": lambda: "\0"}, REFUSED),
         ({"unknown": lambda: {"x": [1]}}, (200, "")),
-    ],
-)
-def test_the_claims_are_checked(
-    signer: Signer, changed: Mapping[str, Callable[[], JSON]], outcome: tuple[int, str]
-) -> None:
-    claims = signer.claims(**{name: value() for name, value in changed.items()})
-    response = signer.ask(signer.sign(claims))
-    found = (200, "") if response.status_code == 200 else error_of(response)
-    assert found == outcome, response.text
+    ]
+    check_all(cases, check)
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "payload", [b"", b"{}", b"[]", b"5", b"\xff", b'{"iss":"\\ud800"}', b"[" * 9_000]
-)
-def test_malformed_claims_are_refused(signer: Signer, payload: bytes) -> None:
-    assert error_of(signer.ask(signer.sign(payload))) == REFUSED
+def test_malformed_claims_are_refused(signer: Signer) -> None:
+    def check(payload: bytes) -> None:
+        assert error_of(signer.ask(signer.sign(payload))) == REFUSED
+
+    check_all([b"", b"{}", b"[]", b"5", b"\xff", b'{"iss":"\\ud800"}', b"[" * 9_000], check)
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "header",
-    [
-        b"",
-        b"{}",
-        b"null",
-        b'"alg"',
-        b'["alg"]',
-        b'["alg","b64"]',
-        b'{"alg":5}',
-        b'{"alg":"ES256","typ":5}',
-        b'{"alg":"ES256","kid":5}',
-        b'{"alg":"ES256","b64":false}',
-        b'{"alg":"ES256","x":' + b"[" * 4_000 + b"]" * 4_000 + b"}",
-        b'{"alg":"ES256","x":"' + b"x" * 10_000 + b'"}',
-        b"\xff",
-    ],
-)
-def test_malformed_headers_are_refused(signer: Signer, header: bytes) -> None:
-    assertion = f"{base64url(header)}.{base64url(signer.claims())}.{'A' * 86}"
-    assert error_of(signer.ask(assertion)) == REFUSED
+def test_malformed_headers_are_refused(signer: Signer) -> None:
+    def check(header: bytes) -> None:
+        assertion = f"{base64url(header)}.{base64url(signer.claims())}.{'A' * 86}"
+        assert error_of(signer.ask(assertion)) == REFUSED
+
+    check_all(
+        [
+            b"",
+            b"{}",
+            b"null",
+            b'"alg"',
+            b'["alg"]',
+            b'["alg","b64"]',
+            b'{"alg":5}',
+            b'{"alg":"ES256","typ":5}',
+            b'{"alg":"ES256","kid":5}',
+            b'{"alg":"ES256","b64":false}',
+            b'{"alg":"ES256","x":' + b"[" * 4_000 + b"]" * 4_000 + b"}",
+            b'{"alg":"ES256","x":"' + b"x" * 10_000 + b'"}',
+            b"\xff",
+        ],
+        check,
+    )
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "assertion", ["x", ".", "..", "a.b", "a.b.c", "a.b.c.d", "é.b.c", "+.e30.A"]
-)
-def test_what_is_not_a_signed_token_is_refused(signer: Signer, assertion: str) -> None:
-    assert error_of(signer.ask(assertion)) == REFUSED
+def test_what_is_not_a_signed_token_is_refused(signer: Signer) -> None:
+    def check(assertion: str) -> None:
+        assert error_of(signer.ask(assertion)) == REFUSED
+
+    check_all(["x", ".", "..", "a.b", "a.b.c", "a.b.c.d", "é.b.c", "+.e30.A"], check)
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "algorithm", ["none", "None", "", "HS256", "RS1", "RS512", "ES384", "Ed448"]
-)
-def test_only_the_listed_algorithms_are_accepted(signer: Signer, algorithm: str) -> None:
-    segments = signer.sign(header={"kid": signer.kid}).split(".")
-    header = base64url(msgspec.json.encode({"alg": algorithm, "kid": signer.kid}))
-    for signature in ("", segments[2]):
-        assert error_of(signer.ask(f"{header}.{segments[1]}.{signature}")) == REFUSED
+def test_only_the_listed_algorithms_are_accepted(signer: Signer) -> None:
+    def check(algorithm: str) -> None:
+        segments = signer.sign(header={"kid": signer.kid}).split(".")
+        header = base64url(msgspec.json.encode({"alg": algorithm, "kid": signer.kid}))
+        for signature in ("", segments[2]):
+            assert error_of(signer.ask(f"{header}.{segments[1]}.{signature}")) == REFUSED
+
+    check_all(["none", "None", "", "HS256", "RS1", "RS512", "ES384", "Ed448"], check)
 
 
 @ON_SQLITE
@@ -290,13 +293,14 @@ def test_an_altered_assertion_is_refused(signer: Signer) -> None:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "critical", [["kid"], ["b64"], ["alg", "kid"], ["unknown"], [], "kid", None]
-)
-def test_critical_extensions_are_refused(signer: Signer, critical: JSON) -> None:
+def test_critical_extensions_are_refused(signer: Signer) -> None:
     """Whatever their form, and also of members that are understood (RFC 7515, 4.1.11)."""
-    header = {"crit": critical, "kid": signer.kid, "b64": True}
-    assert error_of(signer.ask(signer.sign(header=header))) == REFUSED
+
+    def check(critical: JSON) -> None:
+        header = {"crit": critical, "kid": signer.kid, "b64": True}
+        assert error_of(signer.ask(signer.sign(header=header))) == REFUSED
+
+    check_all([["kid"], ["b64"], ["alg", "kid"], ["unknown"], [], "kid", None], check)
 
 
 @ON_SQLITE
@@ -307,20 +311,23 @@ def test_an_unencoded_payload_is_refused(signer: Signer) -> None:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        ("JWT", 200),
-        ("jwt", 200),
-        ("client-authentication+jwt", 200),
-        ("at+jwt", 401),
-        ("application/at+jwt", 401),
-        ("logout+jwt", 401),
-        ("", 401),
-    ],
-)
-def test_a_token_of_another_type_is_refused(signer: Signer, kind: str, status: int) -> None:
-    assert signer.ask(signer.sign(header={"typ": kind})).status_code == status
+def test_a_token_of_another_type_is_refused(signer: Signer) -> None:
+    def check(case: tuple[str, int]) -> None:
+        kind, status = case
+        assert signer.ask(signer.sign(header={"typ": kind})).status_code == status
+
+    check_all(
+        [
+            ("JWT", 200),
+            ("jwt", 200),
+            ("client-authentication+jwt", 200),
+            ("at+jwt", 401),
+            ("application/at+jwt", 401),
+            ("logout+jwt", 401),
+            ("", 401),
+        ],
+        check,
+    )
 
 
 @ON_SQLITE
@@ -408,18 +415,18 @@ def test_other_credentials_beside_an_assertion_are_refused(
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"client_assertion_type": ""},
-        {"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"},
-        {"client_assertion": ""},
-    ],
-)
-def test_an_assertion_needs_its_type(
-    service: Service, signer: Signer, changed: Mapping[str, str]
-) -> None:
-    assert error_of(ask(service, {**GRANT, **signer.form(), **changed})) == REFUSED
+def test_an_assertion_needs_its_type(service: Service, signer: Signer) -> None:
+    def check(changed: Mapping[str, str]) -> None:
+        assert error_of(ask(service, {**GRANT, **signer.form(), **changed})) == REFUSED
+
+    check_all(
+        [
+            {"client_assertion_type": ""},
+            {"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"},
+            {"client_assertion": ""},
+        ],
+        check,
+    )
 
 
 def test_a_client_without_a_key_has_no_assertions(service: Service, tmp_path: Path) -> None:

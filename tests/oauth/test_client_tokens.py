@@ -11,8 +11,6 @@ from joserfc.jwk import ECKey
 
 from comptoir.auth.keys import load_keys
 from comptoir.auth.tokens import Scope, TokenIssuer
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.client import record
 from support.clients import GRANT, Webshop, add_client, ask
 from support.command import guids
@@ -131,22 +129,20 @@ def test_tokens_given_before_a_client_was_disabled_remain_refused(
     assert introspected == {"active": False}
 
 
-def test_every_process_learns_of_it(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_every_process_learns_of_it(workers: Server, tmp_path: Path) -> None:
     """No request to the token endpoint helps them."""
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, workers=2) as server:
-        webshops = {act: add_client(server, tmp_path) for act in ("disable", "remove")}
-        shops = [server.client.using(each.token()) for each in webshops.values()]
-        for shop in shops * 10:
-            assert shop.get("companies").status_code == 200
-        for act, webshop in webshops.items():
-            webshop.command.done("client", act, webshop.name)
+    webshops = {act: add_client(workers, tmp_path) for act in ("disable", "remove")}
+    shops = [workers.client.using(each.token()) for each in webshops.values()]
+    for shop in shops * 10:
+        assert shop.get("companies").status_code == 200
+    for act, webshop in webshops.items():
+        webshop.command.done("client", act, webshop.name)
 
-        def refused() -> bool | None:
-            statuses = {shop.get("companies").status_code for shop in shops * 10}
-            return True if statuses == {401} else None
+    def refused() -> bool | None:
+        statuses = {shop.get("companies").status_code for shop in shops * 10}
+        return True if statuses == {401} else None
 
-        until(refused, "all workers refuse the tokens")
+    until(refused, "all workers refuse the tokens")
 
 
 def test_a_token_never_gives_more_than_the_client_has(webshop: Webshop, company: Company) -> None:

@@ -12,7 +12,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.certificates import trusted_folder
 from support.command import Command
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.issuers import AUDIENCE, LOOPBACK, OtherIssuer
 from support.server import Server
 from support.waiting import until
@@ -41,6 +41,7 @@ def server(command: Command, tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
+@ON_SQLITE
 def test_keys_rotate_without_a_refused_request(
     server: Server, issuer: OtherIssuer, command: Command
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from support.clients import add_client
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.service import Service
 
@@ -43,19 +43,19 @@ def batch_of(*urls: str, method: str = "GET", **given: object) -> Mapping[str, o
     return {"requests": [{"id": f"{n}", "method": method, "url": url, **given} for n, url in parts]}
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [("itemsExt", 200), ("unknown", 404), ("itemsExt?$filter=(", 400), ("itemsExt/$count", 200)],
-)
-def test_every_response_to_a_client_has_its_limits(shop: Company, path: str, status: int) -> None:
-    name, _, query = path.partition("?")
-    response = shop.get(name, query)
-    assert response.status_code == status
-    assert response.headers[POLICY] == (
-        f'"client";q=6000;w={SLOW}, "records";q=1000;qu="comptoir-records";w={DAY}'
-    )
-    assert left(response, "client") == 5999
-    assert left(shop.post("$batch", batch_of("itemsExt", "itemsExt")), "client") == 5997
+@ON_SQLITE
+def test_every_response_to_a_client_has_its_limits(shop: Company) -> None:
+    requests = {"itemsExt": 200, "unknown": 404, "itemsExt?$filter=(": 400, "itemsExt/$count": 200}
+    for number, (path, status) in enumerate(requests.items(), 1):
+        name, _, query = path.partition("?")
+        response = shop.get(name, query)
+        assert response.status_code == status
+        assert response.headers[POLICY] == (
+            f'"client";q=6000;w={SLOW}, "records";q=1000;qu="comptoir-records";w={DAY}'
+        )
+        assert left(response, "client") == 6_000 - number
+    batch = shop.post("$batch", batch_of("itemsExt", "itemsExt"))
+    assert left(batch, "client") == 6_000 - number - 2
 
 
 def test_clients_without_limits_have_no_such_headers(
@@ -130,9 +130,17 @@ def test_more_requests_at_once_than_the_setting_are_429(narrow: Service, tmp_pat
     assert len(company.listed("itemAttributesExt")) == 6
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "records"),
-    [
+def test_the_records_of_a_response_count(service: Service, tmp_path: Path) -> None:
+    company = service.new_company()
+    for number in range(5):
+        company.load(
+            "contactsExt",
+            {"number": f"{number}", "type": "Company", "companyNumber": "0"},
+        )
+    options = ("--quota", "100", "--company", company.stored.id)
+    webshop = add_client(service, tmp_path, *options, scope="records.read")
+    shop, expected = company.using(webshop.token()), 100
+    for path, query, records in (
         ("contactsExt", "", 5),
         ("contactsExt", "$top=2", 2),
         # the related record of both is read once
@@ -142,26 +150,11 @@ def test_more_requests_at_once_than_the_setting_are_429(narrow: Service, tmp_pat
         ("contactsExt/$count", "", 0),
         ("companies", "$expand=contactsExt", 6),
         ("contactsExt(number='7')", "", 0),
-    ],
-)
-def test_the_records_of_a_response_count(
-    path: str, query: str, records: int, service: Service, tmp_path: Path
-) -> None:
-    company = service.new_company()
-    for number in range(5):
-        company.load(
-            "contactsExt",
-            {"number": f"{number}", "type": "Company", "companyNumber": "0"},
-        )
-    webshop = add_client(
-        service, tmp_path, "--quota", "100", "--company", company.stored.id, scope="records.read"
-    )
-    shop = company.using(webshop.token())
-    client = service.client.using(webshop.token()) if path == "companies" else shop
-
-    assert client.get(path, query).status_code in {200, 404}
-
-    assert left(shop.get("contactsExt/$count"), "records") == 100 - records
+    ):
+        client = service.client.using(shop.token) if path == "companies" else shop
+        assert client.get(path, query).status_code in {200, 404}
+        expected -= records
+        assert left(shop.get("contactsExt/$count"), "records") == expected, (path, query)
 
 
 def test_changes_count(service: Service, tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from uuid import uuid4
 import pytest
 from joserfc.jwk import ECKey
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from comptoir.store.control import ENDED_AT_ONCE
 from support.assertions import Signer, add_signer
 from support.databases import FreshDatabase, run_sql
@@ -66,17 +64,13 @@ def asked_at_once(signer: Signer, assertions: Sequence[str]) -> list[int]:
         return sorted(each.status_code for each in threads.map(signer.ask, assertions))
 
 
-def test_one_of_several_workers_accepts_an_assertion(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path, workers=2) as server:
-        audience = f"{server.origin.root}/comptoir/v2.0"
-        for _ in range(4):
-            # a client that failed too often would have to wait
-            signer = add_signer(server, tmp_path, ECKey.generate_key("P-256"))
-            assertion = signer.sign(signer.claims(aud=audience))
-            assert asked_at_once(signer, [assertion] * 4) == [200, 401, 401, 401]
+def test_one_of_several_workers_accepts_an_assertion(workers: Server, tmp_path: Path) -> None:
+    audience = f"{workers.origin.root}/comptoir/v2.0"
+    for _ in range(4):
+        # a client that failed too often would have to wait
+        signer = add_signer(workers, tmp_path, ECKey.generate_key("P-256"))
+        assertion = signer.sign(signer.claims(aud=audience))
+        assert asked_at_once(signer, [assertion] * 4) == [200, 401, 401, 401]
 
 
 def test_another_service_on_the_database_refuses_it(

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.clients import Webshop, add_client, ask
-from support.databases import FreshDatabase, run_sql
+from support.databases import run_sql
 from support.server import Server
 from support.service import Service
 from support.waiting import until
@@ -130,18 +128,12 @@ def test_ended_revocations_are_deleted(service: Service, webshop: Webshop) -> No
 
 
 def test_every_process_on_every_host_refuses_a_revoked_token(
-    fresh_database: FreshDatabase, tmp_path: Path
+    workers: Server, tmp_path: Path
 ) -> None:
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    beside = tmp_path / "beside"
-    beside.mkdir()
-    with (
-        Server(settings, tmp_path, workers=2) as server,
-        Server(settings, beside) as another,
-    ):
-        admin = add_client(server, tmp_path, scope="admin")
-        token = server.tokens.issue()
-        clients = [each.client.using(token) for each in (server, another)]
+    with Server(workers.settings, tmp_path) as another:
+        admin = add_client(workers, tmp_path, scope="admin")
+        token = workers.tokens.issue()
+        clients = [each.client.using(token) for each in (workers, another)]
         for _ in range(10):
             assert {each.get("companies").status_code for each in clients} == {200}
         assert admin.send("revoke", token).status_code == 200

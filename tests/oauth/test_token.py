@@ -12,6 +12,9 @@ from support.clients import GRANT, TOKEN_PATH, Webshop, add_client, ask
 from support.databases import ON_SQLITE
 from support.server import Server
 from support.service import Roaming, Service
+from support.together import check_all
+
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +64,6 @@ def test_a_client_gets_a_token(webshop: Webshop, path: str) -> None:
     assert response.headers["Pragma"] == "no-cache"
 
 
-@ON_SQLITE
 def test_credentials_may_be_sent_as_basic(webshop: Webshop) -> None:
     headers = basic(webshop.id, webshop.secret)
     assert ask(webshop.service, GRANT, headers).status_code == 200
@@ -69,37 +71,37 @@ def test_credentials_may_be_sent_as_basic(webshop: Webshop) -> None:
     assert ask(webshop.service, with_id, headers).status_code == 200
 
 
-@ON_SQLITE
 def test_basic_credentials_are_form_encoded(webshop: Webshop) -> None:
     encoded = "".join(f"%{ord(each):02x}" for each in webshop.id)
     headers = basic(encoded, quote_plus(webshop.secret))
     assert ask(webshop.service, GRANT, headers).status_code == 200
 
 
-@ON_SQLITE
-@pytest.mark.parametrize(
-    ("wanted", "granted"),
-    [
-        ("", "records.read records.write"),
-        ("records.read", "records.read"),
-        ("records.write records.read", "records.read records.write"),
-        ("api://comptoir/.default", "api://comptoir/.default records.read records.write"),
-        (
-            "https://api.businesscentral.dynamics.com/.default records.read",
-            "https://api.businesscentral.dynamics.com/.default records.read records.write",
-        ),
-    ],
-)
-def test_the_scopes_are_those_that_the_client_names(
-    webshop: Webshop, wanted: str, granted: str
-) -> None:
-    assert webshop.ask(scope=wanted).json()["scope"] == granted
+def test_the_scopes_are_those_that_the_client_names(webshop: Webshop) -> None:
+    def check(case: tuple[str, str]) -> None:
+        wanted, granted = case
+        assert webshop.ask(scope=wanted).json()["scope"] == granted
+
+    check_all(
+        [
+            ("", "records.read records.write"),
+            ("records.read", "records.read"),
+            ("records.write records.read", "records.read records.write"),
+            ("api://comptoir/.default", "api://comptoir/.default records.read records.write"),
+            (
+                "https://api.businesscentral.dynamics.com/.default records.read",
+                "https://api.businesscentral.dynamics.com/.default records.read records.write",
+            ),
+        ],
+        check,
+    )
 
 
-@ON_SQLITE
-@pytest.mark.parametrize("wanted", ["admin", "records.read admin", "openid", "api://x/.default"])
-def test_no_scope_beyond_those_of_the_client_is_given(webshop: Webshop, wanted: str) -> None:
-    assert error_of(webshop.ask(scope=wanted), 400) == "invalid_scope"
+def test_no_scope_beyond_those_of_the_client_is_given(webshop: Webshop) -> None:
+    def check(wanted: str) -> None:
+        assert error_of(webshop.ask(scope=wanted), 400) == "invalid_scope"
+
+    check_all(["admin", "records.read admin", "openid", "api://x/.default"], check)
 
 
 def test_the_scope_admin_implies_the_others(service: Service, tmp_path: Path) -> None:
@@ -108,26 +110,26 @@ def test_the_scope_admin_implies_the_others(service: Service, tmp_path: Path) ->
     assert admin.ask(scope="records.read").json()["scope"] == "records.read"
 
 
-@ON_SQLITE
-@pytest.mark.parametrize(
-    "grant",
-    [
-        "password",
-        "refresh_token",
-        "authorization_code",
-        "implicit",
-        "Client_Credentials",
-        "urn:ietf:params:oauth:grant-type:device_code",
-        "urn:ietf:params:oauth:grant-type:jwt-bearer",
-        "urn:ietf:params:oauth:grant-type:saml2-bearer",
-        "urn:ietf:params:oauth:grant-type:token-exchange",
-    ],
-)
-def test_other_grants_are_refused(webshop: Webshop, grant: str) -> None:
-    assert error_of(webshop.ask(grant_type=grant), 400) == "unsupported_grant_type"
+def test_other_grants_are_refused(webshop: Webshop) -> None:
+    def check(grant: str) -> None:
+        assert error_of(webshop.ask(grant_type=grant), 400) == "unsupported_grant_type"
+
+    check_all(
+        [
+            "password",
+            "refresh_token",
+            "authorization_code",
+            "implicit",
+            "Client_Credentials",
+            "urn:ietf:params:oauth:grant-type:device_code",
+            "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            "urn:ietf:params:oauth:grant-type:saml2-bearer",
+            "urn:ietf:params:oauth:grant-type:token-exchange",
+        ],
+        check,
+    )
 
 
-@ON_SQLITE
 def test_a_description_shows_where_a_long_value_is_cut(webshop: Webshop) -> None:
     refused = webshop.ask(grant_type="urn:ietf:params:oauth:grant-type:device_code")
     description = refused.json()["error_description"]
@@ -152,43 +154,45 @@ def test_unknown_wrong_and_disabled_are_alike(webshop: Webshop, tmp_path: Path) 
     assert not any("WWW-Authenticate" in each.headers for each in refused)
 
 
-@ON_SQLITE
 def test_basic_credentials_get_a_challenge(webshop: Webshop) -> None:
     response = ask(webshop.service, GRANT, basic(webshop.id, "wrong"))
     assert error_of(response, 401) == "invalid_client"
     assert response.headers["WWW-Authenticate"] == 'Basic realm="comptoir"'
 
 
-@ON_SQLITE
-@pytest.mark.parametrize(
-    "form",
-    [
-        GRANT,
-        {**GRANT, "client_id": "x"},
-        {**GRANT, "client_id": "x", "client_secret": ""},
-        {**GRANT, "client_secret": "y"},
-    ],
-)
-def test_a_request_without_credentials_is_refused(
-    service: Service, form: Mapping[str, str]
-) -> None:
-    response = ask(service, form)
-    assert error_of(response, 401) == "invalid_client"
-    assert "no client credentials" in response.json()["error_description"]
+def test_a_request_without_credentials_is_refused(service: Service) -> None:
+    def check(form: Mapping[str, str]) -> None:
+        response = ask(service, form)
+        assert error_of(response, 401) == "invalid_client"
+        assert "no client credentials" in response.json()["error_description"]
+
+    check_all(
+        [
+            GRANT,
+            {**GRANT, "client_id": "x"},
+            {**GRANT, "client_id": "x", "client_secret": ""},
+            {**GRANT, "client_secret": "y"},
+        ],
+        check,
+    )
 
 
-@ON_SQLITE
-@pytest.mark.parametrize("header", ["Bearer abc", "Basic", "Basic /zpi", "Basic %", "Basic Zm9v"])
-def test_a_header_without_basic_credentials_gets_a_challenge(service: Service, header: str) -> None:
-    response = ask(service, GRANT, {"Authorization": header})
-    assert error_of(response, 401) == "invalid_client"
-    assert response.headers["WWW-Authenticate"] == 'Basic realm="comptoir"'
+def test_a_header_without_basic_credentials_gets_a_challenge(service: Service) -> None:
+    def check(header: str) -> None:
+        response = ask(service, GRANT, {"Authorization": header})
+        assert error_of(response, 401) == "invalid_client"
+        assert response.headers["WWW-Authenticate"] == 'Basic realm="comptoir"'
+
+    check_all(["Bearer abc", "Basic", "Basic /zpi", "Basic %", "Basic Zm9v"], check)
 
 
-@ON_SQLITE
-@pytest.mark.parametrize(
-    ("form", "headers"),
-    [
+def test_malformed_requests_are_refused(service: Service) -> None:
+    def check(case: tuple[Mapping[str, str] | bytes, Mapping[str, str]]) -> None:
+        form, headers = case
+        response = ask(service, form, headers)
+        assert error_of(response, 400) == "invalid_request"
+
+    cases: list[tuple[Mapping[str, str] | bytes, Mapping[str, str]]] = [
         ({"client_id": "x", "client_secret": "y"}, {}),
         ({**GRANT, "client_secret": "y"}, basic("x", "y")),
         ({**GRANT, "client_id": "z"}, basic("x", "y")),
@@ -197,42 +201,37 @@ def test_a_header_without_basic_credentials_gets_a_challenge(service: Service, h
         (b"grant_type=client_credentials&client_id=%ff&client_secret=c", {}),
         (b"grant_type=client_credentials&client_id=a&client_secret=\xff", {}),
         (b"grant_type=client_credentials&x=" + b"x" * 16_384, {}),
-        ({**GRANT, "client_id": "x", "client_secret": "y"}, {"Content-Type": "application/json"}),
+        (
+            {**GRANT, "client_id": "x", "client_secret": "y"},
+            {"Content-Type": "application/json"},
+        ),
         ({**GRANT, "client_id": "x", "client_secret": "y"}, {"Content-Encoding": "gzip"}),
-    ],
-)
-def test_malformed_requests_are_refused(
-    service: Service, form: Mapping[str, str] | bytes, headers: Mapping[str, str]
-) -> None:
-    response = ask(service, form, headers)
-    assert error_of(response, 400) == "invalid_request"
+    ]
+    check_all(cases, check)
 
 
-@ON_SQLITE
-@pytest.mark.parametrize("name", ["client_id", "client_secret", "client_assertion"])
-def test_credentials_in_the_url_are_refused(webshop: Webshop, name: str) -> None:
-    form = {**GRANT, **webshop.in_body}
-    response = ask(webshop.service, form, query=f"{name}=x")
-    assert error_of(response, 400) == "invalid_request"
+def test_credentials_in_the_url_are_refused(webshop: Webshop) -> None:
+    def check(name: str) -> None:
+        form = {**GRANT, **webshop.in_body}
+        response = ask(webshop.service, form, query=f"{name}=x")
+        assert error_of(response, 400) == "invalid_request"
+
+    check_all(["client_id", "client_secret", "client_assertion"], check)
 
 
-@ON_SQLITE
 def test_unknown_parameters_are_ignored(webshop: Webshop) -> None:
     assert webshop.ask(client_info="1", resource="x").status_code == 200
 
 
-@ON_SQLITE
 def test_only_post_is_allowed(service: Service) -> None:
     response = service.origin.get(TOKEN_PATH)
     assert (response.status_code, response.headers["Allow"]) == (405, "POST")
 
 
-@ON_SQLITE
 def test_another_tenant_has_no_endpoint(service: Service) -> None:
     assert ask(service, GRANT, path="other/oauth2/v2.0/token").status_code == 404
 
 
-@ON_SQLITE
 def test_the_ids_of_an_error_lead_to_the_request(service: Service) -> None:
     asked = "9a0cf0f2-56ab-4f0c-8d6e-1d2b1c5b7e11"
     response = ask(service, {}, {"client-request-id": asked})
@@ -244,16 +243,16 @@ def test_the_ids_of_an_error_lead_to_the_request(service: Service) -> None:
     assert ask(service, {}, {"client-request-id": "'x"}).json()["correlation_id"] != "'x"
 
 
-@ON_SQLITE
-@pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"])
-def test_a_request_that_an_unknown_proxy_forwards_is_refused(webshop: Webshop, name: str) -> None:
-    form = {**GRANT, **webshop.in_body}
-    response = ask(webshop.service, form, {name: "https"})
-    assert error_of(response, 400) == "invalid_request"
-    assert "HTTPS" in response.json()["error_description"]
+def test_a_request_that_an_unknown_proxy_forwards_is_refused(webshop: Webshop) -> None:
+    def check(name: str) -> None:
+        form = {**GRANT, **webshop.in_body}
+        response = ask(webshop.service, form, {name: "https"})
+        assert error_of(response, 400) == "invalid_request"
+        assert "HTTPS" in response.json()["error_description"]
+
+    check_all(["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"], check)
 
 
-@ON_SQLITE
 def test_a_trusted_proxy_sets_the_scheme(proxied: Server, tmp_path: Path) -> None:
     webshop = add_client(proxied, tmp_path)
     form = {**GRANT, **webshop.in_body}
@@ -262,7 +261,6 @@ def test_a_trusted_proxy_sets_the_scheme(proxied: Server, tmp_path: Path) -> Non
         assert ask(proxied, form, forwarded).status_code == status
 
 
-@ON_SQLITE
 def test_no_secret_is_in_the_log(server: Server, tmp_path: Path) -> None:
     webshop = add_client(server, tmp_path)
     token = webshop.token()

@@ -1,12 +1,12 @@
 """The release workflow: pinned, with few permissions, and its steps as far as they run here."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 import yaml  # type: ignore[import-untyped]
 
@@ -22,23 +22,6 @@ COMMANDS = [step["run"] for step in STEPS if "run" in step]
 BUILD = "make dist"
 
 _PIN = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
-
-
-class Component(msgspec.Struct):
-    name: str
-    version: str
-
-
-class Metadata(msgspec.Struct):
-    component: Component
-
-
-class Bill(msgspec.Struct, rename="camel"):
-    """What the tests read of a bill of materials."""
-
-    bom_format: str
-    metadata: Metadata
-    components: list[Component]
 
 
 def ended(command: str, folder: Path, tag: str) -> "subprocess.CompletedProcess[str]":
@@ -122,11 +105,12 @@ def test_a_build_from_the_sdist_has_the_same_bytes_and_lists_what_it_needs(
     done = ended(BUILD, source, f"v{__version__}")
     assert done.returncode == 0, done.stdout + done.stderr
     made = {path.name: path.read_bytes() for path in (source / "dist").iterdir()}
-    bill = msgspec.json.decode(made.pop(f"comptoir-{__version__}.cdx.json"), type=Bill)
+    bill = json.loads(made.pop(f"comptoir-{__version__}.cdx.json"))
     assert made == {each.name: each.read_bytes() for each in (built.wheel, built.sdist)}
 
-    assert bill.bom_format == "CycloneDX"
-    assert bill.metadata.component == Component("comptoir", __version__)
+    assert bill["bomFormat"] == "CycloneDX"
+    described = bill["metadata"]["component"]
+    assert (described["name"], described["version"]) == ("comptoir", __version__)
     lock = (ROOT / "requirements" / "run.txt").read_text("utf-8")
     pins = re.findall(r"^([\w.-]+)==([\w.]+)", lock, re.MULTILINE)
-    assert sorted((each.name, each.version) for each in bill.components) == sorted(pins)
+    assert sorted((each["name"], each["version"]) for each in bill["components"]) == sorted(pins)

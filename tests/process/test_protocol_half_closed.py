@@ -6,7 +6,7 @@ import pytest
 
 from support.client import record
 from support.companies import Company
-from support.databases import writes_held
+from support.databases import ON_SQLITE, writes_held
 from support.server import Server
 from support.sockets import head, in_full, read_answer, read_answers, send
 from support.waiting import until
@@ -58,6 +58,7 @@ def test_a_half_closed_connection_of_http_1_0_gets_its_response(server: Server) 
     assert answer.content == b"ok\n"
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     "begun", [b"GET /healthz HT", head("POST", "/api/companies", {"Content-Length": "9"}) + b"{"]
 )

@@ -7,10 +7,12 @@ import pytest
 
 from support.client import record
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.log import line_of
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import ask, in_full, read_answer, send
+from support.together import together
 from support.waiting import until
 
 
@@ -81,7 +83,8 @@ def test_every_request_has_a_line_in_the_log_with_its_id(server: Server, company
     assert line.ms > 0
 
 
-@pytest.mark.parametrize("path", ["healthz", "docs", "docs/openapi.json", "oauth2/jwks", "nowhere"])
+@ON_SQLITE
+@together("path", ["healthz", "docs", "docs/openapi.json", "oauth2/jwks", "nowhere"])
 def test_the_line_of_a_page_has_its_size(path: str, server: Server) -> None:
     sizes = {"GET": len(server.origin.get(path).content), "HEAD": 0}
     for method, size in sizes.items():
@@ -90,6 +93,7 @@ def test_the_line_of_a_page_has_its_size(path: str, server: Server) -> None:
     assert sizes["GET"] > 0
 
 
+@ON_SQLITE
 def test_a_head_request_sends_and_logs_no_bytes(server: Server, company: Company) -> None:
     """The page is read only as far as its headers depend on it."""
     company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 99} for n in range(500)))
@@ -120,6 +124,7 @@ def test_the_log_contains_no_query_body_token_or_header(server: Server, company:
     assert company.token.split(".")[2].lower() not in log
 
 
+@ON_SQLITE
 def test_a_path_cannot_forge_a_line_of_the_log(server: Server) -> None:
     forged = 'x%0A{"event":"request","id":"forged"}%1B%5B31m'
 
@@ -199,6 +204,7 @@ def test_a_connection_is_used_for_several_requests(server: Server, company: Comp
             record(created, 201)
 
 
+@ON_SQLITE
 def test_the_host_header_is_not_trusted(server: Server, company: Company) -> None:
     """Links contain the configured address."""
     forged = {

@@ -14,7 +14,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import error_in
 from support.service import Service
-from support.together import check_all
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -76,14 +76,14 @@ def seen(company: Company) -> list[str]:
     return [*(each.text for each in reads), bytes(reply.body).decode()]
 
 
-def test_each_address_has_the_same_records_with_links_of_its_own(company: Company) -> None:
-    def check(address: str) -> None:
-        origin = "http://127.0.0.1:8080"
-        expected = [text.replace(origin + BASE, origin + address) for text in seen(company)]
+@together("address", ADDRESSES)
+def test_each_address_has_the_same_records_with_links_of_its_own(
+    address: str, company: Company
+) -> None:
+    origin = "http://127.0.0.1:8080"
+    expected = [text.replace(origin + BASE, origin + address) for text in seen(company)]
 
-        assert seen(at(company, address)) == expected
-
-    check_all(ADDRESSES, check)
+    assert seen(at(company, address)) == expected
 
 
 def test_each_listed_address_of_the_api_has_the_companies(service: Service) -> None:
@@ -99,17 +99,15 @@ def test_each_listed_address_of_the_api_has_the_companies(service: Service) -> N
     assert api_addresses(public)["ODataV4 of BC"] == "https://erp.example/below/BC/ODataV4"
 
 
-def test_a_create_returns_the_address_that_the_client_uses(company: Company) -> None:
-    def check(address: str) -> None:
-        here = at(company, address)
+@together("address", ADDRESSES)
+def test_a_create_returns_the_address_that_the_client_uses(address: str, company: Company) -> None:
+    here = at(company, address)
 
-        answer = here.post("contactsExt", {"displayName": "Bo"})
+    answer = here.post("contactsExt", {"displayName": "Bo"})
 
-        key = record(answer, 201)["id"]
-        assert answer.headers["location"] == f"{here.root}/contactsExt({key})"
-        assert here.follow(answer.headers["location"]).status_code == 200
-
-    check_all(ADDRESSES, check)
+    key = record(answer, 201)["id"]
+    assert answer.headers["location"] == f"{here.root}/contactsExt({key})"
+    assert here.follow(answer.headers["location"]).status_code == 200
 
 
 def test_a_batch_knows_every_address(company: Company) -> None:
@@ -202,31 +200,28 @@ def test_a_path_that_names_nothing_at_the_addresses_of_services(company: Company
     assert "content-type" not in answer.headers
 
 
-def test_an_unknown_environment(service: Service) -> None:
+@together(
+    "path",
+    [
+        "/v2.0/Nowhere/api/v2.0/companies",
+        "/v2.0/elsewhere/Production/api/v2.0/companies",
+        "/v2.0/comptoir/Nowhere/ODataV4",
+        "/v2.0",
+        "/v2.0//Production/api/v2.0/companies",
+        "/v2.0/%2E%2E/Production/api/v2.0",
+        "/v2.0/" + "a" * 4_000,
+        "/v2.0/%ff%00/api",
+    ],
+)
+def test_an_unknown_environment(path: str, service: Service) -> None:
     """The gateway answers, in XML, whatever the client accepts, and to every client."""
+    answer = service.origin.request("GET", path[1:], headers={"Accept": "application/json"})
 
-    def check(path: str) -> None:
-        answer = service.origin.request("GET", path[1:], headers={"Accept": "application/json"})
-
-        assert answer.status_code == 404
-        assert answer.headers["content-type"] == "application/xml"
-        assert answer.text == (
-            '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>NoEnvironment</code>'
-            "<message>Environment does not exist.</message></error>"
-        )
-
-    check_all(
-        [
-            "/v2.0/Nowhere/api/v2.0/companies",
-            "/v2.0/elsewhere/Production/api/v2.0/companies",
-            "/v2.0/comptoir/Nowhere/ODataV4",
-            "/v2.0",
-            "/v2.0//Production/api/v2.0/companies",
-            "/v2.0/%2E%2E/Production/api/v2.0",
-            "/v2.0/" + "a" * 4_000,
-            "/v2.0/%ff%00/api",
-        ],
-        check,
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/xml"
+    assert answer.text == (
+        '<error xmlns="http://docs.oasis-open.org/odata/ns/metadata"><code>NoEnvironment</code>'
+        "<message>Environment does not exist.</message></error>"
     )
 
 

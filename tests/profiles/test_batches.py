@@ -12,7 +12,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import error_in
 from support.service import Service
-from support.together import check_all
+from support.together import together
 
 ABSENT = "shippingAgentsExt(00000000-0000-4000-8000-000000000000)"
 
@@ -210,18 +210,16 @@ REFUSED: dict[str, Entry] = {
 }
 
 
-def test_whatever_is_refused_undoes_a_snapshot(rehearsed: Company) -> None:
-    def check(refused: Entry) -> None:
-        answered = snapshot(rehearsed, create("A"), WHOLE, refused, create("C"))
+@together("refused", REFUSED.values())
+def test_whatever_is_refused_undoes_a_snapshot(refused: Entry, rehearsed: Company) -> None:
+    answered = snapshot(rehearsed, create("A"), WHOLE, refused, create("C"))
 
-        assert [each.status for each in answered[:2]] == [201, 200]
-        assert len(answered) == 3
-        assert answered[2].status >= 400
-        assert codes(rehearsed) == []
-        assert snapshot(rehearsed, refused, create("A"))[0].status == answered[2].status
-        assert codes(rehearsed) == []
-
-    check_all(REFUSED.values(), check)
+    assert [each.status for each in answered[:2]] == [201, 200]
+    assert len(answered) == 3
+    assert answered[2].status >= 400
+    assert codes(rehearsed) == []
+    assert snapshot(rehearsed, refused, create("A"))[0].status == answered[2].status
+    assert codes(rehearsed) == []
 
 
 def test_a_snapshot_whose_first_request_fails_has_one_response(rehearsed: Company) -> None:

@@ -13,7 +13,7 @@ from support.companies import Company
 from support.profiles import Answered, Asked, Case, cases
 from support.refusals import error_in
 from support.service import Service
-from support.together import check_all
+from support.together import together
 
 BUSINESS_CENTRAL = "business-central"
 ABSENT = "00000000-0000-4000-8000-000000000000"
@@ -26,21 +26,19 @@ def company(services: Mapping[str, Service], profile: str) -> Company:
     return services[profile].new_company()
 
 
-def test_a_profile_answers_each_case(profile: str, company: Company) -> None:
-    def check(case: Case) -> None:
-        response = sent(company, case.request)
-        expected = case.expect if profile == BUSINESS_CENTRAL else case.standard
-        assert response.status_code == expected.status, response.text
-        if expected.code:
-            check_error(response, expected, profile)
-        for name, value in expected.headers.items():
-            found = response.headers.get(name)
-            assert found is not None if value == "…" else found == value, name
-        if expected.body:
-            members = msgspec.json.decode(response.content)
-            assert {name: members[name] for name in expected.body} == expected.body
-
-    check_all(cases(), check, lambda each: each.id)
+@together("case", cases())
+def test_a_profile_answers_each_case(case: Case, profile: str, company: Company) -> None:
+    response = sent(company, case.request)
+    expected = case.expect if profile == BUSINESS_CENTRAL else case.standard
+    assert response.status_code == expected.status, response.text
+    if expected.code:
+        check_error(response, expected, profile)
+    for name, value in expected.headers.items():
+        found = response.headers.get(name)
+        assert found is not None if value == "…" else found == value, name
+    if expected.body:
+        members = msgspec.json.decode(response.content)
+        assert {name: members[name] for name in expected.body} == expected.body
 
 
 def test_every_response_names_its_profile(profile: str, company: Company) -> None:

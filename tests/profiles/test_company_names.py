@@ -20,7 +20,7 @@ from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.refusals import error_in
 from support.service import Service
-from support.together import check_all
+from support.together import together
 
 ORIGIN = "http://127.0.0.1:8080"
 AGENTS = "shippingAgentsExt"
@@ -98,28 +98,25 @@ def _named(company: Company, option: str = "", sent: Mapping[str, str] | None = 
 FORMS = ["service", "name", "option id", "option name", "header id", "header name"]
 
 
-def test_links_lead_to_the_same_company(company: Company) -> None:
+@together("form", FORMS)
+def test_links_lead_to_the_same_company(form: str, company: Company) -> None:
     """Without the header that named it."""
+    here = named(company, form)
+    full = {"Accept": "application/json;odata.metadata=full"}
 
-    def check(form: str) -> None:
-        here = named(company, form)
-        full = {"Accept": "application/json;odata.metadata=full"}
+    first = here.get(AGENTS, "$orderby=code", {"Prefer": "odata.maxpagesize=2"})
+    second = company.follow(str(page(first).next_link))
+    third = here.get(AGENTS, "$orderby=code", full)
+    created = here.post(AGENTS, {"code": form.upper().replace(" ", "")})
+    key = record(created, 201)["id"]
+    deleted = here.request("DELETE", f"{AGENTS}({key})")
 
-        first = here.get(AGENTS, "$orderby=code", {"Prefer": "odata.maxpagesize=2"})
-        second = company.follow(str(page(first).next_link))
-        third = here.get(AGENTS, "$orderby=code", full)
-        created = here.post(AGENTS, {"code": form.upper().replace(" ", "")})
-        key = record(created, 201)["id"]
-        deleted = here.request("DELETE", f"{AGENTS}({key})")
-
-        assert [each["code"] for each in page(first).value + page(second).value] == ["A", "B", "C"]
-        links = [str(each["@odata.id"]) for each in page(third).value]
-        assert [record(company.follow(each))["code"] for each in links] == ["A", "B", "C"]
-        assert company.follow(created.headers["location"]).status_code == 404
-        assert deleted.status_code == 204
-        assert [each.verb for each in company.changes()[-2:]] == ["create", "delete"]
-
-    check_all(FORMS, check)
+    assert [each["code"] for each in page(first).value + page(second).value] == ["A", "B", "C"]
+    links = [str(each["@odata.id"]) for each in page(third).value]
+    assert [record(company.follow(each))["code"] for each in links] == ["A", "B", "C"]
+    assert company.follow(created.headers["location"]).status_code == 404
+    assert deleted.status_code == 204
+    assert [each.verb for each in company.changes()[-2:]] == ["create", "delete"]
 
 
 def test_slashes_in_a_row_are_read_as_one_in_addresses_of_services(service: Service) -> None:
@@ -181,28 +178,25 @@ def test_related_records_have_links_of_the_same_form(service: Service) -> None:
     assert len(page(here.follow(link)).value) == 2
 
 
-def test_a_batch_may_name_the_company(company: Company) -> None:
+@together("form", FORMS)
+def test_a_batch_may_name_the_company(form: str, company: Company) -> None:
     """References, and requests of another company, have their own."""
+    here = named(company, form)
+    new = {"method": "POST", "body": {"displayName": "Bo"}}
+    content = {"headers": {"Content-Type": "application/json"}}
 
-    def check(form: str) -> None:
-        here = named(company, form)
-        new = {"method": "POST", "body": {"displayName": "Bo"}}
-        content = {"headers": {"Content-Type": "application/json"}}
+    replies = documents(
+        here,
+        {"id": "1", "method": "GET", "url": AGENTS},
+        {"id": "2", "url": "contactsExt", **new, **content},
+        {"id": "3", "method": "GET", "url": "$2", "dependsOn": ["2"]},
+        {"id": "4", "method": "GET", "url": f"/BC/ODataV4/Company('Other')/{AGENTS}"},
+    )
 
-        replies = documents(
-            here,
-            {"id": "1", "method": "GET", "url": AGENTS},
-            {"id": "2", "url": "contactsExt", **new, **content},
-            {"id": "3", "method": "GET", "url": "$2", "dependsOn": ["2"]},
-            {"id": "4", "method": "GET", "url": f"/BC/ODataV4/Company('Other')/{AGENTS}"},
-        )
-
-        assert [each.status for each in replies.values()] == [200, 201, 200, 200]
-        assert b'"code":"A"' in bytes(replies["1"].body)
-        assert b'"code":"A"' not in bytes(replies["4"].body)
-        assert company.follow(replies["2"].headers["location"]).status_code == 200
-
-    check_all(FORMS, check)
+    assert [each.status for each in replies.values()] == [200, 201, 200, 200]
+    assert b'"code":"A"' in bytes(replies["1"].body)
+    assert b'"code":"A"' not in bytes(replies["4"].body)
+    assert company.follow(replies["2"].headers["location"]).status_code == 200
 
 
 def test_requests_of_a_batch_may_name_their_companies(service: Service, company: Company) -> None:
@@ -240,19 +234,17 @@ def test_an_atomic_group_may_name_the_company(company: Company) -> None:
     assert len(company.changes()) == before + 2
 
 
-def test_an_unknown_name_is_404(company: Company) -> None:
-    def check(name: str) -> None:
-        root = f"{ORIGIN}/BC/ODataV4"
-        here = replace(company, root=root)
+@together("name", ["Nobody", "o'neil & söhne / nord", "", "\0", "a" * 5_000])
+def test_an_unknown_name_is_404(name: str, company: Company) -> None:
+    root = f"{ORIGIN}/BC/ODataV4"
+    here = replace(company, root=root)
 
-        answers = [here.get(AGENTS, f"company={quote(name, safe='')}")]
-        if name and "\0" not in name:
-            answers.append(here.get(f"Company('{quoted(name)}')/{AGENTS}"))
+    answers = [here.get(AGENTS, f"company={quote(name, safe='')}")]
+    if name and "\0" not in name:
+        answers.append(here.get(f"Company('{quoted(name)}')/{AGENTS}"))
 
-        assert {each.status_code for each in answers} == {404}
-        assert {error_in(each.content).code for each in answers} == {"Internal_CompanyNotFound"}
-
-    check_all(["Nobody", "o'neil & söhne / nord", "", "\0", "a" * 5_000], check)
+    assert {each.status_code for each in answers} == {404}
+    assert {error_in(each.content).code for each in answers} == {"Internal_CompanyNotFound"}
 
 
 def test_an_unknown_name_is_looked_up_again_after_a_moment(
@@ -267,25 +259,22 @@ def test_an_unknown_name_is_looked_up_again_after_a_moment(
     assert here.get(AGENTS).status_code == 200
 
 
+@together("form", FORMS)
 def test_a_company_that_the_token_does_not_allow_is_as_unknown(
-    service: Service, company: Company
+    form: str, service: Service, company: Company
 ) -> None:
     """The response has the id or the name that the client sent, and no other."""
+    other = str(uuid4())
+    here = named(company, form).using(service.tokens.issue(companies=[other]))
 
-    def check(form: str) -> None:
-        other = str(uuid4())
-        here = named(company, form).using(service.tokens.issue(companies=[other]))
+    answer = here.get(AGENTS)
 
-        answer = here.get(AGENTS)
-
-        assert answer.status_code == 404
-        error = error_in(answer.content)
-        assert error.code == "Internal_CompanyNotFound"
-        sent = company.id if form.endswith("id") else NAME
-        assert error.message.startswith(f"The company {messages.quoted(sent)} does not exist")
-        assert form.endswith("id") or company.id not in answer.text
-
-    check_all(FORMS, check)
+    assert answer.status_code == 404
+    error = error_in(answer.content)
+    assert error.code == "Internal_CompanyNotFound"
+    sent = company.id if form.endswith("id") else NAME
+    assert error.message.startswith(f"The company {messages.quoted(sent)} does not exist")
+    assert form.endswith("id") or company.id not in answer.text
 
 
 def test_a_set_without_a_company(company: Company) -> None:

@@ -13,7 +13,7 @@ from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.service import Service
-from support.together import check_each
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -85,20 +85,18 @@ def test_a_filter_may_name_one_type(rehearsed: Company) -> None:
     assert read(client, "$filter=entityName eq 'mailbox'").value == []
 
 
-def test_other_options_are_refused(rehearsed: Company) -> None:
-    def check(query: str, status: int) -> None:
-        assert client_at(rehearsed, "/api").get(NAME, query).status_code == status
-
-    check_each(
-        [
-            ("$filter=entitySetName eq 'contactsExt'", 501),
-            ("$filter=entityName ne 'contact'", 501),
-            ("$filter=entityName eq 'contact' or entityName eq 'item'", 501),
-            ("$filter=entityName eq", 400),
-            ("$top=1", 400),
-        ],
-        check,
-    )
+@together(
+    ("query", "status"),
+    [
+        ("$filter=entitySetName eq 'contactsExt'", 501),
+        ("$filter=entityName ne 'contact'", 501),
+        ("$filter=entityName eq 'contact' or entityName eq 'item'", 501),
+        ("$filter=entityName eq", 400),
+        ("$top=1", 400),
+    ],
+)
+def test_other_options_are_refused(query: str, status: int, rehearsed: Company) -> None:
+    assert client_at(rehearsed, "/api").get(NAME, query).status_code == status
 
 
 def test_definitions_are_read_only(rehearsed: Company) -> None:

@@ -4,7 +4,7 @@ from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import error_in
-from support.together import check_each
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -12,28 +12,28 @@ READER = "An unexpected '{}' node was found when reading from the JSON reader. A
 INVALID = "Invalid Request Body  CorrelationId"
 
 
-def test_a_body_that_is_not_an_object(company: Company, profile: str) -> None:
-    def check(body: bytes, expected: str) -> None:
-        made = company.post("contactsExt", {"displayName": "Al"})
-        for method, path in (
-            ("POST", "contactsExt"),
-            ("PATCH", f"contactsExt({record(made, 201)['id']})"),
-        ):
-            refused = company.request(method, path, body=body, headers={"If-Match": "*"})
-            error = error_in(refused.content)
-            assert (refused.status_code, error.code) == (400, "BadRequest")
-            assert error.message.startswith(expected) is (profile == "business-central")
-
-    check_each(
-        [
-            (b"", READER.format("EndOfInput")),
-            (b" \n", READER.format("EndOfInput")),
-            (b"displayName=Al", INVALID),
-            (b'{"displayName": "Al"', INVALID),
-            (b'{"displayName": "\xff"}', INVALID),
-        ],
-        check,
-    )
+@together(
+    ("body", "expected"),
+    [
+        (b"", READER.format("EndOfInput")),
+        (b" \n", READER.format("EndOfInput")),
+        (b"displayName=Al", INVALID),
+        (b'{"displayName": "Al"', INVALID),
+        (b'{"displayName": "\xff"}', INVALID),
+    ],
+)
+def test_a_body_that_is_not_an_object(
+    body: bytes, expected: str, company: Company, profile: str
+) -> None:
+    made = company.post("contactsExt", {"displayName": "Al"})
+    for method, path in (
+        ("POST", "contactsExt"),
+        ("PATCH", f"contactsExt({record(made, 201)['id']})"),
+    ):
+        refused = company.request(method, path, body=body, headers={"If-Match": "*"})
+        error = error_in(refused.content)
+        assert (refused.status_code, error.code) == (400, "BadRequest")
+        assert error.message.startswith(expected) is (profile == "business-central")
 
 
 def test_a_tag_that_is_none(company: Company, profile: str) -> None:

@@ -15,7 +15,7 @@ from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.samples import SAMPLES
 from support.service import Service
-from support.together import check_all, check_each
+from support.together import check_all, together
 
 SIZE = 3
 GUID = "{:08x}-0000-4000-8000-000000000000"
@@ -76,15 +76,13 @@ ORDERS = ["id", "id desc", "code", "name", "name desc", "name,code desc", "lengt
 ORDERS += ["name eq 'Al' desc,name", "tolower(name),id desc"]
 
 
-def test_pages_have_every_record_once(agents: Company) -> None:
-    def check(size: int, order: str) -> None:
-        query = {"$orderby": order}
-        whole = codes(pages(agents, "shippingAgentsExt", query, 100))
-        assert len(set(whole)) == len(NAMES)
+@together(("size", "order"), product([0, 1, 9, 10, 11], ORDERS))
+def test_pages_have_every_record_once(size: int, order: str, agents: Company) -> None:
+    query = {"$orderby": order}
+    whole = codes(pages(agents, "shippingAgentsExt", query, 100))
+    assert len(set(whole)) == len(NAMES)
 
-        assert codes(pages(agents, "shippingAgentsExt", query, size)) == whole
-
-    check_each(product([0, 1, 9, 10, 11], ORDERS), check)
+    assert codes(pages(agents, "shippingAgentsExt", query, size)) == whole
 
 
 def test_an_order_and_a_filter_may_both_have_values(agents: Company) -> None:
@@ -215,7 +213,8 @@ def test_a_link_names_records_by_any_key(company: Company) -> None:
         "salesPricesExt", *(dict[str, str | int](entryNo=n, assetType="Item") for n in numbers)
     )
 
-    def check(resource: str, key: str, order: str) -> None:
+    def check(case: tuple[str, str, str]) -> None:
+        resource, key, order = case
         query = {"$orderby": order} if order else {}
         read = [each[key] for records in pages(company, resource, query, 2) for each in records]
         stored = CODES if key == "code" else numbers
@@ -224,7 +223,7 @@ def test_a_link_names_records_by_any_key(company: Company) -> None:
     units, prices = ("unitsOfMeasureExt", "code"), ("salesPricesExt", "entryNo")
     cases = [(*each, order) for each in (units, prices) for order in ("", each[1])]
     cases += [(*units, "code desc"), (*prices, "entryNo desc"), (*prices, "lineDiscount,entryNo")]
-    check_each(cases, check)
+    check_all(cases, check)
 
 
 def variants(entity_set: EntitySet) -> Iterator[Record]:
@@ -239,22 +238,17 @@ def variants(entity_set: EntitySet) -> Iterator[Record]:
         yield found
 
 
-def test_lists_are_sorted_by_every_property(service: Service) -> None:
+@together("name", SAMPLES)
+def test_lists_are_sorted_by_every_property(name: str, service: Service) -> None:
     """The link's record has the same sort values when it is read again, whatever their type."""
-
-    def check(name: str) -> None:
-        company, entity_set = service.new_company(), MODEL.by_name[name]
-        company.load(name, *variants(entity_set))
-        entity_type = entity_set.type
-        sortable = [
-            each for each in entity_type.queried if not entity_type.by_name[each].is_unlimited
-        ]
-        for start in range(0, len(sortable), 10):
-            query = {"$orderby": ",".join(f"{each} desc" for each in sortable[start : start + 10])}
-            read = [each for records in pages(company, name, query, 2) for each in records]
-            assert len({each[entity_type.key] for each in read}) == len(read) == 5
-
-    check_all(SAMPLES, check)
+    company, entity_set = service.new_company(), MODEL.by_name[name]
+    company.load(name, *variants(entity_set))
+    entity_type = entity_set.type
+    sortable = [each for each in entity_type.queried if not entity_type.by_name[each].is_unlimited]
+    for start in range(0, len(sortable), 10):
+        query = {"$orderby": ",".join(f"{each} desc" for each in sortable[start : start + 10])}
+        read = [each for records in pages(company, name, query, 2) for each in records]
+        assert len({each[entity_type.key] for each in read}) == len(read) == 5
 
 
 def test_links_to_expanded_records_lead_to_the_others(company: Company) -> None:

@@ -11,7 +11,7 @@ from support.companies import Company
 from support.refusals import error_in
 from support.samples import ITEM, SAMPLES
 from support.service import Service
-from support.together import check_each
+from support.together import together
 
 BUSINESS_CENTRAL, STANDARD = "business-central", "standard"
 
@@ -34,24 +34,24 @@ def numbers(company: Company, condition: str) -> list[str]:
     return [str(each["number"]) for each in company.listed("itemsExt", query)]
 
 
-def test_a_filter_with_any_or_all_is_ignored(companies: Mapping[str, Company]) -> None:
-    def check(condition: str, by_standard: str) -> None:
-        assert numbers(companies[BUSINESS_CENTRAL], condition) == list("123")
-        assert numbers(companies[STANDARD], condition) == list(by_standard)
-
-    check_each(
-        [
-            ("prices/any()", "12"),
-            ("prices/all(p:p/entryNo eq 1)", "13"),
-            ("not prices/any()", "3"),
-            ("number eq '3' and prices/any()", ""),
-            ("prices/any() or number eq '3'", "123"),
-            ("number ge '2' and (number le '2' and prices/any(p:p/entryNo eq 1))", ""),
-            ("prices/any(p:p/entryNo in (1,2)) and number in ('1')", "1"),
-            ("prices/any() and (number eq '1' or displayName eq 'Item 2')", "12"),
-        ],
-        check,
-    )
+@together(
+    ("condition", "by_standard"),
+    [
+        ("prices/any()", "12"),
+        ("prices/all(p:p/entryNo eq 1)", "13"),
+        ("not prices/any()", "3"),
+        ("number eq '3' and prices/any()", ""),
+        ("prices/any() or number eq '3'", "123"),
+        ("number ge '2' and (number le '2' and prices/any(p:p/entryNo eq 1))", ""),
+        ("prices/any(p:p/entryNo in (1,2)) and number in ('1')", "1"),
+        ("prices/any() and (number eq '1' or displayName eq 'Item 2')", "12"),
+    ],
+)
+def test_a_filter_with_any_or_all_is_ignored(
+    condition: str, by_standard: str, companies: Mapping[str, Company]
+) -> None:
+    assert numbers(companies[BUSINESS_CENTRAL], condition) == list("123")
+    assert numbers(companies[STANDARD], condition) == list(by_standard)
 
 
 def test_no_profile_has_the_filters_of_another(companies: Mapping[str, Company]) -> None:
@@ -100,44 +100,44 @@ def people(companies: Mapping[str, Company]) -> Mapping[str, Company]:
     return companies
 
 
-def test_equality_ignores_case_and_null_is_blank(people: Mapping[str, Company]) -> None:
-    def check(condition: str, selected: str, by_standard: str) -> None:
-        for profile, wanted in ((BUSINESS_CENTRAL, selected), (STANDARD, by_standard)):
-            query = {"$filter": condition, "$orderby": "number"}
-            if profile == BUSINESS_CENTRAL:
-                query["$schemaversion"] = "2.1"
-            found = people[profile].listed("contactsExt", query)
-            assert [each["number"] for each in found] == wanted.split(), profile
-
-    check_each(
-        [
-            ("displayName eq 'AL'", "P1", ""),
-            ("'al' eq displayName", "P1", ""),
-            ("city eq 'KÖLN'", "P1", ""),
-            ("displayName ne 'AL'", "C1 P2", "C1 P1 P2"),
-            ("displayName eq 'AL' or displayName eq 'bo'", "P1 P2", ""),
-            ("displayName in ('AL','bO')", "P1 P2", ""),
-            ("not (displayName in ('AL','bO'))", "C1", "C1 P1 P2"),
-            ("toupper(displayName) eq 'al'", "P1", ""),
-            ("company/displayName eq 'Acme'", "P1", ""),
-            ("number eq displayName", "", ""),
-            ("contains(displayName,'AL')", "", ""),
-            ("displayName gt 'B' and displayName lt 'a'", "P2", "P2"),
-            ("city eq null", "C1 P2", ""),
-            ("null eq city", "C1 P2", ""),
-            ("city ne null", "P1", "C1 P1 P2"),
-            ("city in ('köln',null)", "C1 P1 P2", ""),
-            ("privacyBlocked eq null", "C1 P2", ""),
-            ("lastInteractionDate eq null", "C1 P2", ""),
-            ("customerTemplateId ne null", "P1", "C1 P1 P2"),
-            ("company/city eq null", "C1 P1 P2", "C1 P2"),
-            ("company/displayName ne null", "P1", "P1"),
-            ("company eq null", "C1 P2", "C1 P2"),
-            ("length(city) eq null", "", ""),
-            ("null eq null", "C1 P1 P2", "C1 P1 P2"),
-        ],
-        check,
-    )
+@together(
+    ("condition", "selected", "by_standard"),
+    [
+        ("displayName eq 'AL'", "P1", ""),
+        ("'al' eq displayName", "P1", ""),
+        ("city eq 'KÖLN'", "P1", ""),
+        ("displayName ne 'AL'", "C1 P2", "C1 P1 P2"),
+        ("displayName eq 'AL' or displayName eq 'bo'", "P1 P2", ""),
+        ("displayName in ('AL','bO')", "P1 P2", ""),
+        ("not (displayName in ('AL','bO'))", "C1", "C1 P1 P2"),
+        ("toupper(displayName) eq 'al'", "P1", ""),
+        ("company/displayName eq 'Acme'", "P1", ""),
+        ("number eq displayName", "", ""),
+        ("contains(displayName,'AL')", "", ""),
+        ("displayName gt 'B' and displayName lt 'a'", "P2", "P2"),
+        ("city eq null", "C1 P2", ""),
+        ("null eq city", "C1 P2", ""),
+        ("city ne null", "P1", "C1 P1 P2"),
+        ("city in ('köln',null)", "C1 P1 P2", ""),
+        ("privacyBlocked eq null", "C1 P2", ""),
+        ("lastInteractionDate eq null", "C1 P2", ""),
+        ("customerTemplateId ne null", "P1", "C1 P1 P2"),
+        ("company/city eq null", "C1 P1 P2", "C1 P2"),
+        ("company/displayName ne null", "P1", "P1"),
+        ("company eq null", "C1 P2", "C1 P2"),
+        ("length(city) eq null", "", ""),
+        ("null eq null", "C1 P1 P2", "C1 P1 P2"),
+    ],
+)
+def test_equality_ignores_case_and_null_is_blank(
+    condition: str, selected: str, by_standard: str, people: Mapping[str, Company]
+) -> None:
+    for profile, wanted in ((BUSINESS_CENTRAL, selected), (STANDARD, by_standard)):
+        query = {"$filter": condition, "$orderby": "number"}
+        if profile == BUSINESS_CENTRAL:
+            query["$schemaversion"] = "2.1"
+        found = people[profile].listed("contactsExt", query)
+        assert [each["number"] for each in found] == wanted.split(), profile
 
 
 def test_an_empty_option_may_be_stored_as_empty(people: Mapping[str, Company]) -> None:

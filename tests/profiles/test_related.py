@@ -12,7 +12,7 @@ from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service
-from support.together import check_all, check_each
+from support.together import together
 
 RELATIONS = [
     (source.name, navigation.name, navigation.target)
@@ -61,19 +61,19 @@ REFUSED: Mapping[str, tuple[object, int]] = {
 }
 
 
-def test_a_refused_related_record_undoes_the_record(services: Mapping[str, Service]) -> None:
-    def check(people: str) -> None:
-        related, status = REFUSED[people]
-        rehearsed = services["business-central"].new_company()
-        answer = rehearsed.post("contactsExt", {**COMPANY, "people": related})
+@together("people", REFUSED)
+def test_a_refused_related_record_undoes_the_record(
+    people: str, services: Mapping[str, Service]
+) -> None:
+    related, status = REFUSED[people]
+    rehearsed = services["business-central"].new_company()
+    answer = rehearsed.post("contactsExt", {**COMPANY, "people": related})
 
-        assert answer.status_code == status, answer.text
-        assert rehearsed.changes() == []
-        # the service remembers nothing of what was undone
-        record(rehearsed.post("contactsExt", COMPANY), 201)
-        assert numbers(rehearsed) == ["C1"]
-
-    check_all(REFUSED, check)
+    assert answer.status_code == status, answer.text
+    assert rehearsed.changes() == []
+    # the service remembers nothing of what was undone
+    record(rehearsed.post("contactsExt", COMPANY), 201)
+    assert numbers(rehearsed) == ["C1"]
 
 
 def test_related_records_are_counted_before_the_first_is_planned(rehearsed: Company) -> None:
@@ -124,28 +124,25 @@ def test_the_standard_profile_refuses_related_records(services: Mapping[str, Ser
     assert company.changes() == []
 
 
+@together(("source", "name", "target"), RELATIONS)
 def test_each_related_set_needs_the_right_to_create(
-    rehearsed: Company, services: Mapping[str, Service]
+    source: str, name: str, target: str, rehearsed: Company, services: Mapping[str, Service]
 ) -> None:
     """With every combination of letters for both sets; without the right, nothing is created."""
-
-    def check(source: str, name: str, target: str) -> None:
-        letters = ("", "RMD", "I", "RIMD")
-        roles = {
-            f"{own}-{other}-{uuid4()}": {source: own, target: other}
-            for own, other in product(letters, letters)
-            if source != target or own == other
-        }
-        for role, token in tokens_of_roles(services["business-central"], roles).items():
-            answer = rehearsed.using(token).post(source, {name: [{}]})
-            allowed = "I" in roles[role][source] and "I" in roles[role][target]
-            assert (answer.status_code == 403) is not allowed, (role, answer.text)
-            if not allowed:
-                error = error_in(answer.content)
-                assert "the current permissions prevented the action" in error.message
-                assert rehearsed.changes() == []
-
-    check_each(RELATIONS, check)
+    letters = ("", "RMD", "I", "RIMD")
+    roles = {
+        f"{own}-{other}-{uuid4()}": {source: own, target: other}
+        for own, other in product(letters, letters)
+        if source != target or own == other
+    }
+    for role, token in tokens_of_roles(services["business-central"], roles).items():
+        answer = rehearsed.using(token).post(source, {name: [{}]})
+        allowed = "I" in roles[role][source] and "I" in roles[role][target]
+        assert (answer.status_code == 403) is not allowed, (role, answer.text)
+        if not allowed:
+            error = error_in(answer.content)
+            assert "the current permissions prevented the action" in error.message
+            assert rehearsed.changes() == []
 
 
 def test_each_relation_is_covered() -> None:

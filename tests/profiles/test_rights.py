@@ -8,40 +8,43 @@ from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.roles import tokens_of_roles
 from support.service import Service
-from support.together import check_each
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 ROLES = {"reader": {"contactsExt": "R"}, "views": {"itemsExt": "R"}}
 
 
+@together(
+    ("role", "method", "path", "named"),
+    [
+        ("views", "GET", "contactsExt", "5050 Contact Read"),
+        ("reader", "POST", "contactsExt", "5050 Contact Insert"),
+        ("reader", "GET", "contactsExt?$expand=company", None),
+        ("views", "GET", "itemsExt?$expand=prices", "7001 Price List Line Read"),
+        ("views", "GET", "filteredItemAttributesExt", "filteredItemAttribute Read"),
+    ],
+)
 def test_a_missing_right_names_the_table(
-    rehearsed: Company, services: Mapping[str, Service]
+    role: str,
+    method: str,
+    path: str,
+    named: str | None,
+    rehearsed: Company,
+    services: Mapping[str, Service],
 ) -> None:
-    def check(role: str, method: str, path: str, named: str | None) -> None:
-        own = f"{role}-{uuid4()}"
-        tokens = tokens_of_roles(services["business-central"], {own: ROLES[role]})
-        body = {"displayName": "Bo"} if method == "POST" else None
-        name, _, query = path.partition("?")
-        answer = rehearsed.using(tokens[own]).request(method, name, query, body)
+    own = f"{role}-{uuid4()}"
+    tokens = tokens_of_roles(services["business-central"], {own: ROLES[role]})
+    body = {"displayName": "Bo"} if method == "POST" else None
+    name, _, query = path.partition("?")
+    answer = rehearsed.using(tokens[own]).request(method, name, query, body)
 
-        if named is None:
-            assert answer.status_code == 200
-            return
-        assert answer.status_code == 403
-        error = error_in(answer.content)
-        assert error.code == "Internal_ServerError"
-        assert error.message.startswith(
-            f"Sorry, the current permissions prevented the action. (TableData {named}: App)"
-        )
-
-    check_each(
-        [
-            ("views", "GET", "contactsExt", "5050 Contact Read"),
-            ("reader", "POST", "contactsExt", "5050 Contact Insert"),
-            ("reader", "GET", "contactsExt?$expand=company", None),
-            ("views", "GET", "itemsExt?$expand=prices", "7001 Price List Line Read"),
-            ("views", "GET", "filteredItemAttributesExt", "filteredItemAttribute Read"),
-        ],
-        check,
+    if named is None:
+        assert answer.status_code == 200
+        return
+    assert answer.status_code == 403
+    error = error_in(answer.content)
+    assert error.code == "Internal_ServerError"
+    assert error.message.startswith(
+        f"Sorry, the current permissions prevented the action. (TableData {named}: App)"
     )

@@ -18,7 +18,7 @@ from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.service import Service
-from support.together import check_all, check_each
+from support.together import together
 
 NEW: dict[str, Record] = {
     "campaignsExt": {"number": "C-1"},
@@ -96,33 +96,29 @@ def check_refused(
     assert company.record(paths[name]) == before
 
 
-def test_a_text_over_its_length(company: Company, paths: dict[str, str]) -> None:
-    def check(case: Field) -> None:
-        name, field, rule = case
-        assert rule.length is not None
-        text = "X" * (rule.length + 1)
-        message = (
-            f"The length of the string is {len(text)}, but it must be less than or equal to "
-            f"{rule.length} characters. Value: {text}"
-        )
-        code = "Application_StringExceededLength"
-        check_refused(company, paths, name, {field: text}, code, message)
-
-    check_all((each for each in FIELDS if each[2].length is not None), check)
+@together("case", (each for each in FIELDS if each[2].length is not None))
+def test_a_text_over_its_length(case: Field, company: Company, paths: dict[str, str]) -> None:
+    name, field, rule = case
+    assert rule.length is not None
+    text = "X" * (rule.length + 1)
+    message = (
+        f"The length of the string is {len(text)}, but it must be less than or equal to "
+        f"{rule.length} characters. Value: {text}"
+    )
+    code = "Application_StringExceededLength"
+    check_refused(company, paths, name, {field: text}, code, message)
 
 
-def test_only_options_are_accepted(company: Company, paths: dict[str, str]) -> None:
-    def check(case: Field) -> None:
-        name, field, rule = case
-        assert rule.enumeration is not None
-        options = ",".join(each.caption for each in rule.enumeration.members)
-        message = f"'Nobody' is not an option. The existing options are: {options}"
-        check_refused(company, paths, name, {field: "Nobody"}, "Unknown", message)
-        for member in rule.enumeration.members:
-            changed = company.patch(paths[name], {field: member.name}, if_match="*")
-            assert record(changed)[field] == encoded_name(member.name)
-
-    check_all((each for each in FIELDS if each[2].enumeration is not None), check)
+@together("case", (each for each in FIELDS if each[2].enumeration is not None))
+def test_only_options_are_accepted(case: Field, company: Company, paths: dict[str, str]) -> None:
+    name, field, rule = case
+    assert rule.enumeration is not None
+    options = ",".join(each.caption for each in rule.enumeration.members)
+    message = f"'Nobody' is not an option. The existing options are: {options}"
+    check_refused(company, paths, name, {field: "Nobody"}, "Unknown", message)
+    for member in rule.enumeration.members:
+        changed = company.patch(paths[name], {field: member.name}, if_match="*")
+        assert record(changed)[field] == encoded_name(member.name)
 
 
 def identity(name: str, known: Mapping[str, object], form: str) -> str:
@@ -135,50 +131,45 @@ def identity(name: str, known: Mapping[str, object], form: str) -> str:
     )
 
 
+@together(("name", "field"), REQUIRED)
 def test_a_required_property_that_is_missing_or_empty(
-    company: Company, paths: dict[str, str]
+    name: str, field: str, company: Company, paths: dict[str, str]
 ) -> None:
-    def check(name: str, field: str) -> None:
-        table = VALUES.tables[name]
-        message = f"{table.fields[field].caption} must have a value in {table.caption}: {{}}. "
-        message += "It cannot be zero or empty."
-        lacking = {other: value for other, value in NEW[name].items() if other != field}
-        for sent in (lacking, {**lacking, field: ""}, {**lacking, field: " "}):
-            if sent.get(field) == " " and not table.fields[field].code:
-                continue
-            created = error_in(company.post(name, sent, {"If-Match": "*"}).content)
-            assert created.code == "Application_FieldValidationException"
-            assert created.message.startswith(message.format(identity(name, lacking, "{}={}")))
-        if field != MODEL.by_name[name].type.key:
-            before = company.record(paths[name])
-            refused = error_in(company.patch(paths[name], {field: ""}, if_match="*").content)
-            assert refused.code == "Application_FieldValidationException"
-            assert refused.message.startswith(message.format(identity(name, before, "{}={}")))
-            assert company.record(paths[name]) == before
-
-    check_each(REQUIRED, check)
+    table = VALUES.tables[name]
+    message = f"{table.fields[field].caption} must have a value in {table.caption}: {{}}. "
+    message += "It cannot be zero or empty."
+    lacking = {other: value for other, value in NEW[name].items() if other != field}
+    for sent in (lacking, {**lacking, field: ""}, {**lacking, field: " "}):
+        if sent.get(field) == " " and not table.fields[field].code:
+            continue
+        created = error_in(company.post(name, sent, {"If-Match": "*"}).content)
+        assert created.code == "Application_FieldValidationException"
+        assert created.message.startswith(message.format(identity(name, lacking, "{}={}")))
+    if field != MODEL.by_name[name].type.key:
+        before = company.record(paths[name])
+        refused = error_in(company.patch(paths[name], {field: ""}, if_match="*").content)
+        assert refused.code == "Application_FieldValidationException"
+        assert refused.message.startswith(message.format(identity(name, before, "{}={}")))
+        assert company.record(paths[name]) == before
 
 
-def test_a_record_that_exists(company: Company, paths: dict[str, str]) -> None:
+@together("name", (each for each in NEW if each != "contactsExt"))
+def test_a_record_that_exists(name: str, company: Company, paths: dict[str, str]) -> None:
     """And, where the identification may change, an update to that of another record."""
-
-    def check(name: str) -> None:
-        entity_type = MODEL.by_name[name].type
-        stored = company.record(paths[name])
-        same = {each: stored[each] for each in entity_type.identification}
-        others = {each: OTHER[each] for each in same if each in OTHER}
-        message = f"The record in table {VALUES.tables[name].caption} already exists. "
-        message += "Identification fields and values: " + identity(name, same, "{}='{}'")
-        responses = [company.post(name, {**NEW[name], **same}, {"If-Match": "*"})]
-        if entity_type.key not in same:
-            other = record(company.post(name, {**NEW[name], **same, **others}), 201)
-            responses.append(company.patch(f"{name}({other['id']})", same, if_match="*"))
-        for response in responses:
-            error = error_in(response.content)
-            assert (response.status_code, error.code) == (400, "Internal_EntityWithSameKeyExists")
-            assert error.message.partition("  Correlation")[0] == message
-
-    check_all((each for each in NEW if each != "contactsExt"), check)
+    entity_type = MODEL.by_name[name].type
+    stored = company.record(paths[name])
+    same = {each: stored[each] for each in entity_type.identification}
+    others = {each: OTHER[each] for each in same if each in OTHER}
+    message = f"The record in table {VALUES.tables[name].caption} already exists. "
+    message += "Identification fields and values: " + identity(name, same, "{}='{}'")
+    responses = [company.post(name, {**NEW[name], **same}, {"If-Match": "*"})]
+    if entity_type.key not in same:
+        other = record(company.post(name, {**NEW[name], **same, **others}), 201)
+        responses.append(company.patch(f"{name}({other['id']})", same, if_match="*"))
+    for response in responses:
+        error = error_in(response.content)
+        assert (response.status_code, error.code) == (400, "Internal_EntityWithSameKeyExists")
+        assert error.message.partition("  Correlation")[0] == message
 
 
 def test_one_of_two_creates_at_once_succeeds(fresh_database: FreshDatabase, tmp_path: Path) -> None:
@@ -206,31 +197,32 @@ def test_one_of_two_creates_at_once_succeeds(fresh_database: FreshDatabase, tmp_
         )
 
 
-def test_a_code_that_names_no_record(company: Company, paths: dict[str, str]) -> None:
+RELATED = [(*each[:2], relation) for each in FIELDS for relation in each[2].relations]
+numbers = count()
+
+
+@together(("name", "field", "relation"), RELATED)
+def test_a_code_that_names_no_record(
+    name: str, field: str, relation: Relation, company: Company, paths: dict[str, str]
+) -> None:
     """It is accepted once the record exists; only customers cannot be created by clients."""
-    numbers = count()
-
-    def check(name: str, field: str, relation: Relation) -> None:
-        table, target = VALUES.tables[name], VALUES.tables[relation.entity_set]
-        code = f"R-{next(numbers)}"
-        sent: Record = {field: code}
-        if relation.when is not None:
-            sent[relation.when[0]] = relation.when[1]
-        message = (
-            f"The field {table.fields[field].caption} of table {table.caption} contains a value "
-            f"({code}) that cannot be found in the related table ({target.caption})."
-        )
-        check_refused(company, paths, name, sent, "Internal_InvalidTableRelation", message)
-        if relation.entity_set in NEW:
-            only = {} if relation.only is None else dict([relation.only])
-            named = {**NEW[relation.entity_set], **only, relation.named_by: code}
-            record(company.post(relation.entity_set, named, {"If-Match": "*"}), 201)
-        else:
-            company.load(relation.entity_set, {relation.named_by: code})
-        assert record(company.patch(paths[name], sent, if_match="*"))[field] == code
-
-    relations = ((*each[:2], relation) for each in FIELDS for relation in each[2].relations)
-    check_each(relations, check)
+    table, target = VALUES.tables[name], VALUES.tables[relation.entity_set]
+    code = f"R-{next(numbers)}"
+    sent: Record = {field: code}
+    if relation.when is not None:
+        sent[relation.when[0]] = relation.when[1]
+    message = (
+        f"The field {table.fields[field].caption} of table {table.caption} contains a value "
+        f"({code}) that cannot be found in the related table ({target.caption})."
+    )
+    check_refused(company, paths, name, sent, "Internal_InvalidTableRelation", message)
+    if relation.entity_set in NEW:
+        only = {} if relation.only is None else dict([relation.only])
+        named = {**NEW[relation.entity_set], **only, relation.named_by: code}
+        record(company.post(relation.entity_set, named, {"If-Match": "*"}), 201)
+    else:
+        company.load(relation.entity_set, {relation.named_by: code})
+    assert record(company.patch(paths[name], sent, if_match="*"))[field] == code
 
 
 def test_a_reference_to_a_record_of_another_kind(company: Company) -> None:
@@ -299,37 +291,33 @@ def test_an_update_may_repeat_a_stored_value(method: str, company: Company) -> N
     assert (changed["displayName"], changed["searchName"]) == ("Al", STORED["searchName"])
 
 
-def test_an_address_that_is_not_valid(company: Company, paths: dict[str, str]) -> None:
-    def check(case: Field) -> None:
-        name, field, _ = case
-        for text in ("al", "@example.com", "al@", "al@example@com", "al@example.com;b o@a.com"):
-            message = f'The email address "{text.rpartition(";")[2]}" is not valid.'
-            code = "Application_DialogException"
-            check_refused(company, paths, name, {field: text}, code, message)
-        for text in ("al@example.com", "al@example.com; bo@example.com", ""):
-            assert record(company.patch(paths[name], {field: text}, "*"))[field] == text
-
-    check_all((each for each in FIELDS if each[2].rule not in ("", "phone")), check)
+@together("case", (each for each in FIELDS if each[2].rule not in ("", "phone")))
+def test_an_address_that_is_not_valid(case: Field, company: Company, paths: dict[str, str]) -> None:
+    name, field, _ = case
+    for text in ("al", "@example.com", "al@", "al@example@com", "al@example.com;b o@a.com"):
+        message = f'The email address "{text.rpartition(";")[2]}" is not valid.'
+        code = "Application_DialogException"
+        check_refused(company, paths, name, {field: text}, code, message)
+    for text in ("al@example.com", "al@example.com; bo@example.com", ""):
+        assert record(company.patch(paths[name], {field: text}, "*"))[field] == text
 
 
-def test_a_phone_number_with_letters(company: Company, paths: dict[str, str]) -> None:
-    def check(case: Field) -> None:
-        name, field, rule = case
-        before = company.record(paths[name])
-        for response, known in (
-            (company.post(name, {**NEW[name], field: "1-800-CALL"}), NEW[name]),
-            (company.patch(paths[name], {field: "1-800-CALL"}, if_match="*"), before),
-        ):
-            error = error_in(response.content)
-            assert error.code == "Application_DialogException"
-            assert error.message.partition("  Correlation")[0] == (
-                f"{rule.caption} must not contain letters in {VALUES.tables[name].caption} "
-                + identity(name, known, "{}='{}'")
-                + "."
-            )
-        assert record(company.patch(paths[name], {field: "+49 (731) 12-3"}, "*"))[field]
-
-    check_all((each for each in FIELDS if each[2].rule == "phone"), check)
+@together("case", (each for each in FIELDS if each[2].rule == "phone"))
+def test_a_phone_number_with_letters(case: Field, company: Company, paths: dict[str, str]) -> None:
+    name, field, rule = case
+    before = company.record(paths[name])
+    for response, known in (
+        (company.post(name, {**NEW[name], field: "1-800-CALL"}), NEW[name]),
+        (company.patch(paths[name], {field: "1-800-CALL"}, if_match="*"), before),
+    ):
+        error = error_in(response.content)
+        assert error.code == "Application_DialogException"
+        assert error.message.partition("  Correlation")[0] == (
+            f"{rule.caption} must not contain letters in {VALUES.tables[name].caption} "
+            + identity(name, known, "{}='{}'")
+            + "."
+        )
+    assert record(company.patch(paths[name], {field: "+49 (731) 12-3"}, "*"))[field]
 
 
 def test_a_period_that_ends_before_it_begins(company: Company) -> None:

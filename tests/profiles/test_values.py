@@ -16,7 +16,7 @@ from support.client import page
 from support.databases import FreshDatabase
 from support.sample_files import read_company
 from support.service import Service
-from support.together import check_each
+from support.together import together
 
 TABLES = VALUES.tables
 FIELDS = [(name, field) for name, table in TABLES.items() for field in table.fields]
@@ -41,22 +41,22 @@ def test_every_set_but_those_without_a_table_has_one() -> None:
     assert all(each.source.endswith(".Table.al") for each in TABLES.values())
 
 
-def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(model: Model) -> None:
-    def check(name: str, field: str) -> None:
-        rule = TABLES[name].fields[field]
-        properties = MODEL.by_name[name].type.by_name
-        assert field in properties
-        assert rule.caption.strip() == rule.caption != ""
-        for relation in rule.relations:
-            target = MODEL.by_name[relation.entity_set].type.by_name
-            assert relation.named_by in target
-            for named, known in ((relation.only, target), (relation.when, properties)):
-                assert named is None or named[0] in known
-        derived = model.by_name[name].type.by_name[field].type
-        for suggested in properties[field].suggested:
-            assert derived.from_text(suggested) == suggested
-
-    check_each(FIELDS, check)
+@together(("name", "field"), FIELDS)
+def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(
+    name: str, field: str, model: Model
+) -> None:
+    rule = TABLES[name].fields[field]
+    properties = MODEL.by_name[name].type.by_name
+    assert field in properties
+    assert rule.caption.strip() == rule.caption != ""
+    for relation in rule.relations:
+        target = MODEL.by_name[relation.entity_set].type.by_name
+        assert relation.named_by in target
+        for named, known in ((relation.only, target), (relation.when, properties)):
+            assert named is None or named[0] in known
+    derived = model.by_name[name].type.by_name[field].type
+    for suggested in properties[field].suggested:
+        assert derived.from_text(suggested) == suggested
 
 
 def test_every_text_has_a_rule_or_belongs_to_the_interface_alone() -> None:

@@ -11,7 +11,7 @@ from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults.fault import Candidate, Stage
 from comptoir.features.rehearsal.rule_state import MOST_COUNTS, RuleState, ShiftedClock, fraction
 from comptoir.features.rehearsal.rules import PRESETS, Rule, path_matches
-from support.together import check_all, check_each
+from support.together import together
 
 SETS = ("contactsExt", "itemsExt")
 START = 1_000.0
@@ -94,20 +94,18 @@ def test_the_examples_have_each_fault_and_each_of_its_parameters() -> None:
         assert fault_type.meaning.endswith(".")
 
 
-def test_each_fault_is_written_and_chosen() -> None:
-    def check(text: str) -> None:
-        rule = parse_rule(f'{{"id": "r", "fault": "{text}"}}'.encode(), "r", SETS)
-        fault_type = rule.fault
-        assert set(text.split("; ")) <= set(rule.fault.text.split("; "))
-        method = "PATCH" if "PATCH" in fault_type.methods else "GET"
-        request = asked(method=method, stage=fault_type.stage)
-        choice = RuleState([rule], clock()).choose(request)
-        assert choice is not None
-        assert (choice.rule, choice.number) == (rule, 1)
-        for stage in set(Stage) - {fault_type.stage}:
-            assert RuleState([rule], clock()).choose(asked(method=method, stage=stage)) is None
-
-    check_all(WRITTEN, check)
+@together("text", WRITTEN)
+def test_each_fault_is_written_and_chosen(text: str) -> None:
+    rule = parse_rule(f'{{"id": "r", "fault": "{text}"}}'.encode(), "r", SETS)
+    fault_type = rule.fault
+    assert set(text.split("; ")) <= set(rule.fault.text.split("; "))
+    method = "PATCH" if "PATCH" in fault_type.methods else "GET"
+    request = asked(method=method, stage=fault_type.stage)
+    choice = RuleState([rule], clock()).choose(request)
+    assert choice is not None
+    assert (choice.rule, choice.number) == (rule, 1)
+    for stage in set(Stage) - {fault_type.stage}:
+        assert RuleState([rule], clock()).choose(asked(method=method, stage=stage)) is None
 
 
 def test_a_fault_acts_only_where_it_can() -> None:
@@ -137,23 +135,21 @@ def test_a_fault_acts_only_on_what_it_is_about() -> None:
         assert chooser(f'{{"fault": "{fault}"}}').choose(asked(method=method)) is not None
 
 
-def test_a_rule_matches_what_it_names() -> None:
-    def check(match: str, other: Candidate) -> None:
-        rule = f'{{"fault": "throttle", "match": {{{match}}}}}'
-        assert chooser(rule).choose(asked()) is not None
-        assert chooser(rule).choose(other) is None
-
-    check_each(
-        [
-            ('"method": "GET"', asked(method="POST")),
-            ('"set": "contactsExt"', asked(entity_set="itemsExt")),
-            ('"client": "client:a"', asked(client="client:b")),
-            ('"path": "/api/companies(1)/*"', asked(path="/api/companies(2)/contactsExt")),
-            ('"path": "*/contactsExt"', asked(path="/api/companies(1)/contactsExt/$count")),
-            ('"path": "/api/companies(1)/contactsExt"', asked(path="/api/companies(1)/contactsEx")),
-        ],
-        check,
-    )
+@together(
+    ("match", "other"),
+    [
+        ('"method": "GET"', asked(method="POST")),
+        ('"set": "contactsExt"', asked(entity_set="itemsExt")),
+        ('"client": "client:a"', asked(client="client:b")),
+        ('"path": "/api/companies(1)/*"', asked(path="/api/companies(2)/contactsExt")),
+        ('"path": "*/contactsExt"', asked(path="/api/companies(1)/contactsExt/$count")),
+        ('"path": "/api/companies(1)/contactsExt"', asked(path="/api/companies(1)/contactsEx")),
+    ],
+)
+def test_a_rule_matches_what_it_names(match: str, other: Candidate) -> None:
+    rule = f'{{"fault": "throttle", "match": {{{match}}}}}'
+    assert chooser(rule).choose(asked()) is not None
+    assert chooser(rule).choose(other) is None
 
 
 @given(st.text("ab*", max_size=12), st.text("ab", max_size=12))

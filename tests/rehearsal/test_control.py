@@ -10,7 +10,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal, Rule
 from support.service import Service
-from support.together import check_each
+from support.together import together
 
 PATHS = [
     ("GET", "faults"),
@@ -37,17 +37,15 @@ OF_ALL_COMPANIES = [
 pytestmark = ON_SQLITE  # rules are in memory
 
 
-def test_each_address_needs_the_scope(faulty: Service) -> None:
-    def check(method: str, path: str) -> None:
-        both = faulty.origin.using(faulty.tokens.issue([Scope.RECORDS_READ, Scope.RECORDS_WRITE]))
-        refused = both.request(method, path)
-        assert refused.status_code == 403
-        assert "faults" in refused.headers["www-authenticate"]
-        assert faulty.origin.request(method, path).status_code == 401
-        admin = faulty.origin.using(faulty.tokens.issue([Scope.ADMIN]))
-        assert admin.request(method, path).status_code in (200, 204, 400, 404)
-
-    check_each(PATHS, check)
+@together(("method", "path"), PATHS)
+def test_each_address_needs_the_scope(method: str, path: str, faulty: Service) -> None:
+    both = faulty.origin.using(faulty.tokens.issue([Scope.RECORDS_READ, Scope.RECORDS_WRITE]))
+    refused = both.request(method, path)
+    assert refused.status_code == 403
+    assert "faults" in refused.headers["www-authenticate"]
+    assert faulty.origin.request(method, path).status_code == 401
+    admin = faulty.origin.using(faulty.tokens.issue([Scope.ADMIN]))
+    assert admin.request(method, path).status_code in (200, 204, 400, 404)
 
 
 def limited(faulty: Service, company: Company) -> Rehearsal:
@@ -56,17 +54,17 @@ def limited(faulty: Service, company: Company) -> Rehearsal:
     return Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
 
 
-def test_what_concerns_all_companies_needs_a_token_for_all(faulty: Service) -> None:
-    def check(method: str, path: str) -> None:
-        control = limited(faulty, faulty.new_company())
-        refused = control.client.request(method, path.removeprefix("faults").lstrip("/"), body={})
-        assert refused.status_code == 403
-        assert refused.json()["error"]["message"] == (
-            "This concerns all companies, and the token can access some of them. "
-            "Use a token for all companies."
-        )
-
-    check_each(OF_ALL_COMPANIES, check)
+@together(("method", "path"), OF_ALL_COMPANIES)
+def test_what_concerns_all_companies_needs_a_token_for_all(
+    method: str, path: str, faulty: Service
+) -> None:
+    control = limited(faulty, faulty.new_company())
+    refused = control.client.request(method, path.removeprefix("faults").lstrip("/"), body={})
+    assert refused.status_code == 403
+    assert refused.json()["error"]["message"] == (
+        "This concerns all companies, and the token can access some of them. "
+        "Use a token for all companies."
+    )
 
 
 def test_a_token_for_a_company_sees_and_changes_only_this_company(
@@ -192,35 +190,35 @@ def test_a_preset_has_the_given_seed(rehearsal: Rehearsal) -> None:
     assert {each["seed"] for each in listed["rules"]} == {7}
 
 
-def test_a_wrong_rule_is_refused_with_its_place(rehearsal: Rehearsal) -> None:
-    def check(rule: dict[str, object], place: str) -> None:
-        rehearsal.set("throttle")
-        refused = rehearsal.client.request("PUT", "", body={"rules": [rule]})
-        assert (refused.status_code, refused.json()["error"]["target"]) == (400, place)
-        added = rehearsal.client.post("rules", rule)
-        assert added.json()["error"]["target"] == place.removeprefix("rules[0].")
-        # the rules that were in force remain
-        assert [each["id"] for each in rehearsal.client.get("").json()["rules"]] == ["r"]
-
-    check_each(
-        [
-            ({"fault": "throttl"}, "rules[0].fault"),
-            ({"fault": "lock", "match": {"method": "GTE"}}, "rules[0].match.method"),
-            ({"fault": "lock", "match": {"set": "contactsEx"}}, "rules[0].match.set"),
-            ({"fault": "lock", "match": {"company": "CRONUS"}}, "rules[0].match.company"),
-            ({"fault": "touch; field=nothing"}, "rules[0].fault"),
-            ({"fault": "touch; field=city", "match": {"set": "itemsExt"}}, "rules[0].fault"),
-            (
-                {"fault": "touch; field=code", "match": {"set": "shippingAgentsExt"}},
-                "rules[0].fault",
-            ),
-            ({"fault": "touch; field=name2", "match": {"set": "customersExt"}}, "rules[0].fault"),
-            ({"fault": "lock", "times": 0}, "rules[0].times"),
-            ({"fault": "lock", "probability": 1.5}, "rules[0].probability"),
-            ({"fault": "lock", "probability": 0}, "rules[0].probability"),
-        ],
-        check,
-    )
+@together(
+    ("rule", "place"),
+    [
+        ({"fault": "throttl"}, "rules[0].fault"),
+        ({"fault": "lock", "match": {"method": "GTE"}}, "rules[0].match.method"),
+        ({"fault": "lock", "match": {"set": "contactsEx"}}, "rules[0].match.set"),
+        ({"fault": "lock", "match": {"company": "CRONUS"}}, "rules[0].match.company"),
+        ({"fault": "touch; field=nothing"}, "rules[0].fault"),
+        ({"fault": "touch; field=city", "match": {"set": "itemsExt"}}, "rules[0].fault"),
+        (
+            {"fault": "touch; field=code", "match": {"set": "shippingAgentsExt"}},
+            "rules[0].fault",
+        ),
+        ({"fault": "touch; field=name2", "match": {"set": "customersExt"}}, "rules[0].fault"),
+        ({"fault": "lock", "times": 0}, "rules[0].times"),
+        ({"fault": "lock", "probability": 1.5}, "rules[0].probability"),
+        ({"fault": "lock", "probability": 0}, "rules[0].probability"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_its_place(
+    rule: dict[str, object], place: str, rehearsal: Rehearsal
+) -> None:
+    rehearsal.set("throttle")
+    refused = rehearsal.client.request("PUT", "", body={"rules": [rule]})
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, place)
+    added = rehearsal.client.post("rules", rule)
+    assert added.json()["error"]["target"] == place.removeprefix("rules[0].")
+    # the rules that were in force remain
+    assert [each["id"] for each in rehearsal.client.get("").json()["rules"]] == ["r"]
 
 
 def test_each_fault_can_be_in_a_rule(rehearsal: Rehearsal) -> None:

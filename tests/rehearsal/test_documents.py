@@ -26,7 +26,7 @@ from comptoir.jsonvalue import Json
 from support.databases import ON_SQLITE
 from support.service import StartService
 from support.settings import settings_of
-from support.together import check_each
+from support.together import together
 
 SETS = ("contactsExt", "customersExt", "itemsExt")
 
@@ -55,47 +55,45 @@ def test_a_header_with_a_key_is_limited_in_times() -> None:
     assert (rule.id, rule.fault.text, rule.times) == ("header:abc", "reset; phase=after", 1)
 
 
-def test_a_malformed_header_is_refused() -> None:
-    def check(value: str, parts: list[str]) -> None:
-        refused(lambda: parse_header(value), "Comptoir-Fault", "Comptoir-Fault", *parts)
-
-    check_each(
-        [
-            ("", ["Send one of throttle, away"]),
-            ("throtle", ["'throtle'", "Did you mean throttle?"]),
-            ("throttle, reset", ["'throttle, reset'"]),
-            ("throttle;", ["after each semicolon"]),
-            ("throttle; retry-after", ["'retry-after'", "after each semicolon"]),
-            ("throttle; retry-after=", ["after each semicolon"]),
-            ("throttle; retry-after=x", ["'x' for retry-after", "from 0 to 3600"]),
-            ("throttle; retry-after=3601", ["'3601'", "from 0 to 3600"]),
-            ("throttle; retry-after=1.5", ["an integer"]),
-            ("throttle; retry-after=-1", ["'-1'"]),
-            ("throttle; retry-after=\uff11", ["from 0 to 3600"]),
-            ("throttle; retry-after=1; retry-after=2", ["'retry-after'", "given twice"]),
-            ("throttle; retry=1", ["no parameter 'retry'", "Did you mean retry-after?"]),
-            ("lock; x=1", ["no parameter 'x'", "Remove it."]),
-            ("slow; seconds=nan", ["a number from 0.001 to 600"]),
-            ("slow; seconds=1e9", ["a number from 0.001 to 600"]),
-            ("timeout; seconds=0.0001", ["a number from 0 to 600"]),
-            ("timeout; status=404", ["Send 408 or 504."]),
-            ("page-shift; n=-101", ["from -100 to 100"]),
-            ("link-expired; page=1", ["from 2"]),
-            ("touch; field=a b", ["the name of a property"]),
-            ("stale-read; lag=1; seconds=2", ["exclude each other"]),
-            ("reset; bytes=3", ["no effect without phase=body"]),
-            ("away; window=60", ["window", "Use a rule."]),
-            ("hook; mode=drop", ["hook", "Use a rule."]),
-            ("stale-read; lag=2", ["stale-read", "Use a rule."]),
-            ("lock; times=1", ["only one of times and key"]),
-            ("lock; key=abc", ["only one of times and key"]),
-            ("lock; times=0; key=a", ["'0' for times"]),
-            ("lock; times=²; key=a", ["'²' for times"]),
-            ("lock; times=1; key=ü", ["'ü' for key"]),
-            ("x" * 401, ["limit of 400 characters"]),
-        ],
-        check,
-    )
+@together(
+    ("value", "parts"),
+    [
+        ("", ["Send one of throttle, away"]),
+        ("throtle", ["'throtle'", "Did you mean throttle?"]),
+        ("throttle, reset", ["'throttle, reset'"]),
+        ("throttle;", ["after each semicolon"]),
+        ("throttle; retry-after", ["'retry-after'", "after each semicolon"]),
+        ("throttle; retry-after=", ["after each semicolon"]),
+        ("throttle; retry-after=x", ["'x' for retry-after", "from 0 to 3600"]),
+        ("throttle; retry-after=3601", ["'3601'", "from 0 to 3600"]),
+        ("throttle; retry-after=1.5", ["an integer"]),
+        ("throttle; retry-after=-1", ["'-1'"]),
+        ("throttle; retry-after=\uff11", ["from 0 to 3600"]),
+        ("throttle; retry-after=1; retry-after=2", ["'retry-after'", "given twice"]),
+        ("throttle; retry=1", ["no parameter 'retry'", "Did you mean retry-after?"]),
+        ("lock; x=1", ["no parameter 'x'", "Remove it."]),
+        ("slow; seconds=nan", ["a number from 0.001 to 600"]),
+        ("slow; seconds=1e9", ["a number from 0.001 to 600"]),
+        ("timeout; seconds=0.0001", ["a number from 0 to 600"]),
+        ("timeout; status=404", ["Send 408 or 504."]),
+        ("page-shift; n=-101", ["from -100 to 100"]),
+        ("link-expired; page=1", ["from 2"]),
+        ("touch; field=a b", ["the name of a property"]),
+        ("stale-read; lag=1; seconds=2", ["exclude each other"]),
+        ("reset; bytes=3", ["no effect without phase=body"]),
+        ("away; window=60", ["window", "Use a rule."]),
+        ("hook; mode=drop", ["hook", "Use a rule."]),
+        ("stale-read; lag=2", ["stale-read", "Use a rule."]),
+        ("lock; times=1", ["only one of times and key"]),
+        ("lock; key=abc", ["only one of times and key"]),
+        ("lock; times=0; key=a", ["'0' for times"]),
+        ("lock; times=²; key=a", ["'²' for times"]),
+        ("lock; times=1; key=ü", ["'ü' for key"]),
+        ("x" * 401, ["limit of 400 characters"]),
+    ],
+)
+def test_a_malformed_header_is_refused(value: str, parts: list[str]) -> None:
+    refused(lambda: parse_header(value), "Comptoir-Fault", "Comptoir-Fault", *parts)
 
 
 @given(st.text() | st.from_regex(r"(throttle|reset|touch)(; ?[a-z-]{1,12}=[^;]{0,9}){0,3}"))
@@ -111,28 +109,26 @@ def test_any_header_is_a_rule_or_refused(value: str) -> None:
     assert refusal is None or refusal.target == "Comptoir-Fault"
 
 
-def test_a_fault_has_the_defaults_of_its_parameters() -> None:
-    def check(written: str, completed: str) -> None:
-        assert parse_fault(written, "here").text == completed
-
-    check_each(
-        [
-            ("throttle", "throttle"),
-            ("away", "away; kind=json"),
-            ("slow", "slow; seconds=5; kind=first-byte"),
-            ("timeout", "timeout; status=408; phase=before; seconds=0"),
-            ("timeout; seconds=0.001", "timeout; status=408; phase=before; seconds=0.001"),
-            ("reset", "reset; phase=before"),
-            ("reset; phase=body", "reset; phase=body; bytes=0"),
-            ("stale-read", "stale-read; lag=1; reads=all"),
-            ("stale-read; seconds=2", "stale-read; seconds=2; reads=all"),
-            ("link-expired", "link-expired; page=2"),
-            ("page-shift", "page-shift; n=1"),
-            ("batch-rollback", "batch-rollback; index=0"),
-            ("body", "body; kind=truncated"),
-        ],
-        check,
-    )
+@together(
+    ("written", "completed"),
+    [
+        ("throttle", "throttle"),
+        ("away", "away; kind=json"),
+        ("slow", "slow; seconds=5; kind=first-byte"),
+        ("timeout", "timeout; status=408; phase=before; seconds=0"),
+        ("timeout; seconds=0.001", "timeout; status=408; phase=before; seconds=0.001"),
+        ("reset", "reset; phase=before"),
+        ("reset; phase=body", "reset; phase=body; bytes=0"),
+        ("stale-read", "stale-read; lag=1; reads=all"),
+        ("stale-read; seconds=2", "stale-read; seconds=2; reads=all"),
+        ("link-expired", "link-expired; page=2"),
+        ("page-shift", "page-shift; n=1"),
+        ("batch-rollback", "batch-rollback; index=0"),
+        ("body", "body; kind=truncated"),
+    ],
+)
+def test_a_fault_has_the_defaults_of_its_parameters(written: str, completed: str) -> None:
+    assert parse_fault(written, "here").text == completed
 
 
 def test_a_document_lists_rules_in_their_order() -> None:
@@ -184,92 +180,90 @@ def test_a_document_names_a_preset() -> None:
         assert len({each.id for each in rules}) == len(rules)
 
 
-def test_a_malformed_rule_is_refused_with_its_place() -> None:
-    def check(rule: object, place: str, parts: list[str]) -> None:
-        refused(lambda: parse_rules(document({"fault": "vanish"}, rule), SETS), place, *parts)
+@together(
+    ("rule", "place", "parts"),
+    [
+        (None, "rules[1]", ["Send an object."]),
+        ({}, "rules[1].fault", ["is missing"]),
+        ({"fault": ""}, "rules[1].fault", ["1 to 500 characters"]),
+        ({"fault": {"name": "lock"}}, "rules[1].fault", ["Send text."]),
+        ({"fault": "lok"}, "rules[1].fault", ["Did you mean lock?"]),
+        ({"fault": "lock; times=1"}, "rules[1].fault", ["as a member of the rule"]),
+        ({"fault": "lock", "tims": 1}, "rules[1].tims", ["Did you mean times?"]),
+        ({"fault": "lock", "id": "a b"}, "rules[1].id", ["'a b'"]),
+        ({"fault": "lock", "id": "rule-0"}, "rules[1].id", ["given twice"]),
+        ({"fault": "lock", "times": 0}, "rules[1].times", ["from 1 to"]),
+        ({"fault": "lock", "times": -1}, "rules[1].times", ["from 1 to"]),
+        ({"fault": "lock", "times": 1.5}, "rules[1].times", ["from 1 to"]),
+        ({"fault": "lock", "times": True}, "rules[1].times", ["from 1 to"]),
+        ({"fault": "lock", "times": 10**30}, "rules[1].times", ["from 1 to"]),
+        ({"fault": "lock", "seed": -1}, "rules[1].seed", ["from 0 to"]),
+        ({"fault": "lock", "probability": 0}, "rules[1].probability", ["above 0, at most 1"]),
+        ({"fault": "lock", "probability": 1.01}, "rules[1].probability", ["'1.01'"]),
+        ({"fault": "lock", "probability": "1"}, "rules[1].probability", ["a number above 0"]),
+        ({"fault": "lock", "match": []}, "rules[1].match", ["Send an object."]),
+        ({"fault": "lock", "match": {"methd": 1}}, "rules[1].match.methd", ["mean method?"]),
+        (
+            {"fault": "lock", "match": {"kind": "a"}},
+            "rules[1].match.kind",
+            ["path, set, client"],
+        ),
+        ({"fault": "lock", "match": {"method": "patch"}}, "rules[1].match.method", ["'patch'"]),
+        ({"fault": "lock", "match": {"method": "GET"}}, "rules[1].fault", ["on GET", "PATCH"]),
+        (
+            {"fault": "lock", "match": {"set": "contact"}},
+            "rules[1].match.set",
+            ["contactsExt?"],
+        ),
+        ({"fault": "lock", "match": {"set": "zzzz"}}, "rules[1].match.set", ["$metadata"]),
+        ({"fault": "lock", "match": {"client": ""}}, "rules[1].match.client", ["''"]),
+        ({"fault": "lock", "match": {"nth": 0}}, "rules[1].match.nth", ["from 1 to"]),
+        (
+            {"fault": "lock", "match": {"path": "*" * 11}},
+            "rules[1].match.path",
+            ["limit of 10 *"],
+        ),
+        ({"fault": "lock", "match": {"path": "a" * 501}}, "rules[1].match.path", ["500"]),
+        (
+            {"fault": "lock", "match": {"path": "api/*"}},
+            "rules[1].match.path",
+            ["'api/*'", "root"],
+        ),
+    ],
+)
+def test_a_malformed_rule_is_refused_with_its_place(
+    rule: object, place: str, parts: list[str]
+) -> None:
+    refused(lambda: parse_rules(document({"fault": "vanish"}, rule), SETS), place, *parts)
 
-    check_each(
-        [
-            (None, "rules[1]", ["Send an object."]),
-            ({}, "rules[1].fault", ["is missing"]),
-            ({"fault": ""}, "rules[1].fault", ["1 to 500 characters"]),
-            ({"fault": {"name": "lock"}}, "rules[1].fault", ["Send text."]),
-            ({"fault": "lok"}, "rules[1].fault", ["Did you mean lock?"]),
-            ({"fault": "lock; times=1"}, "rules[1].fault", ["as a member of the rule"]),
-            ({"fault": "lock", "tims": 1}, "rules[1].tims", ["Did you mean times?"]),
-            ({"fault": "lock", "id": "a b"}, "rules[1].id", ["'a b'"]),
-            ({"fault": "lock", "id": "rule-0"}, "rules[1].id", ["given twice"]),
-            ({"fault": "lock", "times": 0}, "rules[1].times", ["from 1 to"]),
-            ({"fault": "lock", "times": -1}, "rules[1].times", ["from 1 to"]),
-            ({"fault": "lock", "times": 1.5}, "rules[1].times", ["from 1 to"]),
-            ({"fault": "lock", "times": True}, "rules[1].times", ["from 1 to"]),
-            ({"fault": "lock", "times": 10**30}, "rules[1].times", ["from 1 to"]),
-            ({"fault": "lock", "seed": -1}, "rules[1].seed", ["from 0 to"]),
-            ({"fault": "lock", "probability": 0}, "rules[1].probability", ["above 0, at most 1"]),
-            ({"fault": "lock", "probability": 1.01}, "rules[1].probability", ["'1.01'"]),
-            ({"fault": "lock", "probability": "1"}, "rules[1].probability", ["a number above 0"]),
-            ({"fault": "lock", "match": []}, "rules[1].match", ["Send an object."]),
-            ({"fault": "lock", "match": {"methd": 1}}, "rules[1].match.methd", ["mean method?"]),
-            (
-                {"fault": "lock", "match": {"kind": "a"}},
-                "rules[1].match.kind",
-                ["path, set, client"],
-            ),
-            ({"fault": "lock", "match": {"method": "patch"}}, "rules[1].match.method", ["'patch'"]),
-            ({"fault": "lock", "match": {"method": "GET"}}, "rules[1].fault", ["on GET", "PATCH"]),
-            (
-                {"fault": "lock", "match": {"set": "contact"}},
-                "rules[1].match.set",
-                ["contactsExt?"],
-            ),
-            ({"fault": "lock", "match": {"set": "zzzz"}}, "rules[1].match.set", ["$metadata"]),
-            ({"fault": "lock", "match": {"client": ""}}, "rules[1].match.client", ["''"]),
-            ({"fault": "lock", "match": {"nth": 0}}, "rules[1].match.nth", ["from 1 to"]),
-            (
-                {"fault": "lock", "match": {"path": "*" * 11}},
-                "rules[1].match.path",
-                ["limit of 10 *"],
-            ),
-            ({"fault": "lock", "match": {"path": "a" * 501}}, "rules[1].match.path", ["500"]),
-            (
-                {"fault": "lock", "match": {"path": "api/*"}},
-                "rules[1].match.path",
-                ["'api/*'", "root"],
-            ),
-        ],
-        check,
-    )
 
-
-def test_a_malformed_document_is_refused() -> None:
-    def check(body: bytes, target: str | None, parts: list[str]) -> None:
-        refused(lambda: parse_rules(body, SETS), target, *parts)
-
-    check_each(
-        [
-            (b"", None, ["Malformed JSON"]),
-            (b"{", None, ["Malformed JSON"]),
-            (b"[]", None, ["Send an object."]),
-            (b'{"preset": "\xff"}', "preset", ["not UTF-8"]),
-            (b"{}", None, ["exactly one of rules and preset"]),
-            (b'{"rules": [], "preset": "monday"}', None, ["exactly one of rules and preset"]),
-            (b'{"preset": "munday"}', "preset", ["Did you mean monday?"]),
-            (b'{"preset": "zzz"}', "preset", ["Send one of bad-day, update-night, monday."]),
-            (b'{"preset": "monday", "seed": 1e999}', "seed", ["an integer from 0"]),
-            (b'{"preset": "monday", "seed": ' + b"9" * 9_000 + b"}", "seed", ["an integer from 0"]),
-            (b'{"rules": [], "rules": []}', "rules", ["'rules' in the document is given twice"]),
-            (b'{"rules": [{"fault": "lock", "fault": "lock"}]}', "rules[0].fault", ["given twice"]),
-            (b'{"rule": []}', "rule", ["Did you mean rules?"]),
-            (b'{"rules": {}}', "rules", ["an array of objects"]),
-            (b" " * (LONGEST_DOCUMENT + 1), None, [f"{LONGEST_DOCUMENT} bytes"]),
-            (
-                document(*[{"fault": "lock"}] * (MOST_RULES + 1)),
-                "rules",
-                [f"limit of {MOST_RULES}"],
-            ),
-        ],
-        check,
-    )
+@together(
+    ("body", "target", "parts"),
+    [
+        (b"", None, ["Malformed JSON"]),
+        (b"{", None, ["Malformed JSON"]),
+        (b"[]", None, ["Send an object."]),
+        (b'{"preset": "\xff"}', "preset", ["not UTF-8"]),
+        (b"{}", None, ["exactly one of rules and preset"]),
+        (b'{"rules": [], "preset": "monday"}', None, ["exactly one of rules and preset"]),
+        (b'{"preset": "munday"}', "preset", ["Did you mean monday?"]),
+        (b'{"preset": "zzz"}', "preset", ["Send one of bad-day, update-night, monday."]),
+        (b'{"preset": "monday", "seed": 1e999}', "seed", ["an integer from 0"]),
+        (b'{"preset": "monday", "seed": ' + b"9" * 9_000 + b"}", "seed", ["an integer from 0"]),
+        (b'{"rules": [], "rules": []}', "rules", ["'rules' in the document is given twice"]),
+        (b'{"rules": [{"fault": "lock", "fault": "lock"}]}', "rules[0].fault", ["given twice"]),
+        (b'{"rule": []}', "rule", ["Did you mean rules?"]),
+        (b'{"rules": {}}', "rules", ["an array of objects"]),
+        (b" " * (LONGEST_DOCUMENT + 1), None, [f"{LONGEST_DOCUMENT} bytes"]),
+        (
+            document(*[{"fault": "lock"}] * (MOST_RULES + 1)),
+            "rules",
+            [f"limit of {MOST_RULES}"],
+        ),
+    ],
+)
+def test_a_malformed_document_is_refused(body: bytes, target: str | None, parts: list[str]) -> None:
+    refused(lambda: parse_rules(body, SETS), target, *parts)
 
 
 def test_a_deep_document_is_refused() -> None:

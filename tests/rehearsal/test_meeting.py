@@ -13,7 +13,7 @@ from support.companies import Company
 from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal
 from support.service import Service, StartService
-from support.together import check_each
+from support.together import together
 
 APPLIED = "comptoir-fault-applied"
 
@@ -254,24 +254,24 @@ def test_a_key_meets_a_fault_of_a_header_so_many_times(
     assert rehearsal.firings()[-1].rule == "header:once"
 
 
-def test_a_wrong_header_is_refused(company: Company, rehearsal: Rehearsal) -> None:
-    def check(sent: str, problem: str) -> None:
-        before = len(rehearsal.firings())
-        refused = company.get("contactsExt", headers={"Comptoir-Fault": sent})
-        assert (refused.status_code, refused.json()["error"]["target"]) == (400, "Comptoir-Fault")
-        assert problem in refused.json()["error"]["message"]
-        assert len(rehearsal.firings()) == before
-
-    check_each(
-        [
-            ("throttl", "Did you mean throttle?"),
-            ("throttle; retry-after=x", "retry-after in Comptoir-Fault"),
-            ("throttle; times=0; key=a", "times in Comptoir-Fault"),
-            ("touch; field=nothing", "field in Comptoir-Fault"),
-            ("throttle; times=1", "only one of times and key"),
-        ],
-        check,
-    )
+@together(
+    ("sent", "problem"),
+    [
+        ("throttl", "Did you mean throttle?"),
+        ("throttle; retry-after=x", "retry-after in Comptoir-Fault"),
+        ("throttle; times=0; key=a", "times in Comptoir-Fault"),
+        ("touch; field=nothing", "field in Comptoir-Fault"),
+        ("throttle; times=1", "only one of times and key"),
+    ],
+)
+def test_a_wrong_header_is_refused(
+    sent: str, problem: str, company: Company, rehearsal: Rehearsal
+) -> None:
+    before = len(rehearsal.firings())
+    refused = company.get("contactsExt", headers={"Comptoir-Fault": sent})
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, "Comptoir-Fault")
+    assert problem in refused.json()["error"]["message"]
+    assert len(rehearsal.firings()) == before
 
 
 def test_a_window_concerns_every_request_until_its_end(

@@ -12,7 +12,7 @@ from comptoir.request.expression.tree import Node, Parameter, walk
 from comptoir.request.path import KeyPart, parse_path, resolve_key
 from support.effort import examples
 from support.syntax import content, refusal_of
-from support.together import check_each
+from support.together import together
 
 
 def resolved(text: str, limits: ExpressionLimits | None = None, /, **aliases: str) -> Node:
@@ -28,30 +28,30 @@ def refused(text: str, limits: ExpressionLimits | None = None, /, **aliases: str
     return caught.value
 
 
-def test_an_alias_is_replaced_by_its_expression() -> None:
-    def check(text: str, aliases: dict[str, str], meant: str) -> None:
-        assert content(resolved(text, **aliases)) == content(parse_expression(meant))
-
-    check_each(
-        [
-            ("a eq 1", {}, "a eq 1"),
-            ("a eq @p", {"p": "1"}, "a eq 1"),
-            ("@p", {"p": "a eq 1 or b"}, "a eq 1 or b"),
-            ("@p and c", {"p": "a or b"}, "(a or b) and c"),
-            ("a eq @p", {"p": "@q", "q": "'x'"}, "a eq 'x'"),
-            ("a eq @p or b eq @p", {"p": "1"}, "a eq 1 or b eq 1"),
-            ("a in @p", {"p": '["x","y"]'}, "a in ['x','y']"),
-            ("a in (@p,2)", {"p": "1"}, "a in (1,2)"),
-            ("f(@p,[@p])", {"p": "1"}, "f(1,[1])"),
-            ("not @p", {"p": "a"}, "not a"),
-            ("c/any(d:d eq @p)", {"p": "1"}, "c/any(d:d eq 1)"),
-            ("c/any()", {"p": "1"}, "c/any()"),
-            ("case(@p:@q,true:@p)", {"p": "a", "q": "1"}, "case(a: 1,true: a)"),
-            ("a gt @p", {"p": "2026-01-01T00:00:00 02:00"}, "a gt 2026-01-01T00:00:00+02:00"),
-            ("a eq @P", {"p": "1"}, "a eq null"),
-        ],
-        check,
-    )
+@together(
+    ("text", "aliases", "meant"),
+    [
+        ("a eq 1", {}, "a eq 1"),
+        ("a eq @p", {"p": "1"}, "a eq 1"),
+        ("@p", {"p": "a eq 1 or b"}, "a eq 1 or b"),
+        ("@p and c", {"p": "a or b"}, "(a or b) and c"),
+        ("a eq @p", {"p": "@q", "q": "'x'"}, "a eq 'x'"),
+        ("a eq @p or b eq @p", {"p": "1"}, "a eq 1 or b eq 1"),
+        ("a in @p", {"p": '["x","y"]'}, "a in ['x','y']"),
+        ("a in (@p,2)", {"p": "1"}, "a in (1,2)"),
+        ("f(@p,[@p])", {"p": "1"}, "f(1,[1])"),
+        ("not @p", {"p": "a"}, "not a"),
+        ("c/any(d:d eq @p)", {"p": "1"}, "c/any(d:d eq 1)"),
+        ("c/any()", {"p": "1"}, "c/any()"),
+        ("case(@p:@q,true:@p)", {"p": "a", "q": "1"}, "case(a: 1,true: a)"),
+        ("a gt @p", {"p": "2026-01-01T00:00:00 02:00"}, "a gt 2026-01-01T00:00:00+02:00"),
+        ("a eq @P", {"p": "1"}, "a eq null"),
+    ],
+)
+def test_an_alias_is_replaced_by_its_expression(
+    text: str, aliases: dict[str, str], meant: str
+) -> None:
+    assert content(resolved(text, **aliases)) == content(parse_expression(meant))
 
 
 def test_an_alias_that_is_not_given_is_null() -> None:
@@ -63,20 +63,18 @@ def test_a_tree_without_aliases_stays_the_same_object() -> None:
     assert resolve(tree, parse_aliases([("p", "1")])) is tree
 
 
-def test_a_cycle_of_aliases_is_refused() -> None:
-    def check(aliases: dict[str, str], around: str) -> None:
-        refusal = refused("a eq @p", **aliases)
-        assert f"refers to itself ({around}). " in refusal.message
-
-    check_each(
-        [
-            ({"p": "@p"}, "@p -> @p"),
-            ({"p": "a and @p"}, "@p -> @p"),
-            ({"p": "@q", "q": "@r or @p", "r": "1"}, "@p -> @q -> @p"),
-            ({"p": "@q", "q": "@r", "r": "@q"}, "@q -> @r -> @q"),
-        ],
-        check,
-    )
+@together(
+    ("aliases", "around"),
+    [
+        ({"p": "@p"}, "@p -> @p"),
+        ({"p": "a and @p"}, "@p -> @p"),
+        ({"p": "@q", "q": "@r or @p", "r": "1"}, "@p -> @q -> @p"),
+        ({"p": "@q", "q": "@r", "r": "@q"}, "@q -> @r -> @q"),
+    ],
+)
+def test_a_cycle_of_aliases_is_refused(aliases: dict[str, str], around: str) -> None:
+    refusal = refused("a eq @p", **aliases)
+    assert f"refers to itself ({around}). " in refusal.message
 
 
 def test_an_unused_cycle_is_ignored() -> None:

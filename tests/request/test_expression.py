@@ -7,7 +7,7 @@ from comptoir.request.expression.parser import parse_expression, parse_orderby
 from comptoir.request.expression.tree import Binary, Literal, Logical, Path, Unary, walk
 from support.effort import examples
 from support.syntax import content, is_read_or_refused
-from support.together import check_all
+from support.together import together
 
 PIECES = ["a", "not", "and", "eq", "in", "any", "case", "1", "-", "1.5", "'", "''", "(", ")", "["]
 PIECES += ["]", ",", ":", "/", "$it", "$count", "@", ".", '"', "{", " ", " ", " ", "\t", "null"]
@@ -24,25 +24,22 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 NAMES = "eq and or in has not any all case date contains type number duration asc desc Null inf"
 
 
-def test_no_name_is_reserved() -> None:
+@together("name", [*NAMES.split(), "add", "mod", "guid", "E1"])
+def test_no_name_is_reserved(name: str) -> None:
     """A property may be called like an operator, a function or a prefix of a literal."""
-
-    def check(name: str) -> None:
-        forms = (
-            "{} eq 1",
-            "1 eq {}",
-            "f({},{})",
-            "not ({}) and {} eq {}",
-            "x/{} in ({})",
-            "-{}",
-            "{}",
-        )
-        for form in forms:
-            tree = parse_expression(form.replace("{}", name))
-            names = [node.segments[-1] for node, _ in walk(tree) if isinstance(node, Path)]
-            assert names == [name] * form.count("{}")
-
-    check_all([*NAMES.split(), "add", "mod", "guid", "E1"], check)
+    forms = (
+        "{} eq 1",
+        "1 eq {}",
+        "f({},{})",
+        "not ({}) and {} eq {}",
+        "x/{} in ({})",
+        "-{}",
+        "{}",
+    )
+    for form in forms:
+        tree = parse_expression(form.replace("{}", name))
+        names = [node.segments[-1] for node, _ in walk(tree) if isinstance(node, Path)]
+        assert names == [name] * form.count("{}")
 
 
 def test_a_property_named_not_is_a_property_before_an_operator() -> None:

@@ -14,7 +14,7 @@ from comptoir.request.expression.parser import (
     parse_orderby,
 )
 from comptoir.request.expression.tree import In, Logical, Node, walk
-from support.together import check_all, check_each
+from support.together import together
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
 URL_BYTES = 16 * 1024
@@ -35,24 +35,20 @@ def deeper(frames: int, action: Callable[[], Node]) -> Node:
     return deeper(frames - 1, action) if frames else action()
 
 
-def test_a_hundred_levels_are_read_on_a_deep_stack() -> None:
-    def check(form: str) -> None:
-        text = NESTED[form](100)
-        tree, again = (deeper(150, lambda: parse_expression(text)) for _ in range(2))
-        assert tree == again
-        assert hash(tree) == hash(again)
-        assert max(level for _, level in walk(tree)) <= DEFAULT_LIMITS.height
-
-    check_all(NESTED, check)
+@together("form", NESTED)
+def test_a_hundred_levels_are_read_on_a_deep_stack(form: str) -> None:
+    text = NESTED[form](100)
+    tree, again = (deeper(150, lambda: parse_expression(text)) for _ in range(2))
+    assert tree == again
+    assert hash(tree) == hash(again)
+    assert max(level for _, level in walk(tree)) <= DEFAULT_LIMITS.height
 
 
-def test_one_level_more_is_refused() -> None:
-    def check(form: str) -> None:
-        with pytest.raises(Refusal, match="exceeds the limit of 100 levels of nesting") as caught:
-            parse_expression(NESTED[form](101))
-        assert caught.value.error is INVALID_URL
-
-    check_all(NESTED, check)
+@together("form", NESTED)
+def test_one_level_more_is_refused(form: str) -> None:
+    with pytest.raises(Refusal, match="exceeds the limit of 100 levels of nesting") as caught:
+        parse_expression(NESTED[form](101))
+    assert caught.value.error is INVALID_URL
 
 
 def test_a_level_counts_only_while_it_is_open() -> None:
@@ -79,31 +75,29 @@ def test_a_list_is_one_node() -> None:
         parse_expression("[1,2,3]", ExpressionLimits(in_list=2))
 
 
-def test_nodes_are_counted_exactly() -> None:
-    def check(text: str, nodes: int) -> None:
-        assert parse_expression(text, ExpressionLimits(nodes=nodes)) == parse_expression(text)
-        with pytest.raises(Refusal, match=f"exceeds the limit of {nodes - 1} parts"):
-            parse_expression(text, ExpressionLimits(nodes=nodes - 1))
-
-    check_each(
-        [
-            ("a", 1),
-            ("a eq 1", 3),
-            ("a and b and c", 4),
-            ("a or b and c", 5),
-            ("a eq 1 or b eq 2", 7),
-            ("- -a", 3),
-            ("not (f(a,b))", 4),
-            ("a in (1,'x') and b", 4),
-            ("a in (b,1)", 3),
-            ("a in b", 3),
-            ("a/any(b:b)", 3),
-            ("a/any()", 2),
-            ("case(a:1,b:2)", 5),
-            ("[1,b]", 2),
-        ],
-        check,
-    )
+@together(
+    ("text", "nodes"),
+    [
+        ("a", 1),
+        ("a eq 1", 3),
+        ("a and b and c", 4),
+        ("a or b and c", 5),
+        ("a eq 1 or b eq 2", 7),
+        ("- -a", 3),
+        ("not (f(a,b))", 4),
+        ("a in (1,'x') and b", 4),
+        ("a in (b,1)", 3),
+        ("a in b", 3),
+        ("a/any(b:b)", 3),
+        ("a/any()", 2),
+        ("case(a:1,b:2)", 5),
+        ("[1,b]", 2),
+    ],
+)
+def test_nodes_are_counted_exactly(text: str, nodes: int) -> None:
+    assert parse_expression(text, ExpressionLimits(nodes=nodes)) == parse_expression(text)
+    with pytest.raises(Refusal, match=f"exceeds the limit of {nodes - 1} parts"):
+        parse_expression(text, ExpressionLimits(nodes=nodes - 1))
 
 
 def test_all_items_share_the_limits() -> None:
@@ -113,18 +107,16 @@ def test_all_items_share_the_limits() -> None:
             parse(text, ExpressionLimits(nodes=2))
 
 
-def test_the_height_of_operators_without_parentheses_is_limited() -> None:
-    def check(form: str) -> None:
-        before, piece, after = form.replace("}", "{").split("{")
-        limits = ExpressionLimits(depth=10)
-        tree = parse_expression(before + piece * 21 + after, limits)
-        assert max(level for _, level in walk(tree)) == limits.height
-        with pytest.raises(Refusal, match="exceeds the limit of 22 levels"):
-            parse_expression(before + piece * 22 + after, limits)
-
-    check_all(
-        ["a{ add 1}", "{not }a", "{- }a", "a{ eq b}", "a{ has b}", "a{ in (b)}", "a{ in b}"], check
-    )
+@together(
+    "form", ["a{ add 1}", "{not }a", "{- }a", "a{ eq b}", "a{ has b}", "a{ in (b)}", "a{ in b}"]
+)
+def test_the_height_of_operators_without_parentheses_is_limited(form: str) -> None:
+    before, piece, after = form.replace("}", "{").split("{")
+    limits = ExpressionLimits(depth=10)
+    tree = parse_expression(before + piece * 21 + after, limits)
+    assert max(level for _, level in walk(tree)) == limits.height
+    with pytest.raises(Refusal, match="exceeds the limit of 22 levels"):
+        parse_expression(before + piece * 22 + after, limits)
 
 
 # One piece a word; `_` stands for a blank.
@@ -134,12 +126,10 @@ PIECES = r"""
 """
 
 
-def test_a_long_text_is_refused_quickly() -> None:
-    def check(piece: str) -> None:
-        text = (piece * URL_BYTES)[:URL_BYTES]
-        for head in ("", "a eq ", "f("):
-            with pytest.raises(Refusal) as caught:
-                parse_expression(head + text + " #")
-            assert len(caught.value.message) < 300
-
-    check_all([piece.replace("_", " ") for piece in PIECES.split()], check)
+@together("piece", [piece.replace("_", " ") for piece in PIECES.split()])
+def test_a_long_text_is_refused_quickly(piece: str) -> None:
+    text = (piece * URL_BYTES)[:URL_BYTES]
+    for head in ("", "a eq ", "f("):
+        with pytest.raises(Refusal) as caught:
+            parse_expression(head + text + " #")
+        assert len(caught.value.message) < 300

@@ -13,101 +13,96 @@ from comptoir.request.headers import (
     response_format,
     speaks_401,
 )
-from support.together import check_all, check_each
+from support.together import together
 
 XML, JSON, TEXT = "application/xml", "application/json", "text/plain"
 FULL = b"application/json;odata.metadata=full"
 
 
-def test_format_takes_precedence_over_accept() -> None:
+@together(
+    ("option", "expected"),
+    [
+        ("json", DEFAULT),
+        (" JSON ", DEFAULT),
+        ("application/json", DEFAULT),
+        ("application/json;odata.metadata=full", Format("full", media_type=FULL)),
+        ("application/json; metadata=full", Format("full", media_type=FULL)),
+        (
+            "application/json;IEEE754Compatible=true",
+            Format(ieee754=True, media_type=DEFAULT.media_type + b";IEEE754Compatible=true"),
+        ),
+    ],
+)
+def test_format_takes_precedence_over_accept(option: str, expected: Format) -> None:
     """OData Protocol 4.01, 11.2.12."""
-
-    def check(option: str, expected: Format) -> None:
-        assert response_format({b"accept": b"text/html"}, option) == expected
-
-    check_each(
-        [
-            ("json", DEFAULT),
-            (" JSON ", DEFAULT),
-            ("application/json", DEFAULT),
-            ("application/json;odata.metadata=full", Format("full", media_type=FULL)),
-            ("application/json; metadata=full", Format("full", media_type=FULL)),
-            (
-                "application/json;IEEE754Compatible=true",
-                Format(ieee754=True, media_type=DEFAULT.media_type + b";IEEE754Compatible=true"),
-            ),
-        ],
-        check,
-    )
+    assert response_format({b"accept": b"text/html"}, option) == expected
 
 
-def test_an_unsupported_format_is_406() -> None:
-    def check(option: str) -> None:
-        with pytest.raises(Refusal) as refused:
-            response_format({b"accept": b"application/json"}, option)
+@together(
+    "option",
+    [
+        "xml",
+        "atom",
+        "",
+        "text/html",
+        "*/*",
+        "jsonx",
+        "json;odata.metadata=full",
+        "application/json,application/json",
+        "application/json;odata=verbose",
+        '"',
+        "application/xml",
+    ],
+)
+def test_an_unsupported_format_is_406(option: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        response_format({b"accept": b"application/json"}, option)
 
-        assert (refused.value.error.status, refused.value.target) == (406, "$format")
-        assert repr(option) in refused.value.message
-
-    check_all(
-        [
-            "xml",
-            "atom",
-            "",
-            "text/html",
-            "*/*",
-            "jsonx",
-            "json;odata.metadata=full",
-            "application/json,application/json",
-            "application/json;odata=verbose",
-            '"',
-            "application/xml",
-        ],
-        check,
-    )
+    assert (refused.value.error.status, refused.value.target) == (406, "$format")
+    assert repr(option) in refused.value.message
 
 
-def test_the_client_prefers_a_media_type() -> None:
-    def check(accept: bytes | None, option: str | None, expected: str) -> None:
-        headers = {} if accept is None else {b"accept": accept}
+@together(
+    ("accept", "option", "expected"),
+    [
+        (None, None, XML),
+        (b"", None, XML),
+        (b"*/*", None, XML),
+        (b"application/json", None, JSON),
+        (b"application/json;odata.metadata=minimal, */*;q=0.1", None, JSON),
+        (b"application/xml;q=0.5, application/json;q=0.6", None, JSON),
+        (b"application/*, application/xml;q=0", None, JSON),
+        (b"text/html, application/*;q=0.1", None, XML),
+        (b"application/xml", "json", JSON),
+        (b"application/json", "xml", XML),
+        (b"application/json", "application/xml", XML),
+    ],
+)
+def test_the_client_prefers_a_media_type(
+    accept: bytes | None, option: str | None, expected: str
+) -> None:
+    headers = {} if accept is None else {b"accept": accept}
 
-        assert preferred_media_type(headers, (XML, JSON), option) == expected
-
-    check_each(
-        [
-            (None, None, XML),
-            (b"", None, XML),
-            (b"*/*", None, XML),
-            (b"application/json", None, JSON),
-            (b"application/json;odata.metadata=minimal, */*;q=0.1", None, JSON),
-            (b"application/xml;q=0.5, application/json;q=0.6", None, JSON),
-            (b"application/*, application/xml;q=0", None, JSON),
-            (b"text/html, application/*;q=0.1", None, XML),
-            (b"application/xml", "json", JSON),
-            (b"application/json", "xml", XML),
-            (b"application/json", "application/xml", XML),
-        ],
-        check,
-    )
+    assert preferred_media_type(headers, (XML, JSON), option) == expected
 
 
-def test_a_media_type_that_the_resource_lacks_is_406() -> None:
-    def check(accept: bytes, option: str | None, target: str) -> None:
-        with pytest.raises(Refusal, match=f"{XML} or {JSON}") as refused:
-            preferred_media_type({b"accept": accept}, (XML, JSON), option)
+@together(
+    ("accept", "option", "target"),
+    [
+        (b"text/html", None, "Accept"),
+        (b"*/*;q=0", None, "Accept"),
+        (b"text/*", None, "Accept"),
+        (b"*/*", "atom", "$format"),
+        (b"*/*", "", "$format"),
+    ],
+)
+def test_a_media_type_that_the_resource_lacks_is_406(
+    accept: bytes, option: str | None, target: str
+) -> None:
+    with pytest.raises(Refusal, match=f"{XML} or {JSON}") as refused:
+        preferred_media_type({b"accept": accept}, (XML, JSON), option)
 
-        assert (refused.value.error.status, refused.value.target) == (406, target)
-
-    check_each(
-        [
-            (b"text/html", None, "Accept"),
-            (b"*/*;q=0", None, "Accept"),
-            (b"text/*", None, "Accept"),
-            (b"*/*", "atom", "$format"),
-            (b"*/*", "", "$format"),
-        ],
-        check,
-    )
+    assert (refused.value.error.status, refused.value.target) == (406, target)
 
 
 def test_a_text_range_accepts_plain_text() -> None:
@@ -129,83 +124,78 @@ def read(prefer: str) -> Preferences:
     return preferences({b"prefer": prefer.encode("latin-1")})
 
 
-def test_a_preference_has_its_value() -> None:
-    def check(prefer: str, name: str, value: object) -> None:
-        assert getattr(read(prefer), name) == value
-
-    check_each(
-        [
-            ("return=minimal", "returns", "minimal"),
-            ("Return = Representation", "returns", "representation"),
-            ('return="minimal"', "returns", "minimal"),
-            ("return=minimal;foo=bar", "returns", "minimal"),
-            ("respond-async, return=minimal", "returns", "minimal"),
-            ("x; y=','; z=\"return=minimal\", return=representation", "returns", "representation"),
-            ('x="a, return=minimal"', "returns", None),
-            ("return=everything", "returns", None),
-            ("return", "returns", None),
-            ("odata.maxpagesize=50", "max_page_size", 50),
-            ("maxpagesize=50", "max_page_size", 50),
-            ("maxpagesize=0", "max_page_size", None),
-            ("maxpagesize=-1", "max_page_size", None),
-            ("maxpagesize=1.5", "max_page_size", None),
-            ("maxpagesize=\xb2", "max_page_size", None),
-            ("odata.track-changes", "track_changes", True),
-            ("track-changes", "track_changes", True),
-            ("", "track_changes", False),
-            ("odata.continue-on-error", "continue_on_error", True),
-            ("continue-on-error=true", "continue_on_error", True),
-            ("continue-on-error=false", "continue_on_error", False),
-            ("continue-on-error=perhaps", "continue_on_error", None),
-            ("", "continue_on_error", None),
-        ],
-        check,
-    )
+@together(
+    ("prefer", "name", "value"),
+    [
+        ("return=minimal", "returns", "minimal"),
+        ("Return = Representation", "returns", "representation"),
+        ('return="minimal"', "returns", "minimal"),
+        ("return=minimal;foo=bar", "returns", "minimal"),
+        ("respond-async, return=minimal", "returns", "minimal"),
+        ("x; y=','; z=\"return=minimal\", return=representation", "returns", "representation"),
+        ('x="a, return=minimal"', "returns", None),
+        ("return=everything", "returns", None),
+        ("return", "returns", None),
+        ("odata.maxpagesize=50", "max_page_size", 50),
+        ("maxpagesize=50", "max_page_size", 50),
+        ("maxpagesize=0", "max_page_size", None),
+        ("maxpagesize=-1", "max_page_size", None),
+        ("maxpagesize=1.5", "max_page_size", None),
+        ("maxpagesize=\xb2", "max_page_size", None),
+        ("odata.track-changes", "track_changes", True),
+        ("track-changes", "track_changes", True),
+        ("", "track_changes", False),
+        ("odata.continue-on-error", "continue_on_error", True),
+        ("continue-on-error=true", "continue_on_error", True),
+        ("continue-on-error=false", "continue_on_error", False),
+        ("continue-on-error=perhaps", "continue_on_error", None),
+        ("", "continue_on_error", None),
+    ],
+)
+def test_a_preference_has_its_value(prefer: str, name: str, value: object) -> None:
+    assert getattr(read(prefer), name) == value
 
 
-def test_the_first_preference_and_the_name_of_4_01_take_precedence() -> None:
+@together(
+    ("prefer", "expected"),
+    [
+        ("return=minimal, return=representation", Preferences(returns="minimal")),
+        ("maxpagesize=1, maxpagesize=2", Preferences(max_page_size=1)),
+        ("maxpagesize=x, maxpagesize=2", NO_PREFERENCES),
+        ("odata.maxpagesize=1, maxpagesize=2", Preferences(max_page_size=2)),
+        ("maxpagesize=2, odata.maxpagesize=1", Preferences(max_page_size=2)),
+    ],
+)
+def test_the_first_preference_and_the_name_of_4_01_take_precedence(
+    prefer: str, expected: Preferences
+) -> None:
     """RFC 7240, section 2; OData Protocol 4.01, 8.2.8."""
-
-    def check(prefer: str, expected: Preferences) -> None:
-        assert read(prefer) == expected
-
-    check_each(
-        [
-            ("return=minimal, return=representation", Preferences(returns="minimal")),
-            ("maxpagesize=1, maxpagesize=2", Preferences(max_page_size=1)),
-            ("maxpagesize=x, maxpagesize=2", NO_PREFERENCES),
-            ("odata.maxpagesize=1, maxpagesize=2", Preferences(max_page_size=2)),
-            ("maxpagesize=2, odata.maxpagesize=1", Preferences(max_page_size=2)),
-        ],
-        check,
-    )
+    assert read(prefer) == expected
 
 
-def test_unknown_preferences_are_ignored() -> None:
-    def check(prefer: str) -> None:
-        assert read(prefer) == NO_PREFERENCES
-
-    check_all(
-        [
-            "return=minimal\xa0",
-            "\x85respond-async",
-            "wait=\x1f10",
-            "",
-            " ",
-            ",",
-            ";;,,==",
-            "=",
-            "unknown",
-            "unknown=1;x=2",
-            'include-annotations="*,-x.*"',
-            "respond-async, wait=10",
-            "handling=strict",
-            '"',
-            '"\\',
-            "é=ü",
-        ],
-        check,
-    )
+@together(
+    "prefer",
+    [
+        "return=minimal\xa0",
+        "\x85respond-async",
+        "wait=\x1f10",
+        "",
+        " ",
+        ",",
+        ";;,,==",
+        "=",
+        "unknown",
+        "unknown=1;x=2",
+        'include-annotations="*,-x.*"',
+        "respond-async, wait=10",
+        "handling=strict",
+        '"',
+        '"\\',
+        "é=ü",
+    ],
+)
+def test_unknown_preferences_are_ignored(prefer: str) -> None:
+    assert read(prefer) == NO_PREFERENCES
 
 
 def test_an_open_quote_ends_the_header() -> None:

@@ -21,7 +21,7 @@ from comptoir.request.options import (
 )
 from support.effort import examples
 from support.syntax import content, refusal_of
-from support.together import check_all, check_each
+from support.together import together
 
 parse_options = OptionParser().parse
 
@@ -36,14 +36,12 @@ def refused(query: str) -> Refusal:
     return caught.value
 
 
-def test_an_option_is_kept_as_its_text() -> None:
-    def check(form: str, name: str) -> None:
-        for written in (name, name.upper(), name.title()):
-            options = parse_options(f"{form.format(written)}=a%20b+%2B%26=c%C3%A9")
-            assert getattr(options, name) == "a b +&=cé"
-            assert options.given == (f"${name}",)
-
-    check_each(product(["${}", "{}", "%24{}", "${} ", "+{}"], TEXTS), check)
+@together(("form", "name"), product(["${}", "{}", "%24{}", "${} ", "+{}"], TEXTS))
+def test_an_option_is_kept_as_its_text(form: str, name: str) -> None:
+    for written in (name, name.upper(), name.title()):
+        options = parse_options(f"{form.format(written)}=a%20b+%2B%26=c%C3%A9")
+        assert getattr(options, name) == "a b +&=cé"
+        assert options.given == (f"${name}",)
 
 
 def test_unencoded_utf_8_is_read() -> None:
@@ -89,11 +87,9 @@ def test_aliases_are_kept_in_their_order() -> None:
     )
 
 
-def test_other_encodings_than_utf_8_are_refused() -> None:
-    def check(query: str) -> None:
-        assert "not UTF-8" in refused(query).message
-
-    check_all(["$filter=%FF", "%FF=1", "$search=%ED%A0%80", "$filter=\xff", "@a=\u20ac"], check)
+@together("query", ["$filter=%FF", "%FF=1", "$search=%ED%A0%80", "$filter=\xff", "@a=\u20ac"])
+def test_other_encodings_than_utf_8_are_refused(query: str) -> None:
+    assert "not UTF-8" in refused(query).message
 
 
 INSTANT = Literal("datetimeoffset", "2026-01-01T00:00:00+02:00")

@@ -9,7 +9,7 @@ from comptoir.errors.table import INVALID_URL
 from comptoir.request.path import KeyPart, Segment, parse_path
 from support.effort import examples
 from support.syntax import refusal_of
-from support.together import check_each
+from support.together import together
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
 
@@ -22,68 +22,61 @@ def refused(path: str) -> Refusal:
     return caught.value
 
 
-def test_a_path_is_split_into_segments() -> None:
-    def check(path: str, names: list[str]) -> None:
-        assert parse_path(path) == tuple(Segment(name, None) for name in names)
-
-    check_each(
-        [
-            ("", []),
-            ("/", []),
-            ("/companies", ["companies"]),
-            ("companies/", ["companies"]),
-            ("/$metadata", ["$metadata"]),
-            ("/$batch", ["$batch"]),
-            ("/$entity", ["$entity"]),
-            ("/a/b/$count", ["a", "b", "$count"]),
-            ("/a/b/$value", ["a", "b", "$value"]),
-            ("/a/$ref", ["a", "$ref"]),
-            ("/a/$all/$each", ["a", "$all", "$each"]),
-            ("/a/Comptoir.contact/b", ["a", "Comptoir.contact", "b"]),
-            ("/%61/%24count", ["a", "$count"]),
-            ("/$1/b", ["$1", "b"]),
-        ],
-        check,
-    )
+@together(
+    ("path", "names"),
+    [
+        ("", []),
+        ("/", []),
+        ("/companies", ["companies"]),
+        ("companies/", ["companies"]),
+        ("/$metadata", ["$metadata"]),
+        ("/$batch", ["$batch"]),
+        ("/$entity", ["$entity"]),
+        ("/a/b/$count", ["a", "b", "$count"]),
+        ("/a/b/$value", ["a", "b", "$value"]),
+        ("/a/$ref", ["a", "$ref"]),
+        ("/a/$all/$each", ["a", "$all", "$each"]),
+        ("/a/Comptoir.contact/b", ["a", "Comptoir.contact", "b"]),
+        ("/%61/%24count", ["a", "$count"]),
+        ("/$1/b", ["$1", "b"]),
+    ],
+)
+def test_a_path_is_split_into_segments(path: str, names: list[str]) -> None:
+    assert parse_path(path) == tuple(Segment(name, None) for name in names)
 
 
-def test_a_key_is_one_value() -> None:
-    def check(key: str, text: str, quoted: bool) -> None:
-        expected = (
-            Segment("a", None),
-            Segment("b", (KeyPart(None, text, quoted),)),
-            Segment("c", None),
-        )
-        assert parse_path(f"/a/b{key}/c") == expected
-        named = parse_path(f"/b{key}".replace("(", "(code=", 1).replace("%28", "%28code=", 1))
-        assert named == (Segment("b", (KeyPart("code", text, quoted),)),)
-
-    check_each(
-        [
-            (f"({GUID})", GUID, False),
-            (f"%28{GUID}%29", GUID, False),
-            ("(17)", "17", False),
-            ("(-17)", "-17", False),
-            ("(null)", "null", False),
-            ("(2024-01-01T00:00:00+02:00)", "2024-01-01T00:00:00+02:00", False),
-            ("('PCS')", "PCS", True),
-            ("('')", "", True),
-            ("('''')", "'", True),
-            ("('O''Neil')", "O'Neil", True),
-            ("(%27O%27%27Neil%27)", "O'Neil", True),
-            ("('a,b=(c)')", "a,b=(c)", True),
-            ("('a+b')", "a+b", True),
-            ("('a%25')", "a%", True),
-            ("('a%2Fb')", "a/b", True),
-            ("('a/b')", "a/b", True),
-            ("(%27a/b%27)", "a/b", True),
-            ("('a/''b/../c')", "a/'b/../c", True),
-            ("('%C3%A9')", "é", True),
-            ("('Ã©')", "é", True),
-            ("('@id')", "@id", True),
-        ],
-        check,
-    )
+@together(
+    ("key", "text", "quoted"),
+    [
+        (f"({GUID})", GUID, False),
+        (f"%28{GUID}%29", GUID, False),
+        ("(17)", "17", False),
+        ("(-17)", "-17", False),
+        ("(null)", "null", False),
+        ("(2024-01-01T00:00:00+02:00)", "2024-01-01T00:00:00+02:00", False),
+        ("('PCS')", "PCS", True),
+        ("('')", "", True),
+        ("('''')", "'", True),
+        ("('O''Neil')", "O'Neil", True),
+        ("(%27O%27%27Neil%27)", "O'Neil", True),
+        ("('a,b=(c)')", "a,b=(c)", True),
+        ("('a+b')", "a+b", True),
+        ("('a%25')", "a%", True),
+        ("('a%2Fb')", "a/b", True),
+        ("('a/b')", "a/b", True),
+        ("(%27a/b%27)", "a/b", True),
+        ("('a/''b/../c')", "a/'b/../c", True),
+        ("('%C3%A9')", "é", True),
+        ("('Ã©')", "é", True),
+        ("('@id')", "@id", True),
+    ],
+)
+def test_a_key_is_one_value(key: str, text: str, quoted: bool) -> None:
+    segments = parse_path(f"/a/b{key}/c")
+    assert [each.name for each in segments] == ["a", "b", "c"]
+    assert [each.key for each in segments] == [None, (KeyPart(None, text, quoted),), None]
+    named = parse_path(f"/b{key}".replace("(", "(code=", 1).replace("%28", "%28code=", 1))
+    assert named == (Segment("b", (KeyPart("code", text, quoted),)),)
 
 
 def test_a_key_has_several_named_parts() -> None:
@@ -115,27 +108,25 @@ def test_a_filter_in_a_path_keeps_its_expression() -> None:
     )
 
 
-def test_a_malformed_path_is_refused() -> None:
-    def check(path: str, part: str) -> None:
-        assert part in refused(path).message
-
-    check_each(
-        [
-            ("//", "Remove one of two adjacent slashes"),
-            ("//a", "Remove one of two adjacent slashes"),
-            ("/a//b", "Remove one of two adjacent slashes"),
-            ("/a//", "Remove one of two adjacent slashes"),
-            ("/.", "from the service root"),
-            ("/a/../b", "from the service root"),
-            ("/a/%2E%2E/b", "from the service root"),
-            ("/a('\0')", "contains NUL"),
-            ("/a('\xff')", "not UTF-8"),
-            ("/a('\u20ac')", "not UTF-8"),
-            ("/a b", "Write a name, or a name and a key"),
-            ("/a(1 )", "Write a key as"),
-        ],
-        check,
-    )
+@together(
+    ("path", "part"),
+    [
+        ("//", "Remove one of two adjacent slashes"),
+        ("//a", "Remove one of two adjacent slashes"),
+        ("/a//b", "Remove one of two adjacent slashes"),
+        ("/a//", "Remove one of two adjacent slashes"),
+        ("/.", "from the service root"),
+        ("/a/../b", "from the service root"),
+        ("/a/%2E%2E/b", "from the service root"),
+        ("/a('\0')", "contains NUL"),
+        ("/a('\xff')", "not UTF-8"),
+        ("/a('\u20ac')", "not UTF-8"),
+        ("/a b", "Write a name, or a name and a key"),
+        ("/a(1 )", "Write a key as"),
+    ],
+)
+def test_a_malformed_path_is_refused(path: str, part: str) -> None:
+    assert part in refused(path).message
 
 
 def test_a_long_path_is_read_or_refused() -> None:

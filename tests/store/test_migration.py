@@ -2,10 +2,8 @@
 
 import asyncio
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -27,6 +25,7 @@ from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import TEXT_INDEX, revisions, state_of
 from comptoir.store.urls import redacted
 from conftest import stock
+from support.command import Command
 from support.databases import FreshDatabase, in_database, run_sql
 from support.postgres import Databases, name_of
 from support.refusals import refusal
@@ -35,25 +34,6 @@ from support.service import Service
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
 CONTACT = "c0ffee00-0000-4000-8000-000000000002"
-FIVE = """
-import os, sys
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
-from comptoir.sql.dialects.postgresql.routines import routine_statements
-from comptoir.store.migration import migrate
-
-routine_statements()
-started = []
-for _ in range(5):
-    process = os.fork()
-    if not process:
-        reports = []
-        reports.append("done " + migrate(Settings(database=sys.argv[1]), MODEL, reports.append))
-        os.write(1, "".join(f"{line}\\n" for line in reports).encode())
-        os._exit(0)
-    started.append(process)
-sys.exit(max(os.waitpid(each, 0)[1] for each in started) and 1)
-"""
 AT = "2024-02-29T12:00:00.000Z"
 
 
@@ -287,27 +267,27 @@ def refused(service: Service, code: str) -> None:
         assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_five_processes_migrate_at_once(empty: str) -> None:
-    migrate_by_five(empty)
+def test_five_processes_migrate_at_once(empty: str, tmp_path: Path) -> None:
+    migrate_by_five(empty, tmp_path)
 
 
 def test_five_processes_migrate_an_earlier_schema_at_once(empty: str, tmp_path: Path) -> None:
     with_schema(empty, "0006")
     in_database(empty, fill)
-    migrate_by_five(empty)
+    migrate_by_five(empty, tmp_path)
     use(empty, tmp_path)
 
 
-def migrate_by_five(url: str) -> None:
+def migrate_by_five(url: str, folder: Path) -> None:
     """Migrate in five processes at once."""
-    ended = subprocess.run(
-        [sys.executable, "-c", FIVE, url], capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    lines = ended.stdout.splitlines()
-    done = [line for line in lines if line.startswith("done")]
-    assert done == [f"done {revisions().head}"] * 5
-    assert set(with_trigrams(lines)) - set(done) <= {
+    with ExitStack() as stack:
+        migrating = Command(folder, url).started
+        started = [stack.enter_context(migrating("migrate")) for _ in range(5)]
+        done = [each.stdout.read().decode() for each in started]
+        lines = [line.decode().rstrip() for each in started for line in each.stderr]
+        assert [each.wait() for each in started] == [0] * 5, lines
+    assert done == [f"{redacted(url)} has schema {revisions().head}.\n"] * 5
+    assert set(with_trigrams(lines)) <= {
         f"{redacted(url)}: another process is migrating it. Waiting until it ends."
     }
 

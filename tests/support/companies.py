@@ -49,7 +49,7 @@ class CompanyAdmin:
         return self._store.control
 
     def wait(self, work: Coroutine[object, None, T]) -> T:
-        return self._runner.run(work)
+        return self._runner.get_loop().run_until_complete(work)
 
     def add_company(self, client: Client, name: str | None = None) -> "Company":
         """A new company with a name that no other has, for requests by a client at the base URL."""

@@ -19,6 +19,7 @@ from importlib import import_module
 
 from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS
+from comptoir.features import FEATURES
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.sql.dialects.sqlite import SQLITE
@@ -28,9 +29,11 @@ STREAMS = 3
 
 IMPORTED = (
     *(target.partition(":")[0] for target, _ in SUBCOMMANDS.values()),
-    "comptoir.features.samples.command",
+    *(each.mount.partition(":")[0] for each in FEATURES if each.mount),
     "comptoir.store.postgres.store",
     "comptoir.store.revisions",
+    "cryptography.hazmat.backends.openssl.backend",
+    "multiprocessing.popen_fork",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",

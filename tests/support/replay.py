@@ -29,5 +29,6 @@ def ask(case: Case, company: Company, root: Client) -> httpx.Response:
     if path.startswith("/"):
         client, path = root, path.removeprefix("/")
     path = path.replace("{company}", company.id)
+    query = query.replace("%7Bcompany%7D", company.id)
     body = None if case.body is None else case.body.replace("{company}", company.id).encode()
     return client.request(case.method, path, query, body, case.headers)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -51,7 +51,7 @@ class Service:
         self.tokens = Tokens(self.settings)
         self._runner = asyncio.Runner(loop_factory=auto_loop_factory())
         self._application = application(self.settings, model)
-        self._runner.run(self._application.start())
+        self._run(self._application.start())
         self.admin = CompanyAdmin(self.settings, self._runner, model)
 
     def __enter__(self) -> Self:
@@ -59,7 +59,7 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self.admin.close()
-        self._runner.run(self._application.stop())
+        self._run(self._application.stop())
         self._runner.close()
 
     @property
@@ -73,25 +73,29 @@ class Service:
         base, path = self.settings.base_url, self.settings.base_path
         return Client(self, base.removesuffix(path), "")
 
+    def _run(self, work: Coroutine[object, None, T]) -> T:
+        # a runner would replace the handler of interrupts for each request, at twice its cost
+        return self._runner.get_loop().run_until_complete(work)
+
     def new_company(self, name: str | None = None) -> Company:
         return self.admin.add_company(self.client, name)
 
     def send(self, request: httpx.Request) -> httpx.Response:
-        return self._runner.run(self._exchange(request))
+        return self._run(self._exchange(request))
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
-        return self._runner.run(self._send_all(requests))
+        return self._run(self._send_all(requests))
 
     def beside(self, work: Callable[[], T]) -> T:
         """Do something in a thread while the service works in the background.
 
         Otherwise it rests between two requests, even within a transaction.
         """
-        return self._runner.run(asyncio.to_thread(work))
+        return self._run(asyncio.to_thread(work))
 
     def timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
         """Send a request: the response, its seconds, and how long it blocked the event loop."""
-        return self._runner.run(self._timed(request))
+        return self._run(self._timed(request))
 
     async def _timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
         began = seen = time.perf_counter()
@@ -105,7 +109,7 @@ class Service:
 
     def abandon(self, request: httpx.Request, turns: int) -> None:
         """Send a request, and disconnect after a number of iterations of the event loop."""
-        self._runner.run(self._abandon(request, turns))
+        self._run(self._abandon(request, turns))
 
     async def _abandon(self, request: httpx.Request, turns: int) -> None:
         sending = asyncio.ensure_future(self._exchange(request))
@@ -116,7 +120,7 @@ class Service:
 
     def leave(self, request: httpx.Request, pieces: int) -> list[str]:
         """Send a request and disconnect after some chunks of its response, by `left_open`."""
-        return self._runner.run(left_open(self._application, request, pieces))
+        return self._run(left_open(self._application, request, pieces))
 
     async def _exchange(self, request: httpx.Request) -> httpx.Response:
         return await exchange(self._application, request)

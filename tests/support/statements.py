@@ -1,20 +1,24 @@
 """The statements of a service in this process, as the drivers report them."""
 
-import gc
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
+from weakref import WeakSet
 
+import asyncpg
 import pytest
-from asyncpg import Connection, Record
 from asyncpg.connection import LoggedQuery
 
 from comptoir.store.postgres import reader as postgres_reader
 from comptoir.store.sqlite import reader as sqlite_reader
+from comptoir.store.sqlite.connection import Connection
 
 T = TypeVar("T")
+
+_on_sqlite: WeakSet[Connection] = WeakSet()
+_on_postgres: "WeakSet[asyncpg.Connection[asyncpg.Record]]" = WeakSet()
 
 _BY_CLOCK = re.compile(
     r"FROM (companies|control|clients|client_secrets|client_keys|roles|revoked|audit|issuers)\b"
@@ -53,15 +57,11 @@ def traced() -> Iterator[list[str]]:
     """
     statements: list[str] = []
     with ExitStack() as ends:
-        # an instance refers to its class; a look at every object takes ten times as long
-        drivers = (*sqlite3.Connection.__subclasses__(), sqlite3.Connection, Connection)
-        for each in gc.get_referrers(*drivers):
-            # asyncpg answers slowly what is an instance of its connections
-            lineage = type(each).__mro__
-            if sqlite3.Connection in lineage:
-                _trace_sqlite(each, statements, ends)
-            elif Connection in lineage and not each.is_closed():
-                _trace_postgres(each, statements, ends)
+        for each in list(_on_sqlite):
+            _trace_sqlite(each, statements, ends)
+        for every in list(_on_postgres):
+            if not every.is_closed():
+                _trace_postgres(every, statements, ends)
         yield statements
 
 
@@ -79,7 +79,7 @@ def _trace_sqlite(connection: sqlite3.Connection, statements: list[str], ends: E
 
 
 def _trace_postgres(
-    connection: "Connection[Record]", statements: list[str], ends: ExitStack
+    connection: "asyncpg.Connection[asyncpg.Record]", statements: list[str], ends: ExitStack
 ) -> None:
     def note(query: LoggedQuery) -> None:
         if _BY_CLOCK.search(query.query) is None:
@@ -87,3 +87,18 @@ def _trace_postgres(
 
     connection.add_query_logger(note)
     ends.callback(connection.remove_query_logger, note)
+
+
+def _noting(kind: type[T], noted: WeakSet[T]) -> None:
+    """Note the connections of a class from now on: to search all objects for them takes long."""
+    begin = kind.__init__
+
+    def init(self: T, *given: object, **named: object) -> None:
+        noted.add(self)
+        begin(self, *given, **named)
+
+    kind.__init__ = init  # type: ignore[assignment, method-assign]
+
+
+_noting(Connection, _on_sqlite)
+_noting(asyncpg.Connection, _on_postgres)

@@ -57,12 +57,3 @@ def together(names: str | Sequence[str], cases: Iterable[object]) -> Callable[[T
         return run
 
     return with_cases
-
-
-def _name(case: object) -> str:
-    return repr(case)[:LONGEST_NAME]
-
-
-def check_each(cases: Iterable[tuple[object, ...]], check: Callable[..., None]) -> None:
-    """Check cases of several values, as `check_all` does."""
-    check_all(cases, lambda case: check(*case))

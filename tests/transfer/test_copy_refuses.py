@@ -1,7 +1,10 @@
 """Copies that are refused: an error in one line, and nothing visible in the target."""
 
+from pathlib import Path
+
 import pytest
 
+from comptoir.catalog import MODEL
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import redacted
@@ -9,7 +12,7 @@ from conftest import stock
 from support.client import record
 from support.command import Command
 from support.companies import Company
-from support.databases import run_sql
+from support.databases import FreshDatabase, run_sql
 from support.samples import CUSTOMER, PATHS, SAMPLES
 from transfer.two_databases import TwoDatabases
 
@@ -147,11 +150,10 @@ def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: TwoDat
 
 
 def test_only_anew_drops_an_unfinished_copy_from_another_source(
-    pair: TwoDatabases, company: Company
+    pair: TwoDatabases, company: Company, fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
     pair.stopped_at(company, "copying customersExt")
-    other = pair.command.folder / "other.db"
-    url = f"sqlite:///{other}"
+    url = fresh_sqlite(tmp_path, MODEL)
     pair.command.done("company", "create", "Elsewhere", "--id", company.id, "--database", url)
     copy = ("copy", "--from", url, "--to", pair.urls[1])
 
@@ -159,7 +161,6 @@ def test_only_anew_drops_an_unfinished_copy_from_another_source(
     assert pair.copied_so_far(company, "customersExt") == 1
     pair.command.done(*copy, "--restart")
 
-    other.unlink()
     assert pair.is_seen(company)
     assert pair.there(company).listed("customersExt") == []
 
@@ -189,10 +190,13 @@ WRONG = [
 ]
 
 
-def test_a_wrong_argument_is_an_error_in_one_line(command: Command) -> None:
-    urls = {name: f"sqlite:///{command.folder / name}.db" for name in ("one", "two")}
-    for url in urls.values():
-        command.done("migrate", "--database", url)
+def test_a_wrong_argument_is_an_error_in_one_line(
+    command: Command, fresh_sqlite: FreshDatabase
+) -> None:
+    urls = {}
+    for name in ("one", "two"):
+        (command.folder / name).mkdir()
+        urls[name] = fresh_sqlite(command.folder / name, MODEL)
 
     for arguments, reason in WRONG:
         assert reason in command.error("copy", *arguments.format(**urls).split())

@@ -13,7 +13,7 @@ from comptoir.store.ledger import Change
 from support.databases import FreshDatabase
 from support.load_target import LoadTarget
 from support.random_files import RESOURCES, random_files
-from support.together import check_all
+from support.together import together
 
 SEEDS = (3, 4, 7)
 """Files of some hundred rows that are inserted, updated, unchanged and refused."""
@@ -34,20 +34,18 @@ def both(
         yield sqlite, postgres
 
 
+@together("seed", SEEDS)
 def test_the_same_files_give_the_same_records(
-    both: tuple[LoadTarget, LoadTarget], tmp_path: Path
+    seed: int, both: tuple[LoadTarget, LoadTarget], tmp_path: Path
 ) -> None:
-    def check(seed: int) -> None:
-        targets = [each.another(tmp_path) for each in both]
-        for file in random_files(seed, FILES):
-            mine, other = (
-                each.load(file.name, file.content, keep_good=file.keep_good) for each in targets
-            )
-            assert _told(mine) == _told(other)
-        one, another = map(_seen, targets)
-        assert one == another
-
-    check_all(SEEDS, check)
+    targets = [each.another(tmp_path) for each in both]
+    for file in random_files(seed, FILES):
+        mine, other = (
+            each.load(file.name, file.content, keep_good=file.keep_good) for each in targets
+        )
+        assert _told(mine) == _told(other)
+    one, another = map(_seen, targets)
+    assert one == another
 
 
 def _told(report: LoadReport) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
-from support.together import check_each
+from support.together import together
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 CSV = (
@@ -45,24 +45,27 @@ def assert_loaded(load_target: LoadTarget) -> None:
     assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
 
 
-@ON_SQLITE
-def test_every_text_format_gives_the_same_records(load_target: LoadTarget) -> None:
-    def check(suffix: str, content: str, change: Callable[[bytes], bytes]) -> None:
-        target = load_target.another(load_target.folder)
-        report = target.load(f"customersExt.{suffix}", change(content.encode()))
-        assert reasons(report) == []
-        assert (report.rows, report.inserted, report.written) == (2, 2, True)
-        assert_loaded(target)
+FORMATS = (("csv", CSV), ("ndjson", NDJSON), ("json", ARRAY), ("json", ANSWER))
+CHANGES: tuple[Callable[[bytes], bytes], ...] = (
+    lambda content: content,
+    lambda content: b"\xef\xbb\xbf" + content,
+    lambda content: content.replace(b"\n", b"\r\n"),
+    lambda content: content.rstrip(b"\n"),
+    lambda content: content.replace(b"\n", b"\n\n"),
+)
 
-    formats = (("csv", CSV), ("ndjson", NDJSON), ("json", ARRAY), ("json", ANSWER))
-    changes: tuple[Callable[[bytes], bytes], ...] = (
-        lambda content: content,
-        lambda content: b"\xef\xbb\xbf" + content,
-        lambda content: content.replace(b"\n", b"\r\n"),
-        lambda content: content.rstrip(b"\n"),
-        lambda content: content.replace(b"\n", b"\n\n"),
-    )
-    check_each([(*each, change) for each in formats for change in changes], check)
+
+@ON_SQLITE
+@together(("suffix", "content"), FORMATS)
+@together("change", CHANGES)
+def test_every_text_format_gives_the_same_records(
+    suffix: str, content: str, change: Callable[[bytes], bytes], load_target: LoadTarget
+) -> None:
+    target = load_target.another(load_target.folder)
+    report = target.load(f"customersExt.{suffix}", change(content.encode()))
+    assert reasons(report) == []
+    assert (report.rows, report.inserted, report.written) == (2, 2, True)
+    assert_loaded(target)
 
 
 @ON_SQLITE

@@ -3,15 +3,13 @@
 An error in the text is found without the database, so one database is enough for these tests.
 """
 
-from itertools import product
-
 import pytest
 
 from comptoir.edm.types import NO_GUID
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
-from support.together import check_all, check_each
+from support.together import together
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 HEAD = "id,number,displayName"
@@ -73,34 +71,32 @@ CSV_ERRORS = {
 
 
 @ON_SQLITE
-def test_an_error_in_csv_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
-    def check(error: str) -> None:
-        content, line, reason = CSV_ERRORS[error]
-        report = load_target.load("customersExt.csv", content)
-        assert not report.written
-        assert len(report.errors) == report.refused == 1
-        assert report.errors[0].line == line
-        assert reason in reasons(report)[0]
-        assert load_target.records("customersExt") == []
-
-    check_all(CSV_ERRORS, check)
+@together("error", CSV_ERRORS)
+def test_an_error_in_csv_is_reported_and_nothing_is_written(
+    error: str, load_target: LoadTarget
+) -> None:
+    content, line, reason = CSV_ERRORS[error]
+    report = load_target.load("customersExt.csv", content)
+    assert not report.written
+    assert len(report.errors) == report.refused == 1
+    assert report.errors[0].line == line
+    assert reason in reasons(report)[0]
+    assert load_target.records("customersExt") == []
 
 
 @ON_SQLITE
-def test_only_utf8_is_read(load_target: LoadTarget) -> None:
-    def check(encoding: str, suffix: str) -> None:
-        rows = {
-            "csv": "number,displayName\nC1,One\nC2,Straße\n",
-            "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
-            "json": '[{"number":"C1"},\n{"number":"C2","displayName":"Straße"}]',
-        }
-        report = load_target.load(f"customersExt.{suffix}", rows[suffix], encoding=encoding)
-        assert not report.written
-        assert report.refused >= 1
-        assert load_target.records("customersExt") == []
-
-    encodings, suffixes = ("latin-1", "utf-16", "utf-16-be", "utf-16-le"), ("csv", "ndjson", "json")
-    check_each(product(encodings, suffixes), check)
+@together("encoding", ["latin-1", "utf-16", "utf-16-be", "utf-16-le"])
+@together("suffix", ["csv", "ndjson", "json"])
+def test_only_utf8_is_read(encoding: str, suffix: str, load_target: LoadTarget) -> None:
+    rows = {
+        "csv": "number,displayName\nC1,One\nC2,Straße\n",
+        "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
+        "json": '[{"number":"C1"},\n{"number":"C2","displayName":"Straße"}]',
+    }
+    report = load_target.load(f"customersExt.{suffix}", rows[suffix], encoding=encoding)
+    assert not report.written
+    assert report.refused >= 1
+    assert load_target.records("customersExt") == []
 
 
 @ON_SQLITE
@@ -140,44 +136,44 @@ DOCUMENT_ERRORS = {
 
 
 @ON_SQLITE
-def test_an_error_in_ndjson_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
-    def check(error: str) -> None:
-        content, line, reason = DOCUMENT_ERRORS[error]
-        report = load_target.load("customersExt.ndjson", content)
-        assert not report.written
-        assert [each.line for each in report.errors] == [line]
-        assert reason in reasons(report)[0]
-        assert load_target.records("customersExt") == []
-
-    check_all(DOCUMENT_ERRORS, check)
+@together("error", DOCUMENT_ERRORS)
+def test_an_error_in_ndjson_is_reported_and_nothing_is_written(
+    error: str, load_target: LoadTarget
+) -> None:
+    content, line, reason = DOCUMENT_ERRORS[error]
+    report = load_target.load("customersExt.ndjson", content)
+    assert not report.written
+    assert [each.line for each in report.errors] == [line]
+    assert reason in reasons(report)[0]
+    assert load_target.records("customersExt") == []
 
 
 @ON_SQLITE
-def test_an_error_in_json_is_reported_and_nothing_is_written(load_target: LoadTarget) -> None:
-    def check(content: str, reason: str) -> None:
-        report = load_target.load("customersExt.json", content)
-        assert not report.written
-        assert reason in reasons(report)[0]
-        assert load_target.records("customersExt") == []
-
-    check_each(
-        [
-            ("", "the file is empty"),
-            ("  \n", "the file is empty"),
-            ("17", "'[' is expected"),
-            ('{"value": 17}', "'[' is expected"),
-            ('{"other": 17}', "',' is expected"),
-            ('[{"number":"C1"}', "',' is expected"),
-            ('[{"number":"C1"} {"number":"C2"}]', "',' is expected"),
-            ('[{"number":"C1"}] more', "text follows the end"),
-            ('[{"number":"C1"}]}', "text follows the end"),
-            ('{"value":[{"number":"C1"}]', "'}' is expected"),
-            ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
-            ('[{"number":"C1', "the record is not JSON"),
-            ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
-        ],
-        check,
-    )
+@together(
+    ("content", "reason"),
+    [
+        ("", "the file is empty"),
+        ("  \n", "the file is empty"),
+        ("17", "'[' is expected"),
+        ('{"value": 17}', "'[' is expected"),
+        ('{"other": 17}', "',' is expected"),
+        ('[{"number":"C1"}', "',' is expected"),
+        ('[{"number":"C1"} {"number":"C2"}]', "',' is expected"),
+        ('[{"number":"C1"}] more', "text follows the end"),
+        ('[{"number":"C1"}]}', "text follows the end"),
+        ('{"value":[{"number":"C1"}]', "'}' is expected"),
+        ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
+        ('[{"number":"C1', "the record is not JSON"),
+        ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
+    ],
+)
+def test_an_error_in_json_is_reported_and_nothing_is_written(
+    content: str, reason: str, load_target: LoadTarget
+) -> None:
+    report = load_target.load("customersExt.json", content)
+    assert not report.written
+    assert reason in reasons(report)[0]
+    assert load_target.records("customersExt") == []
 
 
 @ON_SQLITE

@@ -25,6 +25,7 @@ from support.databases import in_database
 from support.repeats import repeatable
 from support.samples import PATHS, SAMPLES
 from support.service import Service
+from support.waiting import until
 from transfer.two_databases import TwoDatabases, guid, rows_of
 
 AGENTS, AGENT = "shippingAgentsExt", PATHS["shippingAgentsExt"]
@@ -220,8 +221,10 @@ def test_a_command_that_is_killed_may_be_run_again(ready: Command, company: Comp
     for _ in range(ATTEMPTS):
         tamper(ready.url, CUSTOMERS, company, record_json=None)
         with ready.started("migrate", "--rebuild-json") as process:
-            while left_without(ready.url, company) == MANY + 1 and process.poll() is None:
-                pass
+            until(
+                lambda: left_without(ready.url, company) <= MANY or process.poll(),
+                "encoded records",
+            )
             process.kill()
             status = process.wait()
         if left_without(ready.url, company):

@@ -18,6 +18,7 @@ def upper(name: Stored) -> Stored:
     return str(name).upper()
 
 
+# fmt: off
 CONTACT = EntityType(
     name="contact",
     description="A business partner: a company or a person.",
@@ -32,12 +33,8 @@ CONTACT = EntityType(
         Property("surname", TEXT, "A person's surname."),
         Property("companyNumber", TEXT, "The number of the contact's company."),
         Property("companyName", TEXT, "The name of the contact's company."),
-        Property(
-            "contactBusinessRelation",
-            TEXT,
-            "The contact's business relation to the company.",
-            suggested=("None", "Customer", "Vendor", "Bank Account", "Employee", "Multiple"),
-        ),
+        Property("contactBusinessRelation", TEXT, "The contact's business relation to the company.",
+            suggested=("None", "Customer", "Vendor", "Bank Account", "Employee", "Multiple")),
         Property("addressLine1", TEXT, "Street and house number."),
         Property("addressLine2", TEXT, "A second line of the address."),
         Property("city", TEXT, "The city."),
@@ -68,31 +65,17 @@ CONTACT = EntityType(
         Calculated(
             "searchName", "displayName", upper, "the upper-case displayName, whenever it changes"
         ),
-        Followed(
-            target="companyName",
-            reference="companyNumber",
-            named_by="number",
-            value="displayName",
-            only={"type": "Company"},
-            meaning="the displayName of the contact of type Company that companyNumber names",
-        ),
+        Followed(target="companyName", reference="companyNumber", named_by="number",
+            value="displayName", only={"type": "Company"},
+            meaning="the displayName of the contact of type Company that companyNumber names"),
     ),
     navigation=(
-        NavigationProperty(
-            "company",
-            "contactsExt",
-            ("companyNumber", "number"),
-            "The contact of type Company that companyNumber names.",
-            collection=False,
-            only={"type": "Company"},
-        ),
-        NavigationProperty(
-            "people",
-            "contactsExt",
-            ("number", "companyNumber"),
+        NavigationProperty("company", "contactsExt", ("companyNumber", "number"),
+            "The contact of type Company that companyNumber names.", collection=False,
+            only={"type": "Company"}),
+        NavigationProperty("people", "contactsExt", ("number", "companyNumber"),
             "The contacts of type Person whose companyNumber names this contact.",
-            only={"type": "Person"},
-        ),
+            only={"type": "Person"}),
     ),
 )
 

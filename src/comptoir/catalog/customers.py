@@ -5,6 +5,7 @@ from comptoir.edm.numbers import DECIMAL
 from comptoir.edm.times import INSTANT
 from comptoir.edm.types import BOOLEAN, CODE, GUID, TEXT
 
+# fmt: off
 CUSTOMER = EntityType(
     name="customer",
     description="A customer of the company.",
@@ -36,12 +37,9 @@ CUSTOMER = EntityType(
         Property("paymentTermsId", GUID, "The payment terms' id."),
         Property("shipmentMethodId", GUID, "The shipment method's id."),
         Property("paymentMethodId", GUID, "The payment method's id."),
-        Property(
-            "blocked",
-            TEXT,
+        Property("blocked", TEXT,
             "The blocked transactions; a single space if the customer is not blocked.",
-            suggested=(" ", "Ship", "Invoice", "All"),
-        ),
+            suggested=(" ", "Ship", "Invoice", "All")),
         Property("languageCode", TEXT, "The language's code."),
         Property("responsibilityCenter", TEXT, "The responsibility center."),
         Property("generalBusinessPostingGroupCode", TEXT, "The general business posting group."),
@@ -56,13 +54,8 @@ CUSTOMER = EntityType(
     unique=(UniqueRule(("number",), blank_is_free=True),),
     indexes=(("number",),),
     navigation=(
-        NavigationProperty(
-            "salesPrices",
-            "salesPricesExt",
-            ("number", "sourceNumber"),
-            "The sales prices of this customer.",
-            only={"sourceType": "Customer"},
-        ),
+        NavigationProperty("salesPrices", "salesPricesExt", ("number", "sourceNumber"),
+            "The sales prices of this customer.", only={"sourceType": "Customer"}),
     ),
 )
 

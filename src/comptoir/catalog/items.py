@@ -16,6 +16,7 @@ from comptoir.edm.numbers import DECIMAL, DIGITS, INT32
 from comptoir.edm.times import DATE, INSTANT
 from comptoir.edm.types import BASE64_TEXT, BOOLEAN, CODE, GUID, TEXT
 
+# fmt: off
 ITEM = EntityType(
     name="item",
     description="An item that the company sells.",
@@ -28,31 +29,14 @@ ITEM = EntityType(
     ),
     unique=(UniqueRule(("number",)),),
     navigation=(
-        NavigationProperty(
-            "references",
-            "itemReferencesExt",
-            ("number", "itemNo"),
-            "The numbers of the item at customers and vendors, and its bar codes.",
-        ),
-        NavigationProperty(
-            "translations",
-            "itemTranslationsExt",
-            ("number", "itemNo"),
-            "The item's descriptions in other languages.",
-        ),
-        NavigationProperty(
-            "prices",
-            "salesPricesExt",
-            ("number", "assetNumber"),
-            "The item's sales prices.",
-            only={"assetType": "Item"},
-        ),
-        NavigationProperty(
-            "attributes",
-            "itemAttributeValuesExt",
-            ("number", "itemNo"),
-            "The attributes of the item.",
-        ),
+        NavigationProperty("references", "itemReferencesExt", ("number", "itemNo"),
+            "The numbers of the item at customers and vendors, and its bar codes."),
+        NavigationProperty("translations", "itemTranslationsExt", ("number", "itemNo"),
+            "The item's descriptions in other languages."),
+        NavigationProperty("prices", "salesPricesExt", ("number", "assetNumber"),
+            "The item's sales prices.", only={"assetType": "Item"}),
+        NavigationProperty("attributes", "itemAttributeValuesExt", ("number", "itemNo"),
+            "The attributes of the item."),
     ),
 )
 
@@ -65,20 +49,12 @@ UNIT_OF_MEASURE = EntityType(
     properties=(
         Property("code", CODE, "The record's key, the code of the unit.", required=True),
         Property("displayName", TEXT, "The name to display."),
-        Property(
-            "internationalStandardCode",
-            TEXT,
-            "The code of UN/ECE Recommendation 20.",
-            suggested=("C62", "EA", "BX", "KGM", "HUR", "DAY"),
-        ),
+        Property("internationalStandardCode", TEXT, "The code of UN/ECE Recommendation 20.",
+            suggested=("C62", "EA", "BX", "KGM", "HUR", "DAY")),
         Property("symbol", TEXT, "The unit's symbol."),
-        Property(
-            "lastModifiedDateTime",
-            INSTANT,
-            "The time of the last change. A create may set it.",
-            modified_at=True,
-            kept_on_create=True,
-        ),
+        Property("lastModifiedDateTime", INSTANT,
+            "The time of the last change. A create may set it.", modified_at=True,
+            kept_on_create=True),
     ),
 )
 
@@ -92,12 +68,8 @@ ITEM_REFERENCE = EntityType(
         Property("itemNo", CODE, "The item's number.", required=True),
         Property("variantCode", CODE, "The item variant's code."),
         Property("unitOfMeasure", CODE, "The unit of measure's code."),
-        Property(
-            "referenceType",
-            CODE,
-            "The type of the reference.",
-            suggested=(" ", "Customer", "Vendor", "Bar Code"),
-        ),
+        Property("referenceType", CODE, "The type of the reference.",
+            suggested=(" ", "Customer", "Vendor", "Bar Code")),
         Property("referenceTypeNo", CODE, "The number of the customer or vendor."),
         Property("referenceNo", CODE, "The number or bar code.", required=True),
         Property("description", TEXT, "A description."),
@@ -146,12 +118,8 @@ ITEM_PRODUCT_TEXT = EntityType(
         Property("languageCode", TEXT, "The language's code."),
         Property("insertedFrom", TEXT, "The author of the text."),
         Property("lastModifiedFrom", TEXT, "The author of the last change."),
-        Property(
-            "textContentType",
-            TEXT,
-            "The format of the text.",
-            suggested=("Plain Text", "HTML", "Markdown", "RTF"),
-        ),
+        Property("textContentType", TEXT, "The format of the text.",
+            suggested=("Plain Text", "HTML", "Markdown", "RTF")),
         Property("base64Text", BASE64_TEXT, "The text, Base64-encoded."),
     ),
 )
@@ -163,12 +131,8 @@ ITEM_ATTRIBUTE = EntityType(
     description="An attribute that items can have.",
     properties=(
         Property("id", GUID, "The record's key."),
-        Property(
-            "attributeId",
-            DIGITS,
-            "The attribute's number; a string of digits is accepted.",
-            numbered=True,
-        ),
+        Property("attributeId", DIGITS, "The attribute's number; a string of digits is accepted.",
+            numbered=True),
         Property("name", TEXT, "The attribute's name.", required=True),
         Property("unitOfMeasure", TEXT, "The unit of the values."),
     ),
@@ -211,16 +175,9 @@ FILTERED_ITEM_ATTRIBUTES = EntitySet(
         base="itemsExt",
         columns={"itemNo": "number", "itemDescription": "displayName", "itemId": "id"},
     ),
-    pair_filter=PairFilter(
-        name="attributeName",
-        value="attributeValue",
-        count=10,
-        carrier="itemAttributeValuesExt",
-        reference="itemNo",
-        carrier_reference="itemNo",
-        carrier_name="attributeName",
-        carrier_value="value",
-    ),
+    pair_filter=PairFilter(name="attributeName", value="attributeValue", count=10,
+        carrier="itemAttributeValuesExt", reference="itemNo", carrier_reference="itemNo",
+        carrier_name="attributeName", carrier_value="value"),
 )
 
 SALES_PRICE = EntityType(
@@ -243,12 +200,8 @@ SALES_PRICE = EntityType(
             ),
         ),
         Property("sourceNumber", TEXT, "The number of the customer, group or campaign."),
-        Property(
-            "assetType",
-            TEXT,
-            "The type of the asset that is sold.",
-            suggested=("Item", "Item Discount Group", "Resource", "Resource Group", "G/L Account"),
-        ),
+        Property("assetType", TEXT, "The type of the asset that is sold.",
+            suggested=("Item", "Item Discount Group", "Resource", "Resource Group", "G/L Account")),
         Property("assetNumber", TEXT, "The number of the item or resource."),
         Property("variantCode", TEXT, "The item variant's code."),
         Property("pricesIncludeTax", BOOLEAN, "Whether the price includes tax."),

@@ -42,15 +42,28 @@ from comptoir.profiles.record import (
 _KINDS: Mapping[str, type[Text]] = {"": Text, "email": EmailText, "phone": PhoneText}
 """The types of texts by their rules."""
 
+_derived: list[tuple[Model, Values, ValueForms, Model]] = []
+"""The models that were derived in this process, after what each was derived from."""
+
 
 def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
     """The model with derived types; the same object if nothing differs.
 
-    Every set of another model is another object, so caches that it keys are separate too. Raises
-    `ModelError` for a rule that names nothing, or does not fit the declared type.
+    Every set of another model is another object, so caches that it keys are separate too. Equal
+    arguments return the same model, so that its statements are compiled once. Raises `ModelError`
+    for a rule that names nothing, or does not fit the declared type.
     """
     if values == Values() and forms == DECLARED:
         return model
+    for declared, known_values, known_forms, derived in _derived:
+        if declared is model and (known_values, known_forms) == (values, forms):
+            return derived
+    derived = _derive(model, values, forms)
+    _derived.append((model, values, forms, derived))
+    return derived
+
+
+def _derive(model: Model, values: Values, forms: ValueForms) -> Model:
     for name, table in values.tables.items():
         known = model.by_name[name].type.by_name if name in model.by_name else {}
         for field in table.fields:

@@ -134,8 +134,7 @@ class Outgoing:
         self._guard = guard
         self._seconds = seconds
         self._most_bytes = most_bytes
-        # reads the authorities that the machine trusts, once
-        self._trust = ssl.create_default_context()
+        self._trust: ssl.SSLContext | None = None
 
     async def fetch(self, text: str) -> Document:
         """The document at a URL; raises `OutgoingError`."""
@@ -171,6 +170,12 @@ class Outgoing:
         async with self._response("POST", text, self._seconds, headers, body) as response:
             return PostAnswer(response.status, await self._whole(response, text, ANSWER_BYTES))
 
+    async def _trusted(self) -> ssl.SSLContext:
+        """The authorities that the machine trusts, which take some milliseconds to read, once."""
+        if self._trust is None:
+            self._trust = await asyncio.to_thread(ssl.create_default_context)
+        return self._trust
+
     async def _whole(self, response: ClientResponse, url: str, most_bytes: int) -> bytes:
         most_bytes = min(most_bytes, self._most_bytes)
         content = await _start(response, most_bytes)
@@ -193,7 +198,7 @@ class Outgoing:
         """
         url = self._guard.checked(text)
         connector = TCPConnector(
-            ssl=self._trust,
+            ssl=await self._trusted() if url.scheme == "https" else True,
             socket_factory=self._guard.open_socket,
             use_dns_cache=False,
             force_close=True,

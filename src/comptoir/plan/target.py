@@ -15,7 +15,7 @@ import msgspec
 
 from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
-from comptoir.edm.types import EdmError, Stored, is_guid
+from comptoir.edm.types import EdmError, Guid, Stored, is_guid
 from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
@@ -88,6 +88,8 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
     """
     if not segments or segments[0].name != COMPANIES or segments[0].key is None:
         return None
+    if segments[0].guid is not None:
+        return segments[0].guid
     parts = segments[0].key
     first = parts[0]
     if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
@@ -140,7 +142,10 @@ def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
         return Target(Resource.COLLECTION, entity_set, company_id, segment.name)
     if len(segment.key) > 1 or segment.key[0].name is not None:
         return None
-    key = _value(entity_set, entity_set.type.key_property, segment.key[0])
+    declared = entity_set.type.key_property
+    key: Stored | None = segment.guid if isinstance(declared.type, Guid) else None
+    if key is None:
+        key = _value(entity_set, declared, segment.key[0])
     return Target(Resource.RECORD, entity_set, company_id, segment.name, key)
 
 

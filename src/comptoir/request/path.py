@@ -60,12 +60,14 @@ class Segment(msgspec.Struct, frozen=True):
     """One segment of a path: a name and, in parentheses, the parts of a key.
 
     `$filter(…)` and `$crossjoin(…)` have an `expression` instead of a key. The call of a function
-    without arguments has an empty key.
+    without arguments has an empty key. `guid` is a key that is one Guid without its name, in lower
+    case.
     """
 
     name: str
     key: tuple[KeyPart, ...] | None
     expression: str | None = None
+    guid: str | None = None
 
 
 def parse_path(path: str) -> tuple[Segment, ...]:
@@ -125,7 +127,9 @@ def _split(path: str) -> list[str]:
 def _segment(text: str) -> Segment:
     plain = _PLAIN_KEY.fullmatch(text)
     if plain is not None:
-        return Segment(plain[1], (KeyPart(None, plain[2], quoted=False),))
+        name, text = plain.groups()
+        guid = text.lower() if _GUID.fullmatch(text) else None
+        return Segment(name, (KeyPart(None, text, quoted=False),), guid=guid)
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:

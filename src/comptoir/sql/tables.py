@@ -281,44 +281,16 @@ USER = "user"
 CONTROL = _table("control", 1, version=_number)
 """Has one row, whose version every change raises."""
 
-CLIENTS = _table(
-    "clients",
-    1,
-    id=text(36),
-    name=_any_text,
-    scopes=_any_text,
-    roles=_any_text,
-    companies=_any_text,
-    rate=_any_text,
-    quota=_number,
-    state=_any_text,
-    created_at=_instant,
-    not_before=_number,
-)
+CLIENTS = _table("clients", 1, id=text(36), name=_any_text, scopes=_any_text, roles=_any_text,
+    companies=_any_text, rate=_any_text, quota=_number, state=_any_text, created_at=_instant,
+    not_before=_number)  # fmt: skip
 Index("ux_clients_name", CLIENTS.c["name"], unique=True)
 
-CLIENT_SECRETS = _table(
-    "client_secrets",
-    2,
-    client=text(36),
-    id=text(16),
-    digest=text(64),
-    hint=text(8),
-    created_at=_instant,
-    expires_at=_number,
-    used_at=_number,
-)
+CLIENT_SECRETS = _table("client_secrets", 2, client=text(36), id=text(16), digest=text(64),
+    hint=text(8), created_at=_instant, expires_at=_number, used_at=_number)  # fmt: skip
 
-CLIENT_KEYS = _table(
-    "client_keys",
-    2,
-    client=text(36),
-    kid=text(64),
-    jwk=_any_text,
-    x5t=text(32),
-    x5t_s256=text(48),
-    expires_at=_number,
-)
+CLIENT_KEYS = _table("client_keys", 2, client=text(36), kid=text(64), jwk=_any_text, x5t=text(32),
+    x5t_s256=text(48), expires_at=_number)  # fmt: skip
 """The public keys of clients as JWK, until their end in epoch seconds.
 
 `x5t` and `x5t_s256` are the thumbprints of a certificate, blank for a key without one.
@@ -338,18 +310,8 @@ ISSUERS = _table("issuers", 1, name=text(64), url=_any_text, document=_any_text)
 """Outside issuers; the document has the terms of their tokens."""
 Index("ux_issuers_url", ISSUERS.c.url, unique=True)
 
-AUDIT = _table(
-    "audit",
-    1,
-    number=_number,
-    at=_instant,
-    by=_any_text,
-    address=_any_text,
-    request=_any_text,
-    act=_any_text,
-    target=_any_text,
-    detail=_any_text,
-)
+AUDIT = _table("audit", 1, number=_number, at=_instant, by=_any_text, address=_any_text,
+    request=_any_text, act=_any_text, target=_any_text, detail=_any_text)  # fmt: skip
 """The audit log, numbered without gaps under the lock of the row of `control`."""
 
 # not used: earlier releases store here what the processes of a service with faults share

@@ -31,12 +31,8 @@ _metadata = MetaData()
 _version = Table(
     "alembic_version", _metadata, Column("version_num", column_types.text(32), primary_key=True)
 )
-STATE = Table(
-    "schema_state",
-    _metadata,
-    Column("name", column_types.text(), primary_key=True),
-    Column("value", column_types.text(), nullable=False),
-)
+STATE = Table("schema_state", _metadata, Column("name", column_types.text(), primary_key=True),
+    Column("value", column_types.text(), nullable=False))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

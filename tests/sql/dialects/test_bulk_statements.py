@@ -15,7 +15,7 @@ from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.tables import COMPANY_ID
 from support.functions import OnPostgres
-from support.together import check_each
+from support.together import together
 
 COMPANY = "X"
 SIZES = (0, 1, 3, 512, 513, 1_300)
@@ -38,19 +38,24 @@ def _queries(dialect: Dialect, size: int, names: tuple[str, ...]) -> Iterator[Qu
         yield prepared.query(COMPANY, *values)
 
 
-def _check_each(dialect: Dialect, fetch: Callable[[Query], Iterable[tuple[object, ...]]]) -> None:
-    def check(size: int, names: tuple[str, ...]) -> None:
-        found = [tuple(row) for query in _queries(dialect, size, names) for row in fetch(query)]
-        assert sorted(found) == sorted(STORED[:size])
-
-    check_each(product(SIZES, NAMES), check)
+@together(("size", "names"), product(SIZES, NAMES))
+def _check_each(
+    size: int,
+    names: tuple[str, ...],
+    dialect: Dialect,
+    fetch: Callable[[Query], Iterable[tuple[object, ...]]],
+) -> None:
+    found = [tuple(row) for query in _queries(dialect, size, names) for row in fetch(query)]
+    assert sorted(found) == sorted(STORED[:size])
 
 
 def test_sqlite_finds_every_row_once() -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(str(CreateTable(ROWS).compile(dialect=SQLITE.compiler)))
         connection.executemany("INSERT INTO looked_up VALUES (?, ?, ?)", STORED)
-        _check_each(SQLITE, lambda query: connection.execute(query.text, query.values))
+        _check_each(
+            dialect=SQLITE, fetch=lambda query: connection.execute(query.text, query.values)
+        )
 
 
 def test_postgresql_finds_every_row_once(postgres: OnPostgres) -> None:
@@ -59,4 +64,4 @@ def test_postgresql_finds_every_row_once(postgres: OnPostgres) -> None:
     postgres.fetch(
         "INSERT INTO looked_up SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])", *columns
     )
-    _check_each(POSTGRESQL, lambda query: postgres.fetch(query.text, *query.values))
+    _check_each(dialect=POSTGRESQL, fetch=lambda query: postgres.fetch(query.text, *query.values))

@@ -24,7 +24,7 @@ from comptoir.sql.dialects.sqlite import SQLITE
 from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases
-from support.together import check_all
+from support.together import together
 
 Values = st.SearchStrategy[Value]
 
@@ -264,50 +264,48 @@ def test_every_function_is_tested_and_in_each_dialect() -> None:
     assert {*ARGUMENTS, *AGGREGATED, *TESTED_APART} == set(get_args(FunctionName))
 
 
-def test_functions_return_the_same_in_both_dialects(sqlite: OnSqlite, postgres: OnPostgres) -> None:
+@together("name", sorted(set(ARGUMENTS) - TESTED_APART))
+def test_functions_return_the_same_in_both_dialects(
+    name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
     """Values, faults, and null for null."""
 
-    def check(name: FunctionName) -> None:
-        @drawn
-        @given(st.lists(st.tuples(*ARGUMENTS[name]), min_size=5, max_size=12))
-        def check_rows(rows: list[tuple[Value, ...]]) -> None:
-            computed = dict[Wholes, list[tuple[Sequence[Value], Value]]]()
-            for row in rows:
-                wholes = _wholes(row)
-                made = _outcome(sqlite.call, name, wholes, row)
-                if isinstance(made, tuple):
-                    assert _outcome(postgres.call, name, wholes, row) == made
-                else:
-                    computed.setdefault(wholes, []).append((row, made))
-            for wholes, pairs in computed.items():
-                nulls = _nulls(name, pairs[0][0])
-                expected = [made for _, made in pairs] + [None] * len(nulls)
-                called = postgres.calls(name, wholes, [*(row for row, _ in pairs), *nulls])
-                assert called == expected
-                assert list(map(type, called)) == list(map(type, expected))
-                assert [sqlite.call(name, wholes, each) for each in nulls] == [None] * len(nulls)
+    @drawn
+    @given(st.lists(st.tuples(*ARGUMENTS[name]), min_size=5, max_size=12))
+    def check_rows(rows: list[tuple[Value, ...]]) -> None:
+        computed = dict[Wholes, list[tuple[Sequence[Value], Value]]]()
+        for row in rows:
+            wholes = _wholes(row)
+            made = _outcome(sqlite.call, name, wholes, row)
+            if isinstance(made, tuple):
+                assert _outcome(postgres.call, name, wholes, row) == made
+            else:
+                computed.setdefault(wholes, []).append((row, made))
+        for wholes, pairs in computed.items():
+            nulls = _nulls(name, pairs[0][0])
+            expected = [made for _, made in pairs] + [None] * len(nulls)
+            called = postgres.calls(name, wholes, [*(row for row, _ in pairs), *nulls])
+            assert called == expected
+            assert list(map(type, called)) == list(map(type, expected))
+            assert [sqlite.call(name, wholes, each) for each in nulls] == [None] * len(nulls)
 
-        check_rows()
-
-    check_all(sorted(set(ARGUMENTS) - TESTED_APART), check)
+    check_rows()
 
 
+@together("name", sorted(AGGREGATED))
 def test_aggregates_return_the_same_in_both_dialects(
-    sqlite: OnSqlite, postgres: OnPostgres
+    name: AggregateFunction, sqlite: OnSqlite, postgres: OnPostgres
 ) -> None:
-    def check(name: AggregateFunction) -> None:
-        whole = AGGREGATED[name] in (WHOLE, DECIMAL)
+    whole = AGGREGATED[name] in (WHOLE, DECIMAL)
 
-        @settings(max_examples=examples(24))
-        @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
-        def check_values(values: list[Value]) -> None:
-            made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]
-            assert made[0] == made[1]
-            assert type(made[0]) is type(made[1])
+    @settings(max_examples=examples(24))
+    @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
+    def check_values(values: list[Value]) -> None:
+        made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]
+        assert made[0] == made[1]
+        assert type(made[0]) is type(made[1])
 
-        check_values()
-
-    check_all(sorted(AGGREGATED), check)
+    check_values()
 
 
 def test_only_the_days_of_the_calendar_are_dates(sqlite: OnSqlite, postgres: OnPostgres) -> None:

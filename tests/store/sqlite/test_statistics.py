@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 
 import httpx
-import pytest
 
 from comptoir.catalog import MODEL
 from support.client import page
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
 from support.statements import traced
+from support.together import together
 
 pytestmark = ON_SQLITE
 
@@ -36,8 +36,14 @@ def plan(company: Company, path: str, read: Callable[[], httpx.Response]) -> str
     return "\n".join(str(step[-1]) for step in steps)
 
 
-@pytest.mark.parametrize(("path", "name", "quote"), list(indexed()))
-@pytest.mark.parametrize("condition", ["{0} eq {1}1{1}", "{0} in ({1}1{1},{1}2{1})"])
+@together(
+    ("path", "name", "quote", "condition"),
+    [
+        (*each, condition)
+        for each in indexed()
+        for condition in ("{0} eq {1}1{1}", "{0} in ({1}1{1},{1}2{1})")
+    ],
+)
 def test_a_filter_uses_the_index_of_its_property(
     company: Company, path: str, name: str, quote: str, condition: str
 ) -> None:

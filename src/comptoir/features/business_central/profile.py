@@ -45,16 +45,9 @@ ROUTES = Routes(
 )
 """The addresses of the API, online and on a server of one's own."""
 
-_WITHOUT_LISTS = FilterRules(
-    alternatives="refused",
-    lists="refused",
-    nested_calls="refused",
-    lambdas="ignored",
-    ignores_case=True,
-    null_is_blank=True,
-    lower_case=True,
-    any_case_names=True,
-)
+_WITHOUT_LISTS = FilterRules(alternatives="refused", lists="refused", nested_calls="refused",
+    lambdas="ignored", ignores_case=True, null_is_blank=True, lower_case=True, any_case_names=True,
+)  # fmt: skip
 _WITH_LISTS = replace(_WITHOUT_LISTS, lists="evaluated", nested_calls="evaluated")
 _IGNORING_LISTS = replace(_WITHOUT_LISTS, lists="ignored", nested_calls="ignored")
 
@@ -94,6 +87,7 @@ OF_COMPANIES: Mapping[str, ShownProperty] = {
 _NAMED = 24
 """The version from which on enumerations are written by their names."""
 
+# fmt: off
 _UNDATED = Profile(
     settings={
         "page_size": 20_000,
@@ -105,15 +99,9 @@ _UNDATED = Profile(
         "running_requests": 5,
         "scan_seconds": 480.0,
     },
-    envelope=Envelope(
-        places=False,
-        suffix="  CorrelationId:  {id}.",
-        headers={},
+    envelope=Envelope(places=False, suffix="  CorrelationId:  {id}.", headers={},
         ids=("request-id", "ms-correlation-x", "x-ms-correlation-request-id"),
-        media="application/json; odata.metadata=minimal",
-        spaced=True,
-        translations=TRANSLATIONS,
-    ),
+        media="application/json; odata.metadata=minimal", spaced=True, translations=TRANSLATIONS),
     errors=ERRORS,
     codes=CODES,
     shows_limits=False,
@@ -121,14 +109,8 @@ _UNDATED = Profile(
     tokens=Tokens(seconds=3_599, numbered=True),
     writes=WriteRules(
         tags={"POST": "ignored", "PATCH": "required", "PUT": "required", "DELETE": "optional"},
-        body_tag=False,
-        if_none_match=False,
-        put_replaces=False,
-        short_by="return-no-content",
-        tag_of_created=False,
-        related=True,
-        computed="unchanged",
-    ),
+        body_tag=False, if_none_match=False, put_replaces=False, short_by="return-no-content",
+        tag_of_created=False, related=True, computed="unchanged"),
     values=VALUES,
     forms=ValueForms(
         enumerations="names",
@@ -146,17 +128,11 @@ _UNDATED = Profile(
     queries=queries_of(CURRENT),
     batches=BatchRules(snapshot=True, json_stops=True, ids=False, change_set=1, merge=True),
     routes=ROUTES,
-    hooks=Hooks(
-        handshake=5.0,
-        lifetime=3 * 86_400.0,
-        most=200,
-        most_of_client=100,
-        delay=30.0,
-        over=1_000,
-        retries=(60.0, 60.0, 600.0, 6_000.0, 60_000.0),
-        retried=frozenset([408, 429, *range(500, 600)]),
-    ),
+    hooks=Hooks(handshake=5.0, lifetime=3 * 86_400.0, most=200, most_of_client=100, delay=30.0,
+        over=1_000, retries=(60.0, 60.0, 600.0, 6_000.0, 60_000.0),
+        retried=frozenset([408, 429, *range(500, 600)])),
 )
+# fmt: on
 
 
 @cache

@@ -315,7 +315,7 @@ class Scribe:
             check=answer.check or next((each.check for each in parts if each.check), ""),
             fault=ended.fault,
             address=ended.client,
-            scopes=_scopes(capture),
+            scopes=sorted(capture.principal.scopes) if capture.principal else (),
             token=self._token(headers.get(b"authorization", b"")),
             error=error,
             problem=answer.problem,
@@ -401,10 +401,6 @@ def _is_json(answered: Answered) -> bool:
 
 def _number(text: bytes) -> int:
     return int(text) if text.isdigit() and len(text) < 19 else 0
-
-
-def _scopes(capture: Capture) -> Sequence[str]:
-    return () if capture.principal is None else sorted(capture.principal.scopes)
 
 
 def _token(authorization: bytes) -> Token | None:

@@ -194,7 +194,9 @@ async def one(visit: Visit) -> Answer:
         "pretty": pretty,
         "curl": command(found, client, settings),
         "missing_part": "" if is_form else missing_part(found),
-        "address": "" if about is None else _record_url(about, visit),
+        "address": ""
+        if about is None
+        else page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key),
         "author": await _author(found.change, about, visit) if about else None,
         "party": found.by or (client.party if client else _party(found, visit)),
         "client": client,
@@ -222,10 +224,6 @@ async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
             return clients.get(found.token.client)
         return next((each for each in clients.values() if each.party == party), None)
     return None
-
-
-def _record_url(about: RequestedRecord, visit: Visit) -> str:
-    return page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key)
 
 
 async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> Author | None:

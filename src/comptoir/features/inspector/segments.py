@@ -43,7 +43,8 @@ class SegmentWriter:
         lines: list[bytes] = []
         for record in records:
             line = _encode(record) + b"\n"
-            if self._descriptor is None or not self._fits(len(line), len(lines)):
+            is_full = self._records + len(lines) >= self._requests
+            if self._descriptor is None or is_full or self._bytes + len(line) > self._size:
                 self._write(lines)
                 lines = []
                 self._rotate()
@@ -56,9 +57,6 @@ class SegmentWriter:
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             os.close(descriptor)
-
-    def _fits(self, size: int, waiting: int) -> bool:
-        return self._records + waiting < self._requests and self._bytes + size <= self._size
 
     def _write(self, lines: Sequence[bytes]) -> None:
         if self._descriptor is None or not lines:

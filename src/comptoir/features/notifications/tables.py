@@ -29,39 +29,17 @@ from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company, service_table
 METADATA = MetaData()
 _number, _any_text = BigInteger(), text()
 
-SUBSCRIPTIONS = service_table(
-    METADATA,
-    "subscriptions",
-    1,
-    id=text(64),
-    owner=_any_text,
-    url=_any_text,
-    sets=_any_text,
-    resource=_any_text,
-    client_state=_any_text,
-    version=_number,
-    expires_at=_number,
-    created_at=text(24),
-    modified_at=text(24),
-)
+SUBSCRIPTIONS = service_table(METADATA, "subscriptions", 1, id=text(64), owner=_any_text,
+    url=_any_text, sets=_any_text, resource=_any_text, client_state=_any_text, version=_number,
+    expires_at=_number, created_at=text(24), modified_at=text(24))  # fmt: skip
 """The receivers of notifications of a set; the end is in epoch seconds.
 
 `sets` has the name of the set, and `resource` the URL of it that the client used. `owner` is the
 subject of the client, and `version` the number of its ETag.
 """
 
-LANES = service_table(
-    METADATA,
-    "lanes",
-    2,
-    subscription=text(64),
-    lane=_number,
-    cursor=_number,
-    tries=_number,
-    due_at=_number,
-    holder=text(32),
-    leased_until=_number,
-)
+LANES = service_table(METADATA, "lanes", 2, subscription=text(64), lane=_number, cursor=_number,
+    tries=_number, due_at=_number, holder=text(32), leased_until=_number)  # fmt: skip
 """The progress of the deliveries of each subscription, now of one lane, 0.
 
 `cursor` is the number of the last change that was delivered, and `tries` how many attempts after it

@@ -160,7 +160,10 @@ class Transactions:
                     return await self._transaction(connection, jobs)
                 except asyncpg.UniqueViolationError as error:
                     await roll_back(connection)
-                    return self._duplicate(error) if len(jobs) == 1 else error
+                    if len(jobs) > 1:
+                        return error
+                    names = self._statements.tables.names_of_unique(violated_constraint(error))
+                    return duplicate(names)
                 except _CONFLICTS as error:
                     await roll_back(connection)
                     conflict: DriverError = error
@@ -259,6 +262,3 @@ class Transactions:
             finally:
                 await roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
-
-    def _duplicate(self, error: asyncpg.UniqueViolationError) -> Refusal:
-        return duplicate(self._statements.tables.names_of_unique(violated_constraint(error)))

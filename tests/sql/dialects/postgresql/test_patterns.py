@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from comptoir.request.pattern import PatternError, common_pattern, found_in
 from support.effort import examples
 from support.functions import OnPostgres
-from support.together import check_all, check_each
+from support.together import together
 
 ONES = (
     *"ab1-é😀^$.^$",
@@ -68,47 +68,45 @@ def test_patterns_match_the_same_texts(
     assert [found for [found] in rows] == [found_in(text, common) for text in texts]
 
 
-def test_patterns_of_any_size_are_not_too_complex(postgres: OnPostgres) -> None:
-    def check(pattern: str) -> None:
-        text = "ab" * 2_000
-        common = common_pattern(pattern)
-        [[found]] = postgres.fetch('SELECT $1::text COLLATE "C" ~ $2', text, common)
-        assert found is found_in(text, common)
-
-    check_all(
-        [
-            "((b)*a*){40}c",
-            "((((a|b)*)*){40}c)*d",
-            "(" * 66 + "a" + ")*" * 66 + "b",
-            "(^|a)" * 19 + "b" + "(a|$)" * 19,
-            "[ab]*a" + "[ab]{50}" * 9 + "c",
-            "[ab]*" * 38 + "c",
-            "(.{0,50}){5}b",
-            "(x?y?z?w?){40}q",
-        ],
-        check,
-    )
+@together(
+    "pattern",
+    [
+        "((b)*a*){40}c",
+        "((((a|b)*)*){40}c)*d",
+        "(" * 66 + "a" + ")*" * 66 + "b",
+        "(^|a)" * 19 + "b" + "(a|$)" * 19,
+        "[ab]*a" + "[ab]{50}" * 9 + "c",
+        "[ab]*" * 38 + "c",
+        "(.{0,50}){5}b",
+        "(x?y?z?w?){40}q",
+    ],
+)
+def test_patterns_of_any_size_are_not_too_complex(pattern: str, postgres: OnPostgres) -> None:
+    text = "ab" * 2_000
+    common = common_pattern(pattern)
+    [[found]] = postgres.fetch('SELECT $1::text COLLATE "C" ~ $2', text, common)
+    assert found is found_in(text, common)
 
 
-def test_patterns_mean_what_ecmascript_defines(postgres: OnPostgres) -> None:
-    def check(pattern: str, text: str, found: bool) -> None:
-        common = common_pattern(pattern)
-        assert found_in(text, common) is found
-        assert postgres.fetch('SELECT $1::text COLLATE "C" ~ $2', text, common)[0][0] is found
-
-    check_each(
-        [
-            ("^a$", "a\n", False),
-            ("a$", "a\nb", False),
-            ("a.b", "a\u2028b", False),
-            ("a.b", "a\x85b", True),
-            ("a\\sb", "a\u00a0b", True),
-            ("a\\sb", "a\vb", True),
-            ("\\d", "\u0663", False),
-            ("\\w", "é", False),
-            ("[[:alpha:]", "b", False),
-            ("[\\w-.]$", "-", True),
-            ("^.$", "😀", True),
-        ],
-        check,
-    )
+@together(
+    ("pattern", "text", "found"),
+    [
+        ("^a$", "a\n", False),
+        ("a$", "a\nb", False),
+        ("a.b", "a\u2028b", False),
+        ("a.b", "a\x85b", True),
+        ("a\\sb", "a\u00a0b", True),
+        ("a\\sb", "a\vb", True),
+        ("\\d", "\u0663", False),
+        ("\\w", "é", False),
+        ("[[:alpha:]", "b", False),
+        ("[\\w-.]$", "-", True),
+        ("^.$", "😀", True),
+    ],
+)
+def test_patterns_mean_what_ecmascript_defines(
+    pattern: str, text: str, found: bool, postgres: OnPostgres
+) -> None:
+    common = common_pattern(pattern)
+    assert found_in(text, common) is found
+    assert postgres.fetch('SELECT $1::text COLLATE "C" ~ $2', text, common)[0][0] is found

@@ -8,12 +8,8 @@ from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault
 from comptoir.features.rehearsal.traps import Trap
 from comptoir.request.path import WRITE_METHODS
 
-LOCKED = DATABASE_BUSY.row(
-    "Another session is updating records of {set}",
-    "Send the request again.",
-    group="LOCKED",
-    headers={"Retry-After": "1"},
-)
+LOCKED = DATABASE_BUSY.row("Another session is updating records of {set}",
+    "Send the request again.", group="LOCKED", headers={"Retry-After": "1"})  # fmt: skip
 
 
 class _Lock(Fault):

@@ -14,12 +14,8 @@ from comptoir.features.rehearsal.faults.fault import (
 )
 from comptoir.features.rehearsal.traps import Trap
 
-THROTTLED = TOO_MANY_REQUESTS.row(
-    "The client has sent too many requests",
-    TOO_MANY_REQUESTS.remedy,
-    group="TOO_MANY_REQUESTS",
-    limit=ExceededLimit.RATE,
-)
+THROTTLED = TOO_MANY_REQUESTS.row("The client has sent too many requests", TOO_MANY_REQUESTS.remedy,
+    group="TOO_MANY_REQUESTS", limit=ExceededLimit.RATE)  # fmt: skip
 
 
 class _Throttle(Fault):
