@@ -1,12 +1,10 @@
 """No function that a request computes holds up the requests of others."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.databases import ON_SQLITE
+from support.service import Service, StartService
 from support.together import together
 from support.waiting import until
 
@@ -41,12 +39,8 @@ COMPUTED = {
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("computing")
-    with Service(fresh_database, folder) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The page `/`: HTML for browsers, JSON for everybody else, under each profile."""
 
 import re
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,22 +10,16 @@ from comptoir.config import PROFILES
 from comptoir.http.routes import profile_addresses
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
 
 @pytest.fixture(scope="module", params=sorted(PROFILES))
-def each(
-    request: pytest.FixtureRequest,
-    fresh_database: FreshDatabase,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Service]:
+def each(request: pytest.FixtureRequest, share_service: StartService) -> Service:
     """A service under each profile."""
-    folder = tmp_path_factory.mktemp(request.param)
-    with Service(fresh_database, folder, profile=request.param) as service:
-        yield service
+    return share_service(profile=request.param)
 
 
 @ON_SQLITE

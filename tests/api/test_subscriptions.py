@@ -18,7 +18,7 @@ from support.ports import free_port
 from support.receiver import Answer, Receiver, cut, echo_in_bytes, status
 from support.refusals import error_in
 from support.roles import tokens_of_roles
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)
@@ -418,24 +418,22 @@ def test_a_batch_reaches_the_subscriptions(
 
 
 @ON_SQLITE
-def test_the_standard_profile_has_no_subscriptions(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(fresh_database, tmp_path) as service:
-        root = service.client.using(service.tokens.issue(SCOPES))
-        for response in (root.get("subscriptions"), root.post("subscriptions", {})):
-            assert response.status_code == 404
+def test_the_standard_profile_has_no_subscriptions(start_service: StartService) -> None:
+    service = start_service()
+    root = service.client.using(service.tokens.issue(SCOPES))
+    for response in (root.get("subscriptions"), root.post("subscriptions", {})):
+        assert response.status_code == 404
 
 
 @ON_SQLITE
 def test_plain_http_is_refused_unless_the_operator_allows_it(
-    fresh_database: FreshDatabase, tmp_path: Path, receiver: Receiver
+    start_service: StartService, receiver: Receiver
 ) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central") as service:
-        root = service.client.using(service.tokens.issue(SCOPES))
-        response = root.post("subscriptions", wanted(receiver, service.new_company()))
-        assert "does not start with https://" in refused(response, 400, "BadRequest")
-        assert receiver.handshakes == []
+    service = start_service(profile="business-central")
+    root = service.client.using(service.tokens.issue(SCOPES))
+    response = root.post("subscriptions", wanted(receiver, service.new_company()))
+    assert "does not start with https://" in refused(response, 400, "BadRequest")
+    assert receiver.handshakes == []
 
 
 @ON_SQLITE

@@ -13,9 +13,9 @@ from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client
 from support.console import Browser, audited, new_code, origin_of
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import check_all
 
 LIST = "/console/faults"
@@ -24,12 +24,8 @@ A_SET = MODEL.stored[0].name
 
 
 @pytest.fixture(scope="module")
-def faulty(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("faulty")
-    with Service(fresh_database, folder, faults="on") as service:
-        yield service
+def faulty(share_service: StartService) -> Service:
+    return share_service(faults="on")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -14,9 +13,8 @@ from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, new_code, origin_of
-from support.databases import FreshDatabase
 from support.samples import UNKNOWN
-from support.service import Service
+from support.service import Service, StartService
 
 AGENT = "shippingAgentsExt(code='UPS')"
 JSON = {"Content-Type": "application/json", "If-Match": "*"}
@@ -29,12 +27,8 @@ ROOTS = [
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("addresses")
-    with Service(fresh_database, folder, profile="business-central", inspect="bodies") as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service(profile="business-central", inspect="bodies")
 
 
 @pytest.fixture(scope="module")
