@@ -211,10 +211,7 @@ def test_the_limits_are_settings(narrow: Service) -> None:
     large, fits = replies(
         send_documents(
             company,
-            [
-                {**new, "body": {"code": "x" * 20}},
-                {**new, "id": "2", "body": {"code": "x"}},
-            ],
+            [{**new, "body": {"code": "x" * 20}}, {**new, "id": "2", "body": {"code": "x"}}],
         )
     )
     assert large.error.code == "Request_BodyTooLarge"

@@ -38,10 +38,7 @@ BY_CHECK: Mapping[str, tuple[str, Asked]] = {
     "an unsupported option": ("syntax", ("GET", "shippingAgentsExt?$index=1", {}, b"")),
     "a malformed batch": ("syntax", ("POST", "$batch", JSON, b"{}")),
     "a part of a batch": ("resource", ("POST", "$batch", JSON, PART)),
-    "an unknown record": (
-        "record",
-        ("PATCH", f"shippingAgentsExt({UNKNOWN})", JSON | ANY, NAME),
-    ),
+    "an unknown record": ("record", ("PATCH", f"shippingAgentsExt({UNKNOWN})", JSON | ANY, NAME)),
     "a stale tag": ("tag", ("PATCH", AGENT, JSON | {"If-Match": 'W/"1"'}, NAME)),
     "a wrong value": ("values", ("PATCH", AGENT, JSON | ANY, b'{"name": 5}')),
     "an empty value": ("values", ("PATCH", AGENT, JSON | ANY, b'{"code": ""}')),

@@ -179,12 +179,7 @@ def crowds(service: Service) -> Pair:
             "contactsExt",
             {"number": "F", "type": "Company", "companyNumber": "", "displayName": mark},
             *(
-                {
-                    "number": f"{number}",
-                    "type": "Person",
-                    "companyNumber": "F",
-                    "displayName": mark,
-                }
+                {"number": f"{number}", "type": "Person", "companyNumber": "F", "displayName": mark}
                 for number in range(PEOPLE)
             ),
         )

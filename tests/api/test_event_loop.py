@@ -23,10 +23,7 @@ def chained(text: str) -> str:
 
 COMPUTED = {
     "of many records": ("contactsExt/$count", {"$filter": f"{chained('displayName')} eq 'x'"}),
-    "of one record": (
-        f"{LONG_TEXTS}/$count",
-        {"$filter": f"{chained('base64Text')} eq 'x'"},
-    ),
+    "of one record": (f"{LONG_TEXTS}/$count", {"$filter": f"{chained('base64Text')} eq 'x'"}),
     "of the request": (
         "contactsExt/$count",
         {

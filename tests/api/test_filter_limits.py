@@ -21,10 +21,7 @@ def patient(share_service: StartService) -> Service:
 def attributes(patient: Service) -> Company:
     """Attributes 1 to 40 with the names a1 to a40, of which the odd ones have the unit `u`."""
     company = patient.new_company()
-    company.load(
-        SET,
-        *(_attribute(number) for number in range(1, 41)),
-    )
+    company.load(SET, *(_attribute(number) for number in range(1, 41)))
     return company
 
 

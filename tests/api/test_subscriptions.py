@@ -32,11 +32,7 @@ def with_subscriptions(
 ) -> Service:
     """A service that may reach receivers on the loopback address."""
     return Service(
-        fresh,
-        folder,
-        profile="business-central",
-        outgoing_allow=outgoing_allow,
-        outgoing_http="on",
+        fresh, folder, profile="business-central", outgoing_allow=outgoing_allow, outgoing_http="on"
     )
 
 

@@ -190,12 +190,7 @@ def test_a_conflict_is_resolved_field_by_field(desk: Desk) -> None:
     desk.browser.follow(desk.save(conflict, **{"choice.text": "yours"}))
     assert (
         desk.now.items()
-        >= {
-            "text": "mine",
-            "series": "T",
-            "amount": 1,
-            "day": "2026-03-01",
-        }.items()
+        >= {"text": "mine", "series": "T", "amount": 1, "day": "2026-03-01"}.items()
     )
 
 
@@ -238,12 +233,7 @@ def test_a_conflict_may_follow_a_conflict(desk: Desk) -> None:
     desk.browser.follow(desk.save(second, **{"choice.text": "yours"}))
     assert (
         desk.now.items()
-        >= {
-            "text": "mine",
-            "series": "T",
-            "amount": 3,
-            "day": "2026-03-01",
-        }.items()
+        >= {"text": "mine", "series": "T", "amount": 3, "day": "2026-03-01"}.items()
     )
 
 

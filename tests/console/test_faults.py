@@ -38,9 +38,7 @@ def control(faulty: Service) -> Iterator[Rehearsal]:
 
 
 def browser_of(
-    service: Service,
-    role: ConsoleRole = ConsoleRole.ADMIN,
-    companies: frozenset[str] | None = None,
+    service: Service, role: ConsoleRole = ConsoleRole.ADMIN, companies: frozenset[str] | None = None
 ) -> Browser:
     browser = Browser(service, origin_of(service.settings))
     code = new_code(service.admin, role, companies=companies)

@@ -161,10 +161,7 @@ def test_nobody_is_let_in_while_the_database_does_not_answer(start_service: Star
     browser = Browser(service, origin_of(service.settings))
     page = browser.log_in(new_code(service.admin))
     run_sql(service.settings.database, "DROP TABLE console_sessions")
-    for answer in (
-        browser.get("/console"),
-        browser.submit(page, "/console/sessions/log-out"),
-    ):
+    for answer in (browser.get("/console"), browser.submit(page, "/console/sessions/log-out")):
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "5"
         assert "The database does not answer." in answer.text

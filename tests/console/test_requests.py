@@ -56,9 +56,7 @@ def browser(recording: Service) -> Browser:
 
 
 def logged_in(
-    service: Service,
-    role: ConsoleRole = ConsoleRole.ADMIN,
-    companies: frozenset[str] | None = None,
+    service: Service, role: ConsoleRole = ConsoleRole.ADMIN, companies: frozenset[str] | None = None
 ) -> Browser:
     browser = Browser(service, origin_of(service.settings))
     code = new_code(service.admin, role, companies=companies)
@@ -474,14 +472,7 @@ def test_a_batch_that_is_not_kept_as_a_whole(company: Company, browser: Browser)
             "The whole body of the request is not kept",
         ),
         (
-            [
-                {
-                    "id": "1",
-                    "method": "PATCH",
-                    "url": CONTACT_URL,
-                    "body": {"onlinePassword": "x"},
-                }
-            ],
+            [{"id": "1", "method": "PATCH", "url": CONTACT_URL, "body": {"onlinePassword": "x"}}],
             "The request has a secret, which is not kept",
         ),
     ]
@@ -566,10 +557,7 @@ def test_the_recording_changes_for_a_time(start_service: StartService) -> None:
 
     entries = service.admin.wait(service.admin.control.audit(0, 1_000))
     acts = [(each.by, each.detail) for each in entries if each.act == "inspect.change"]
-    assert acts == [
-        ("console:anna", "heads 10 minutes"),
-        ("console:anna", "off until the stop"),
-    ]
+    assert acts == [("console:anna", "heads 10 minutes"), ("console:anna", "off until the stop")]
     viewer = logged_in(service, ConsoleRole.EDITOR)
     page = viewer.get("/console/requests")
     assert "Change the recording" not in page.text

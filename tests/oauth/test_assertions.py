@@ -261,11 +261,7 @@ def test_the_public_key_is_not_a_shared_secret(signer: Signer) -> None:
     [("ES256", "RS256"), ("ES256", "Ed25519"), ("RS256", "ES256"), ("Ed25519", "ES256")],
 )
 def test_the_algorithm_must_suit_the_key(
-    service: Service,
-    keys: Mapping[str, PrivateKey],
-    own: str,
-    algorithm: str,
-    tmp_path: Path,
+    service: Service, keys: Mapping[str, PrivateKey], own: str, algorithm: str, tmp_path: Path
 ) -> None:
     """With the signature of another key, and with one of the client's own key."""
     signer = add_signer(service, tmp_path, keys[own])
@@ -466,12 +462,7 @@ def test_unknown_wrong_and_disabled_are_alike(service: Service, tmp_path: Path) 
     removed.command.done("client", "remove", removed.name)
     unknown = Signer(service, wrong.command, "", str(uuid4()), wrong.key, "")
     stranger = ECKey.generate_key("P-256")
-    refused = [
-        wrong.ask(wrong.sign(key=stranger)),
-        disabled.ask(),
-        removed.ask(),
-        unknown.ask(),
-    ]
+    refused = [wrong.ask(wrong.sign(key=stranger)), disabled.ask(), removed.ask(), unknown.ask()]
     assert {error_of(each) for each in refused} == {REFUSED}
     assert len({each.json()["error_description"] for each in refused}) == 1
     assert len({tuple(sorted(each.headers.keys())) for each in refused}) == 1

@@ -133,8 +133,7 @@ def test_the_records_of_a_response_count(service: Service, tmp_path: Path) -> No
     company = service.new_company()
     for number in range(5):
         company.load(
-            "contactsExt",
-            {"number": f"{number}", "type": "Company", "companyNumber": "0"},
+            "contactsExt", {"number": f"{number}", "type": "Company", "companyNumber": "0"}
         )
     options = ("--quota", "100", "--company", company.stored.id)
     webshop = add_client(service, tmp_path, *options, scope="records.read")

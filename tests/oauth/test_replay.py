@@ -90,10 +90,7 @@ def test_ended_assertions_are_deleted(service: Service, signer: Signer) -> None:
     """Some at a time, and only when they have ended on hosts with other clocks too."""
     database = service.settings.database
     now, left = int(time.time()), 5
-    for name, count_of, end in (
-        ("just", 1, now - 10),
-        ("long", ENDED_AT_ONCE + left, now - 3_600),
-    ):
+    for name, count_of, end in (("just", 1, now - 10), ("long", ENDED_AT_ONCE + left, now - 3_600)):
         run_sql(database, ADD_ASSERTIONS, client=signer.id, name=name, count=count_of, ends_at=end)
     assert signer.ask().status_code == 200
 

@@ -110,11 +110,7 @@ def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, compan
 
 def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> None:
     """`Expect` is ignored in a request of HTTP/1.0 (RFC 9110, 10.1.1)."""
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Length": "16",
-        "Expect": "100-continue",
-    }
+    headers = {"Content-Type": "application/json", "Content-Length": "16", "Expect": "100-continue"}
     created = request(company, "POST", headers) + b'{"code": "ten" }'
     with server.connect() as connection:
         send(connection, created.replace(b"HTTP/1.1", b"HTTP/1.0", 1))

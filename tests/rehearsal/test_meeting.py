@@ -355,8 +355,7 @@ def test_a_gateway_refuses_a_token(rehearsed: Service) -> None:
     for accept in ("*/*", "application/xml", "application/json;q=0"):
         company = rehearsed.new_company()
         refused = company.get(
-            "contactsExt",
-            headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept},
+            "contactsExt", headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept}
         )
         assert (refused.status_code, refused.headers["content-type"]) == (401, "application/xml")
         assert refused.text == (
