@@ -9,7 +9,7 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.config import PROFILES
 from comptoir.http.routes import profile_addresses
 from support.client import Client
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.service import Service, StartService
 from support.together import together
 
@@ -71,14 +71,11 @@ def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
 
 
 @ON_SQLITE
-def test_the_addresses_that_clients_see_are_linked(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("public")
+def test_the_addresses_that_clients_see_are_linked(start_service: StartService) -> None:
     public = 'https://erp.example.com/a"b/api'
-    with Service(fresh_database, folder, public_url=public) as service:
-        proxied = Client(service, "https://erp.example.com/", "")
-        front = proxied.get("", headers={"Accept": BROWSER})
+    service = start_service(public_url=public)
+    proxied = Client(service, "https://erp.example.com/", "")
+    front = proxied.get("", headers={"Accept": BROWSER})
     assert 'href="https://erp.example.com/a&quot;b/api"' in front.text
     # it is not served where others could read its cookies
     assert "console" not in front.text

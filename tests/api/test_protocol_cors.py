@@ -1,16 +1,13 @@
 """CORS: the sites whose scripts may use the service, and what they may send and read."""
 
-from pathlib import Path
-
 import pytest
 
 from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
 from support.client import Client, record
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import refusal
-from support.service import Service, StartService
+from support.service import StartService
 from support.together import together
 
 SITE = "https://app.example.com"
@@ -82,15 +79,9 @@ def test_a_script_may_send_known_headers(
     assert headers.get("access-control-allow-headers") == allowed
 
 
-def test_a_script_may_name_its_company_if_the_profile_has_that(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(
-        fresh_database, tmp_path, cors_origins=SITE, profile="business-central"
-    ) as service:
-        headers = preflight(
-            service.new_company(), SITE, "GET", "CompanyId, Company, Isolation, X-Evil"
-        )
+def test_a_script_may_name_its_company_if_the_profile_has_that(start_service: StartService) -> None:
+    service = start_service(cors_origins=SITE, profile="business-central")
+    headers = preflight(service.new_company(), SITE, "GET", "CompanyId, Company, Isolation, X-Evil")
     assert headers["access-control-allow-headers"] == "company, companyid, isolation"
 
 

@@ -11,7 +11,7 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.values import Values, decoded
 from support.client import Record, record, tag_of
 from support.companies import Company
-from support.console import Browser, Form, forms_of, new_code, origin_of
+from support.console import Browser, Form, forms_of, logged_in
 from support.databases import ON_SQLITE, writes_held
 from support.service import Service, StartService
 
@@ -74,15 +74,9 @@ def value_of(page: httpx.Response, name: str) -> str:
     return dict(main_form(page).fields)[f"field.{name}"]
 
 
-def logged_in(service: Service, role: ConsoleRole = ConsoleRole.EDITOR) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    assert browser.log_in(new_code(service.admin, role)).status_code == 200
-    return browser
-
-
 @pytest.fixture(scope="module")
 def browser(specimen_service: Service) -> Browser:
-    return logged_in(specimen_service)
+    return logged_in(specimen_service, ConsoleRole.EDITOR)
 
 
 @pytest.fixture
@@ -160,7 +154,7 @@ def test_nothing_is_lost_while_the_database_is_busy(start_service: StartService)
     service = start_service(lock_seconds=0.3)
     company = service.new_company()
     company.load("unitsOfMeasureExt", {"code": "BOX", "displayName": "Box"})
-    desk = Desk(logged_in(service), company, "unitsOfMeasureExt", "BOX")
+    desk = Desk(logged_in(service, ConsoleRole.EDITOR), company, "unitsOfMeasureExt", "BOX")
     page, new = desk.open(), desk.open("/new")
 
     with writes_held(service.settings.database):
@@ -267,7 +261,7 @@ def test_a_conflict_under_business_central(start_service: StartService) -> None:
     service = start_service(profile="business-central")
     company = service.new_company()
     company.load("contactsExt", {"id": GUID, "displayName": "A", "type": "Person"})
-    desk = Desk(logged_in(service), company, "contactsExt")
+    desk = Desk(logged_in(service, ConsoleRole.EDITOR), company, "contactsExt")
     page = desk.open()
     assert "<code>displayName</code>" in page.text
     assert value_of(page, "type") == "Person"

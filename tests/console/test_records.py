@@ -13,7 +13,7 @@ from comptoir.catalog import MODEL
 from conftest import stock
 from support.client import Record
 from support.companies import Company
-from support.console import Browser, new_code, origin_of
+from support.console import Browser, logged_in
 from support.samples import NO_GUID, SAMPLES
 from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
@@ -25,15 +25,9 @@ EMPTY = (NO_GUID, "0001-01-01", "0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00
 PROFILES = ("standard", "business-central")
 
 
-def logged_in(service: Service, role: ConsoleRole = ConsoleRole.EDITOR) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    assert browser.log_in(new_code(service.admin, role)).status_code == 200
-    return browser
-
-
 @pytest.fixture(scope="module")
 def browser(specimen_service: Service) -> Browser:
-    return logged_in(specimen_service)
+    return logged_in(specimen_service, ConsoleRole.EDITOR)
 
 
 @pytest.fixture(scope="module", params=PROFILES)
@@ -42,7 +36,7 @@ def of_profile(
 ) -> tuple[Company, Browser]:
     """A company with a record of every set, and a browser, in each profile."""
     service = share_service(profile=request.param)
-    return stock(service.new_company()), logged_in(service)
+    return stock(service.new_company()), logged_in(service, ConsoleRole.EDITOR)
 
 
 def page(browser: Browser, company: Company, path: str, **query: str) -> httpx.Response:

@@ -23,7 +23,7 @@ from support.batches import HTTP, send_multipart
 from support.client import Client
 from support.clients import add_client
 from support.companies import Company
-from support.console import Browser, forms_of, new_code, origin_of
+from support.console import Browser, forms_of, logged_in, origin_of
 from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
@@ -53,15 +53,6 @@ def company(recording: Service) -> Company:
 @pytest.fixture(scope="module")
 def browser(recording: Service) -> Browser:
     return logged_in(recording)
-
-
-def logged_in(
-    service: Service, role: ConsoleRole = ConsoleRole.ADMIN, companies: frozenset[str] | None = None
-) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    code = new_code(service.admin, role, companies=companies)
-    assert browser.log_in(code).status_code == 200
-    return browser
 
 
 @pytest.fixture(scope="module")

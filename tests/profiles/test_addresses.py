@@ -11,7 +11,7 @@ from comptoir.http.routes import api_addresses
 from support.batches import documents
 from support.client import page, record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import error_in
 from support.service import Service, StartService
 from support.together import together
@@ -229,13 +229,11 @@ def test_an_encoded_slash_is_a_part_of_a_segment(service: Service) -> None:
     assert "page" in error_in(answer.content).message
 
 
-def test_the_profile_standard_has_the_base_path_alone(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("standard")) as service:
-        company = service.new_company()
-        answers = [at(company, each).get(AGENTS) for each in ADDRESSES]
-        named = company.get(AGENTS, headers={"Host": "localhost:8080"})
+def test_the_profile_standard_has_the_base_path_alone(start_service: StartService) -> None:
+    service = start_service()
+    company = service.new_company()
+    answers = [at(company, each).get(AGENTS) for each in ADDRESSES]
+    named = company.get(AGENTS, headers={"Host": "localhost:8080"})
 
     assert {each.status_code for each in answers} == {404}
     assert "http://127.0.0.1:8080/api/$metadata" in named.text
