@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, unsigned
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.roles import Principal, require
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope
 from comptoir.auth.verification import (
     CLOCK_SKEW,
@@ -24,9 +24,8 @@ from comptoir.auth.verification import (
     VerifiedToken,
     invalid_token,
 )
-from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OperatorError, Refusal
-from comptoir.errors.table import INVALID_CREDENTIALS, REQUEST_DENIED
+from comptoir.errors.table import INVALID_CREDENTIALS
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.effort import examples
 
@@ -462,11 +461,6 @@ def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
     )
 
 
-def test_the_challenge_for_missing_credentials_has_no_error() -> None:
-    challenge = rows.NO_TOKEN().headers["WWW-Authenticate"]
-    assert challenge == 'Bearer realm="comptoir"'
-
-
 def holding(*scopes: str) -> Principal:
     return Principal("tests", frozenset(scopes), None)
 
@@ -496,16 +490,3 @@ def test_companies_that_a_principal_reaches() -> None:
     assert reached(None) == [HERE, THERE]
     assert reached(frozenset({HERE})) == [HERE]
     assert reached(frozenset()) == []
-
-
-def test_require_lets_a_sufficient_scope_pass() -> None:
-    require(holding("records.write"), Scope.RECORDS_WRITE)
-
-
-def test_require_refuses_with_the_missing_scope() -> None:
-    with pytest.raises(Refusal, match=r"scope records\.write") as caught:
-        require(holding("records.read"), Scope.RECORDS_WRITE)
-    assert caught.value.error is REQUEST_DENIED
-    assert caught.value.headers == {
-        "WWW-Authenticate": 'Bearer error="insufficient_scope", scope="records.write"'
-    }
