@@ -9,16 +9,15 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import msgspec
 import pytest
 
-from comptoir.auth.audit import AuditEntry
 from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.issuer_login import MOST_RUNNING
 from comptoir.features.console.logins import CODE_SECONDS, digest_of
 from comptoir.features.console.visit import MOST_FIELDS
 from support.certificates import trusted_folder
+from support.clients import failed
 from support.command import Command
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
@@ -633,11 +632,9 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
         assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
         assert back(stranger, issuer.answer(sent_to(stranger, known), state="x")).is_error
         database = service.settings.database
-    lines = Command(folder, database).done("audit").out.splitlines()
-    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
-    failed = [each for each in entries if each.act == "authentication.failed"]
-    assert {each.target for each in failed} == {"console audited"}
-    assert sorted(each.detail.partition("reason=")[2] for each in failed) == [
+    entries = failed(Command(folder, database))
+    assert {each.target for each in entries} == {"console audited"}
+    assert sorted(each.detail.partition("reason=")[2] for each in entries) == [
         "'https://10.1.2.3/token' cannot be reached: 10.1.2.3 is not a global address",
         f"'{issuer.url}{TOKEN}' responded with status 302",
         f"'{issuer.url}{TOKEN}' responded without an ID token",

@@ -7,11 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
-import msgspec
 import pytest
 
-from comptoir.auth.audit import AuditEntry
-from support.clients import Webshop, add_client
+from support.clients import Webshop, add_client, failed
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
@@ -49,13 +47,6 @@ def encoded(content: bytes) -> Mapping[str, str]:
 def read(company: Company, webshop: Webshop, **headers: str) -> httpx.Response:
     sent = {**basic(webshop.id, webshop.secret), **headers}
     return company.get("shippingAgentsExt", headers=sent)
-
-
-def failures(webshop: Webshop) -> list[AuditEntry]:
-    """What the audit log has of failed authentications."""
-    lines = webshop.command.done("audit").out.splitlines()
-    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
-    return [each for each in entries if each.act == "authentication.failed"]
 
 
 def test_a_client_uses_its_secret_in_place_of_a_token(
@@ -146,8 +137,8 @@ def test_the_base_path_has_tokens_alone(fresh_database: FreshDatabase, tmp_path:
         response = read(company.using(""), webshop)
         assert response.status_code == 401
         assert response.headers["WWW-Authenticate"] == 'Bearer realm="comptoir"'
-    (failed,) = failures(webshop)
-    assert failed.detail.endswith("reason=The Authorization header has no bearer token")
+    (entry,) = failed(webshop.command)
+    assert entry.detail.endswith("reason=The Authorization header has no bearer token")
 
 
 @ON_SQLITE
@@ -181,7 +172,7 @@ def test_wrong_credentials_are_audited(fresh_database: FreshDatabase, tmp_path: 
         for name in (webshop.id, webshop.id, "nobody"):
             assert company.get("itemsExt", headers=basic(name, "wrong")).status_code == 401
     counts: Counter[str] = Counter()
-    for each in failures(webshop):
+    for each in failed(webshop.command):
         counts[each.target] += 1
     assert counts == {webshop.id: 2, "nobody": 1}
 

@@ -4,25 +4,17 @@ import base64
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import pytest
 from joserfc.jwk import ECKey
 
 from comptoir.auth.audit import AuditEntry
 from support.assertions import add_signer
-from support.clients import GRANT, add_client, ask
+from support.clients import GRANT, add_client, ask, failed
 from support.command import Command
 from support.databases import FreshDatabase
 from support.service import Service
 
 WRONG = "The secret is wrong"
-
-
-def failed(command: Command) -> list[AuditEntry]:
-    """The entries of failed authentications."""
-    lines = command.done("audit").out.splitlines()
-    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
-    return [each for each in entries if each.act == "authentication.failed"]
 
 
 def counted(entries: list[AuditEntry]) -> list[tuple[str, str, str, str]]:

@@ -8,7 +8,9 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 import httpx
+import msgspec
 
+from comptoir.auth.audit import AuditEntry
 from comptoir.auth.issuers import OutsideIssuers
 from comptoir.auth.limits import Limits
 from comptoir.auth.records import RegistrySnapshot
@@ -114,3 +116,10 @@ def add_client(
     added = command.done("client", "add", name, "--scope", scope, *options)
     client_id, secret = added.out.splitlines()
     return Webshop(service, command, name, client_id, secret)
+
+
+def failed(command: Command) -> list[AuditEntry]:
+    """The entries of the audit log of failed authentications."""
+    lines = command.done("audit").out.splitlines()
+    entries = [msgspec.json.decode(line, type=AuditEntry) for line in lines]
+    return [each for each in entries if each.act == "authentication.failed"]
