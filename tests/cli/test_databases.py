@@ -1,13 +1,12 @@
 """SQLite files that cannot be used: an error in one line, and no new file."""
 
+import ctypes
 import os
 import resource
-import shutil
 import sqlite3
 import stat
-import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.store.sqlite.connection import database_path
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
-from support.effort import go_without
 from support.load_target import LoadTarget
 
 IN_NEED = (
@@ -114,13 +112,23 @@ def test_an_unsupported_url_is_reported(command: Command, url: str) -> None:
         assert "invalid database '" in error
 
 
-def obeying_modes() -> list[str]:
-    """The program that runs the command without root's right to ignore the modes of files."""
+@contextmanager
+def obeying_modes() -> Iterator[None]:
+    """Do without root's rights to ignore the modes of files, which only Linux can take away."""
     if os.geteuid() != 0:
-        return []
-    if shutil.which("setpriv") is None:
-        go_without("install the package util-linux, for setpriv")
-    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+        yield
+        return
+    libc = ctypes.CDLL(None)
+    # version 3 of the structures, and this thread, from which others inherit
+    header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, rights) == 0
+    override_and_read_search = 0b110
+    fewer = (ctypes.c_uint32 * 6)(rights[0] & ~override_and_read_search, *rights[1:])
+    assert libc.capset(header, fewer) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, rights) == 0
 
 
 @pytest.fixture
@@ -138,8 +146,9 @@ def closed(ready: Command) -> Iterator[Command]:
 @ON_SQLITE
 @pytest.mark.usefixtures("item")
 def test_a_read_only_folder_is_reported(closed: Command) -> None:
-    for arguments in (IN_NEED[0], IN_NEED[-1], *MAKING[:2]):
-        assert "read-only" in closed.run(*arguments, through=obeying_modes()).error()
+    with obeying_modes():
+        for arguments in (IN_NEED[0], IN_NEED[-1], *MAKING[:2]):
+            assert "read-only" in closed.error(*arguments)
 
 
 @ON_SQLITE
@@ -148,7 +157,8 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
     ready.done("load", "--company", COMPANY, "itemsExt.csv")
     out = ready.folder / "out"
     out.mkdir(mode=0o555)
-    error = ready.run("dump", "--company", COMPANY, out, through=obeying_modes()).error()
+    with obeying_modes():
+        error = ready.error("dump", "--company", COMPANY, out)
     assert "cannot be written" in error
     assert "Permission denied" in error
 
@@ -160,32 +170,30 @@ def test_a_file_that_cannot_be_read_is_reported(ready: Command) -> None:
     path = folder / "itemsExt.csv"
     path.write_text("number\nI1\n", encoding="utf-8")
     path.chmod(0o200)
-    result = ready.run("load", "--company", COMPANY, folder, through=obeying_modes())
+    with obeying_modes():
+        result = ready.here("load", "--company", COMPANY, folder)
     assert result.err == f"{path}: the file cannot be read: {DENIED}\n"
     assert result.status == 1
 
 
-def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[int, str]:
-    """Run with a limit on the size of files, which acts like a full disk."""
-    ended = subprocess.run(
-        command.arguments(*arguments),
-        env=command.environment,
-        cwd=command.folder,
-        capture_output=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    return ended.returncode, ended.stderr.decode()
+def error_on_full_disk(command: Command, limit: int, *arguments: str | Path) -> str:
+    """The error of a command with a limit on the size of files, which acts like a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        result = command.here(*arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert result.status == 1
+    return result.error()
 
 
 @ON_SQLITE
 def test_a_full_disk_of_the_records_is_an_error_in_one_line(ready: Command) -> None:
     path = ready.folder / "itemsExt.csv"
     path.write_text("number\n" + "".join(f"I{at}\n" for at in range(20_000)), encoding="utf-8")
-    status, said = limited_run(ready, 1 << 20, "load", "--company", COMPANY, path)
-    assert status == 1
-    assert len(said.splitlines()) == 1, said
-    assert said.startswith("comptoir: ")
+    error = error_on_full_disk(ready, 1 << 20, "load", "--company", COMPANY, path)
+    assert error.startswith("comptoir: ")
     ready.done("load", "--company", COMPANY, path)
 
 
@@ -194,10 +202,8 @@ def test_a_full_temporary_folder_is_an_error_in_one_line(ready: Command) -> None
     path = ready.folder / "ItemProductTextLongContentsExt.csv"
     rows = [f"00000000-0000-4000-8000-{at:012},{'A' * 500_000}\n" for at in range(1, 25)]
     path.write_text("systemId,base64Text\n" + "".join(rows), encoding="utf-8")
-    status, said = limited_run(ready, 1 << 16, "load", "--company", COMPANY, path)
-    assert status == 1
-    assert "cannot be written to the temporary folder" in said
-    assert len(said.splitlines()) == 1, said
+    error = error_on_full_disk(ready, 1 << 16, "load", "--company", COMPANY, path)
+    assert "cannot be written to the temporary folder" in error
 
 
 @ON_SQLITE
@@ -209,10 +215,8 @@ def test_a_full_disk_of_a_dump_is_an_error_in_one_line(ready: Command) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     out = ready.folder / "out"
-    status, said = limited_run(ready, 1 << 16, "dump", "--company", COMPANY, out)
-    assert status == 1
-    assert "cannot be written" in said
-    assert len(said.splitlines()) == 1, said
+    error = error_on_full_disk(ready, 1 << 16, "dump", "--company", COMPANY, out)
+    assert "cannot be written" in error
     assert list(out.iterdir()) == []
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from comptoir.cli.main import SUBCOMMANDS, imported
 from support.command import Command
+from support.processes import Process
 
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
@@ -48,12 +49,14 @@ def test_a_group_without_a_command_shows_its_help_and_fails(
 def test_a_shell_completes_commands_options_and_values(
     typed: str, expected: list[str], command: Command
 ) -> None:
-    given = [
-        f"COMP_WORDS={typed}",
-        f"COMP_CWORD={typed.count(' ')}",
-        "_COMPTOIR_COMPLETE=bash_complete",
-    ]
-    lines = command.run(through=["env", *given]).out.splitlines()
+    environment = {
+        **command.environment,
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(typed.count(" ")),
+        "_COMPTOIR_COMPLETE": "bash_complete",
+    }
+    with Process([], environment, command.folder) as process:
+        lines = process.stdout.read().decode().splitlines()
     assert lines == [f"plain,{each}" for each in expected]
 
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import pty
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -53,13 +52,11 @@ def test_a_folder_is_loaded_and_the_counts_are_added(ready: Command) -> None:
 def test_a_terminal_shows_progress_and_nothing_of_it_remains(ready: Command) -> None:
     folder = write(ready.folder / "in", itemsExt__csv="number\nI1\n")
     ours, terminal = pty.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as shown:
-        arguments = ready.arguments("load", "--company", COMPANY, folder)
-        subprocess.run(
-            arguments, env=ready.environment, check=True, stdout=subprocess.DEVNULL, stderr=terminal
-        )
+    arguments = ["load", "--company", COMPANY, str(folder)]
+    with os.fdopen(ours, "rb", 0) as shown, os.fdopen(terminal, "wb", 0) as errors:
+        with Process(arguments, ready.environment, ready.folder, errors=errors) as process:
+            assert process.wait() == 0
         lines = shown.read(1000).decode().split("\r\033[K")
-        os.close(terminal)
     assert lines == ["", "checking itemsExt: 1 rows", "writing itemsExt: 1 of 1 rows", ""]
 
 

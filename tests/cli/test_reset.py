@@ -1,7 +1,6 @@
 """`comptoir reset`: the sample company is as at first, and nothing else has changed."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from comptoir.catalog import MODEL
 from support.client import Client, Record, record, tag_of, values
 from support.command import Command, Result
 from support.databases import ON_SQLITE, FreshDatabase, run_sql
+from support.processes import Process
 from support.service import Service
 
 NAME = "Comptoir Sample"
@@ -158,18 +158,14 @@ def test_nothing_looks_like_a_reset_before_the_question(sampled: tuple[Command, 
     terminal, typed = os.openpty()
     os.write(terminal, b"no\n")
     shown = b""
-    with subprocess.Popen(
-        command.arguments("reset"),
-        cwd=command.folder,
-        env=command.environment,
-        stdin=typed,
-        stderr=typed,
-    ):
-        os.close(typed)
-        # its end is an error of the terminal
-        with suppress(OSError):
-            while part := os.read(terminal, 1_000):
-                shown += part
+    with os.fdopen(typed, "rb") as stream:
+        process = Process(
+            ["reset"], command.environment, command.folder, entered=stream, errors=stream
+        )
+    # its end is an error of the terminal
+    with process, suppress(OSError):
+        while part := os.read(terminal, 1_000):
+            shown += part
     os.close(terminal)
     assert shown.removeprefix(b"no\r\n").startswith(f"Undo all changes of {NAME} ".encode())
 
