@@ -6,6 +6,7 @@ is a socket: the client sends an `Order`, and receives a line with the process i
 process ends, a line with its exit status.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -13,6 +14,7 @@ import runpy
 import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -109,7 +111,18 @@ def _run(order: Order, files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(order.environment)
     sys.argv = ["comptoir", *order.arguments]
-    runpy.run_module("comptoir", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("comptoir", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        # all that an interpreter does at its end but to take down its many modules
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        # it reports a stream that nobody reads
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(int(end.code or 0))
+        raise
 
 
 if __name__ == "__main__":
