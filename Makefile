@@ -53,7 +53,7 @@ dist: .venv/.check ## build what a release publishes into ./dist: packages, and 
 	@$(BIN)/python -m hatchling build --directory dist
 	@version=$$($(BIN)/python -m hatchling version) && \
 		sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/pyproject.toml && \
-		$(BIN)/python -W ignore::UserWarning -m cyclonedx_py requirements --output-reproducible \
+		$(BIN)/python -W ignore::UserWarning -m cyclonedx_py requirements --no-validate --output-reproducible \
 		--pyproject build/pyproject.toml --output-file "dist/comptoir-$$version.cdx.json" requirements/run.txt
 
 docs: .venv/.run ## generate docs/reference

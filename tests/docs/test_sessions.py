@@ -47,8 +47,8 @@ IN_CONTROL = {
 """The tables with what a page may create besides records, and the column that names it."""
 CREATED = re.compile(r"comptoir (?:company create|sample --company-name) '([^']+)'")
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
-PYTEST = {"PYTEST_ADDOPTS": "-p no:schemathesis"}
-"""Without a plugin that takes longer to import than the rest."""
+PYTEST = {"PYTEST_ADDOPTS": "-p no:schemathesis -p no:hypothesispytest"}
+"""Without two plugins that take longer to import than the rest."""
 
 
 @dataclass(frozen=True)

@@ -126,9 +126,12 @@ def _leave(status: int) -> None:
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     gc.collect()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    # the interpreter reports a stream that nobody reads
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":
