@@ -1,6 +1,7 @@
 """Migrations: any schema is upgraded, once, and the records are kept."""
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -23,7 +24,8 @@ from comptoir.store.postgres import migration
 from comptoir.store.postgres.migration import LOCK
 from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import TEXT_INDEX, revisions, state_of
-from comptoir.store.urls import redacted
+from comptoir.store.sqlite.connection import database_path
+from comptoir.store.urls import is_postgres, redacted
 from conftest import stock
 from support.command import Command
 from support.databases import FreshDatabase, in_database, run_sql
@@ -44,6 +46,18 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         url: str = request.getfixturevalue("postgres_url")
         return url
     return f"sqlite:///{tmp_path / 'test.db'}"
+
+
+@pytest.fixture
+def current(fresh_database: FreshDatabase, tmp_path: Path) -> str:
+    """The URL of a database with the current schema, SQLite and PostgreSQL."""
+    return fresh_database(tmp_path, MODEL)
+
+
+@pytest.fixture
+def current_postgres(fresh_postgres: FreshDatabase, tmp_path: Path) -> str:
+    """The URL of a database with the current schema, on PostgreSQL."""
+    return fresh_postgres(tmp_path, MODEL)
 
 
 def with_schema(url: str, revision: str) -> None:
@@ -150,11 +164,19 @@ def test_a_database_of_the_first_schema_keeps_its_records(empty: str, tmp_path: 
     use(empty, tmp_path)
 
 
-@pytest.mark.parametrize("revision", sorted(revisions().serves))
-def test_every_revision_can_be_upgraded(empty: str, revision: str) -> None:
-    with_schema(empty, revision)
-    assert migrated(empty)[0] == revisions().head
-    make_ready(Settings(database=empty), MODEL)
+def test_every_revision_can_be_upgraded(empty: str, request: pytest.FixtureRequest) -> None:
+    """Migrates copies of a database that goes through all revisions."""
+    for revision in sorted(revisions().serves):
+        with_schema(empty, revision)
+        if is_postgres(empty):
+            server: Databases = request.getfixturevalue("postgres_server")
+            copy = server.new_database(empty)
+        else:
+            copy = f"{empty}.{revision}"
+            shutil.copy(database_path(empty), database_path(copy))
+        assert in_database(copy, state_of).revision == revision
+        assert migrated(copy)[0] == revisions().head
+        make_ready(Settings(database=copy), MODEL)
 
 
 def renumber(url: str, revision: str, serves: str) -> None:
@@ -168,49 +190,43 @@ def renumber(url: str, revision: str, serves: str) -> None:
 
 
 def test_a_newer_schema_that_serves_this_program_is_used_unchanged(
-    empty: str, tmp_path: Path
+    current: str, tmp_path: Path
 ) -> None:
     """During a rolling upgrade, earlier programs work with the expanded schema."""
-    migrated(empty)
-    in_database(empty, fill)
+    in_database(current, fill)
     run(
-        empty,
+        current,
         """ALTER TABLE "contactsExt" ADD COLUMN since VARCHAR NOT NULL DEFAULT '0001-01-01'""",
         "ALTER TABLE changes ADD COLUMN reason VARCHAR",
         "CREATE TABLE vendors (company_id VARCHAR PRIMARY KEY)",
     )
-    renumber(empty, "9999", serves=revisions().head)
-    assert migrated(empty) == ("9999", [])
-    make_ready(Settings(database=empty), MODEL)
-    use(empty, tmp_path)
+    renumber(current, "9999", serves=revisions().head)
+    assert migrated(current) == ("9999", [])
+    make_ready(Settings(database=current), MODEL)
+    use(current, tmp_path)
 
 
-@pytest.mark.parametrize("serves", ["9998", "9999"])
-def test_a_newer_schema_that_does_not_serve_this_program_is_refused(
-    empty: str, serves: str
-) -> None:
-    migrated(empty)
-    renumber(empty, "9999", serves)
-    for work in (migrate, make_ready):
-        with pytest.raises(OperatorError, match="has schema 9999, which is newer"):
-            work(Settings(database=empty), MODEL)
+def test_a_newer_schema_that_does_not_serve_this_program_is_refused(current: str) -> None:
+    for serves in ("9998", "9999"):
+        renumber(current, "9999", serves)
+        for work in (migrate, make_ready):
+            with pytest.raises(OperatorError, match="has schema 9999, which is newer"):
+                work(Settings(database=current), MODEL)
 
 
-def test_a_record_of_served_programs_applies_to_its_revision_only(empty: str) -> None:
+def test_a_record_of_served_programs_applies_to_its_revision_only(current: str) -> None:
     """An upgrade without `migrate` records nothing about earlier programs."""
-    migrated(empty)
-    run(empty, "UPDATE alembic_version SET version_num = '9999'")
+    run(current, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(OperatorError, match="has schema 9999, which is newer"):
-        make_ready(Settings(database=empty), MODEL)
+        make_ready(Settings(database=current), MODEL)
 
 
-def test_migration_again_writes_nothing(postgres_url: str) -> None:
-    migrated(postgres_url)
+def test_migration_again_writes_nothing(current_postgres: str) -> None:
     run(
-        postgres_url,
-        f"ALTER DATABASE {name_of(postgres_url)} SET default_transaction_read_only = on",
+        current_postgres,
+        f"ALTER DATABASE {name_of(current_postgres)} SET default_transaction_read_only = on",
     )
-    assert migrated(postgres_url) == (revisions().head, [])
+    assert migrated(current_postgres) == (revisions().head, [])
 
 
 def test_routines_are_built_only_to_be_installed(
@@ -251,10 +267,11 @@ def test_a_service_waits_until_its_database_has_the_schema(
         assert service.client.listed("companies") == []
 
 
-def test_a_service_refuses_requests_on_a_newer_schema(postgres_url: str, tmp_path: Path) -> None:
-    migrated(postgres_url)
-    renumber(postgres_url, "9999", serves="9999")
-    with Service(lambda *_: postgres_url, tmp_path) as service:
+def test_a_service_refuses_requests_on_a_newer_schema(
+    current_postgres: str, tmp_path: Path
+) -> None:
+    renumber(current_postgres, "9999", serves="9999")
+    with Service(lambda *_: current_postgres, tmp_path) as service:
         refused(service, "Internal_DatabaseNotReady")
 
 
@@ -334,11 +351,11 @@ def _selected(name: str, columns: Iterable[str]) -> str:
     return f'SELECT {listed} FROM "{name}"'
 
 
-def test_a_migration_reports_that_it_waits_for_another(postgres_url: str) -> None:
-    with lock(postgres_url, f"SELECT pg_advisory_lock({LOCK})") as release:
-        reports = reported_while_held(postgres_url, release)
+def test_a_migration_reports_that_it_waits_for_another(current_postgres: str) -> None:
+    with lock(current_postgres, f"SELECT pg_advisory_lock({LOCK})") as release:
+        reports = reported_while_held(current_postgres, release)
     assert reports == [
-        f"{redacted(postgres_url)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(current_postgres)}: another process is migrating it. Waiting until it ends."
     ]
 
 
@@ -413,13 +430,12 @@ def test_searches_work_without_the_extension_of_the_text_index(
 
 
 def test_texts_compare_by_code_point_and_numbers_are_wide(
-    postgres_url: str, postgres_server: Databases
+    current_postgres: str, postgres_server: Databases
 ) -> None:
-    migrated(postgres_url)
     columns = postgres_server.asked(
         "SELECT DISTINCT data_type, collation_name FROM information_schema.columns"
         " WHERE table_schema = 'public' AND table_name <> 'alembic_version'",
-        name_of(postgres_url),
+        name_of(current_postgres),
     )
     assert {(str(kind), collation) for kind, collation in columns} == {
         ("bigint", None),

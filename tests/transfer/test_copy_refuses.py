@@ -10,11 +10,14 @@ from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import redacted
 from conftest import stock
 from support.client import record
-from support.command import Command
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.samples import CUSTOMER, PATHS, SAMPLES
+from transfer.conftest import ON_ONE_PAIR
 from transfer.two_databases import TwoDatabases
+
+pytestmark = ON_ONE_PAIR
+"""Which databases they are says nothing about what is refused."""
 
 CONTACT = PATHS["contactsExt"]
 UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
@@ -190,21 +193,15 @@ WRONG = [
 ]
 
 
-def test_a_wrong_argument_is_an_error_in_one_line(
-    command: Command, fresh_sqlite: FreshDatabase
-) -> None:
-    urls = {}
-    for name in ("one", "two"):
-        (command.folder / name).mkdir()
-        urls[name] = fresh_sqlite(command.folder / name, MODEL)
-
+def test_a_wrong_argument_is_an_error_in_one_line(pair: TwoDatabases) -> None:
+    one, two = pair.urls
     for arguments, reason in WRONG:
-        assert reason in command.error("copy", *arguments.format(**urls).split())
-    assert not (command.folder / "none.db").exists()
+        assert reason in pair.command.error("copy", *arguments.format(one=one, two=two).split())
+    assert not (pair.command.folder / "none.db").exists()
 
 
-def test_a_target_that_is_not_migrated_is_refused(ready: Command, postgres_url: str) -> None:
-    error = ready.error("copy", "--from", ready.url, "--to", postgres_url)
+def test_a_target_that_is_not_migrated_is_refused(pair: TwoDatabases, postgres_url: str) -> None:
+    error = pair.command.error("copy", "--from", pair.urls[0], "--to", postgres_url)
 
     assert "comptoir migrate" in error
     assert postgres_url not in error
