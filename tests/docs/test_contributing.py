@@ -217,7 +217,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     broken = [each for rule in OF_ALL_MODULES for each in rule(modules)]
     broken += [each for rule in OF_EACH_MODULE for module in modules for each in rule(module)]
     assert broken == []
-    clone.python("-m", "pytest", "-q", "-p", "no:schemathesis", "-k", CHOSEN, *SUITES)
+    clone.python("-m", "pytest", "-q", "-k", CHOSEN, *SUITES)
 
 
 def test_a_property_is_added_and_removed_by_a_revision_each(clone: Clone) -> None:
