@@ -48,6 +48,11 @@ def load_target(load_targets: LoadTarget, tmp_path: Path) -> LoadTarget:
 PAIRS = (("sqlite", "postgres"), ("postgres", "sqlite"))
 """Each database is tested as a source and as a target."""
 
+ON_ONE_PAIR = pytest.mark.parametrize(
+    "pair", [("sqlite", "sqlite")], ids="-to-".join, indirect=True
+)
+"""Marks a test of a copy that says nothing about its databases."""
+
 
 @contextmanager
 def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[TwoDatabases]:

@@ -135,6 +135,7 @@ def test_a_company_may_return(pair: TwoDatabases, company: Company) -> None:
     pair.assert_same(company)
 
 
+@pytest.mark.parametrize("own_pair", ALIKE[:1], ids="-to-".join, indirect=True)
 def test_all_companies_are_copied_unless_some_are_named(own_pair: TwoDatabases) -> None:
     empty = own_pair.source.new_company("Empty")
     full = stock(own_pair.source.new_company("Full"))

@@ -12,6 +12,7 @@ from support.client import record, tag_of
 from support.companies import Company
 from support.repeats import essence, repeatable
 from support.samples import PATHS, SAMPLES
+from transfer.conftest import ON_ONE_PAIR
 from transfer.two_databases import TwoDatabases, guid
 
 AGENT = PATHS["shippingAgentsExt"]
@@ -89,6 +90,7 @@ def test_repeatable_writes_that_change_nothing_are_followed(
     assert essence(there.patch(AGENT, {}, headers=headers)) == essence(first)
 
 
+@ON_ONE_PAIR
 def test_a_copy_gives_up_on_constant_writes_and_resumes_afterwards(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,14 @@ from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import redacted
 from conftest import stock
 from support.client import record
-from support.command import Command
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.samples import CUSTOMER, PATHS, SAMPLES
+from transfer.conftest import ON_ONE_PAIR
 from transfer.two_databases import TwoDatabases
+
+pytestmark = ON_ONE_PAIR
+"""Which databases they are says nothing about what is refused."""
 
 CONTACT = PATHS["contactsExt"]
 UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
@@ -113,13 +116,16 @@ def test_a_copy_with_writes_of_its_own_is_left_alone(pair: TwoDatabases, company
 def test_another_company_with_the_same_id_is_left_alone(
     pair: TwoDatabases, company: Company
 ) -> None:
+    """And no other company is copied by the same command."""
+    other = stock(pair.source.new_company())
     named = ("--id", company.id, "--database", pair.urls[1])
     pair.command.done("company", "create", "Other", *named)
 
-    error = pair.error(company)
+    error = pair.error(other, "--company", company.id)
 
     assert f"the target already has a company {company.id}" in error
     assert pair.there(company).listed("contactsExt") == []
+    assert pair.copied_so_far(other, "changes") == 0
 
 
 def test_a_company_whose_name_the_target_has_is_refused(pair: TwoDatabases) -> None:
@@ -138,15 +144,6 @@ def test_a_company_whose_name_the_target_has_is_refused(pair: TwoDatabases) -> N
     pair.command.done("company", "delete", made[1], "--yes", "--database", pair.urls[1])
     pair.copied(late)
     pair.assert_same(late)
-
-
-def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: TwoDatabases) -> None:
-    first, second = (stock(pair.source.new_company()) for _ in range(2))
-    named = ("--id", second.id, "--database", pair.urls[1])
-    pair.command.done("company", "create", "Second", *named)
-
-    assert second.id in pair.error(first, "--company", second.id)
-    assert pair.copied_so_far(first, "changes") == 0
 
 
 def test_only_anew_drops_an_unfinished_copy_from_another_source(
@@ -190,21 +187,15 @@ WRONG = [
 ]
 
 
-def test_a_wrong_argument_is_an_error_in_one_line(
-    command: Command, fresh_sqlite: FreshDatabase
-) -> None:
-    urls = {}
-    for name in ("one", "two"):
-        (command.folder / name).mkdir()
-        urls[name] = fresh_sqlite(command.folder / name, MODEL)
-
+def test_a_wrong_argument_is_an_error_in_one_line(pair: TwoDatabases) -> None:
+    one, two = pair.urls
     for arguments, reason in WRONG:
-        assert reason in command.error("copy", *arguments.format(**urls).split())
-    assert not (command.folder / "none.db").exists()
+        assert reason in pair.command.error("copy", *arguments.format(one=one, two=two).split())
+    assert not (pair.command.folder / "none.db").exists()
 
 
-def test_a_target_that_is_not_migrated_is_refused(ready: Command, postgres_url: str) -> None:
-    error = ready.error("copy", "--from", ready.url, "--to", postgres_url)
+def test_a_target_that_is_not_migrated_is_refused(pair: TwoDatabases, postgres_url: str) -> None:
+    error = pair.command.error("copy", "--from", pair.urls[0], "--to", postgres_url)
 
     assert "comptoir migrate" in error
     assert postgres_url not in error

@@ -31,6 +31,7 @@ from support.server import Server
 from support.service import Service, StartService
 from support.subscriptions import subscribe
 from support.waiting import until
+from transfer.conftest import ON_ONE_PAIR
 from transfer.two_databases import Stopped, TwoDatabases, rows_of
 
 AGENTS = "shippingAgentsExt"
@@ -294,6 +295,7 @@ def test_a_load_into_a_company_that_is_being_deleted_is_refused(
     assert rows_left(command, company) == {}
 
 
+@ON_ONE_PAIR
 def test_an_unfinished_copy_is_deleted(pair: TwoDatabases) -> None:
     company = stock(pair.source.new_company())
     pair.stopped_at(company, "comparing")
@@ -326,6 +328,7 @@ def test_a_copy_that_starts_again_leaves_no_documents_of_the_earlier_one(
     pair.assert_same(company)
 
 
+@ON_ONE_PAIR
 def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases) -> None:
     company = stock(pair.source.new_company())
     pair.copied(company)

@@ -9,8 +9,8 @@ from support.databases import run_sql
 from support.load_target import LoadTarget, reasons
 
 CUSTOMERS = "customersExt"
-ROWS = 2 * ROWS_PER_CHUNK + 1
-"""Enough for three transactions."""
+ROWS = ROWS_PER_CHUNK + 500
+"""Enough for two transactions."""
 
 
 class LoadInterruptedError(Exception):
