@@ -14,9 +14,11 @@ from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, new_code, origin_of
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.samples import UNKNOWN
 from support.service import Service
+
+pytestmark = ON_SQLITE  # an address says nothing about the database
 
 AGENT = "shippingAgentsExt(code='UPS')"
 JSON = {"Content-Type": "application/json", "If-Match": "*"}

@@ -15,7 +15,7 @@ from conftest import stock
 from support.client import Record
 from support.companies import Company
 from support.console import Browser, new_code, origin_of
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.samples import NO_GUID, SAMPLES
 from support.service import Service
 from support.specimen import WITH_SPECIMENS
@@ -257,6 +257,7 @@ def test_any_text_is_a_key(browser: Browser, specimens: Company) -> None:
     assert 'value="Odd"' in browser.get(address).text
 
 
+@ON_SQLITE
 def test_records_cannot_inject_markup(browser: Browser, specimens: Company) -> None:
     for entity_set in WITH_SPECIMENS.stored:
         texts: dict[str, str | int | float | bool] = {
