@@ -210,6 +210,7 @@ def test_a_client_is_removed(service: Service, admin: Browser) -> None:
     assert status(service, credentials) == 401
 
 
+@ON_SQLITE
 def test_viewers_see_and_only_admins_act(admin: Browser, logged_in: LoggedIn) -> None:
     name, _ = added(admin)
     forms = one(admin, name)

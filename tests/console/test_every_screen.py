@@ -24,6 +24,7 @@ NEVER = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\bev
 INLINE = re.compile(r"\sstyle=|<style|\son[a-z]+=|<script(?![^>]*\ssrc=)|javascript:|\|\s*safe\b")
 
 
+@ON_SQLITE  # another test opens each screen on both databases
 def test_who_sees_a_screen(stocked: Company, stranger: Browser, logged_in: LoggedIn) -> None:
     browsers = {role: logged_in(role) for role in ConsoleRole}
 
@@ -39,6 +40,7 @@ def test_who_sees_a_screen(stocked: Company, stranger: Browser, logged_in: Logge
     check_all(SCREENS, check)
 
 
+@ON_SQLITE
 def test_the_navigation_has_what_the_user_may_see(logged_in: LoggedIn) -> None:
     paths = {each.path.partition("?")[0]: each.role for each in SCREENS}
     for role in ConsoleRole:
@@ -77,6 +79,7 @@ def test_screens_with_companies_ask_for_one(stocked: Company, admin: Browser) ->
         path = screen.path.partition("?")[0]
         asks = path == "/console" or path.startswith("/console/records")
         page = admin.get(screen.path.format(company=stocked.id))
+        assert page.status_code == 200, screen.path
         assert ('<select id="company"' in page.text) == asks, screen.path
         assert f'href="/console/records?company={stocked.id}"' in page.text, screen.path
 

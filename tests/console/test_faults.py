@@ -152,6 +152,7 @@ def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal)
     check_all(REFUSED, check)
 
 
+@ON_SQLITE
 @pytest.mark.usefixtures("control")
 def test_viewers_see_faults_and_only_admins_set_them(faulty: Service) -> None:
     switched_on(logged_in(faulty), "lock", id="locked")

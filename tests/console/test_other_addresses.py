@@ -13,8 +13,11 @@ from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, logged_in, origin_of
+from support.databases import ON_SQLITE
 from support.samples import UNKNOWN
 from support.service import Service, StartService
+
+pytestmark = ON_SQLITE  # an address says nothing about the database
 
 AGENT = "shippingAgentsExt(code='UPS')"
 JSON = {"Content-Type": "application/json", "If-Match": "*"}

@@ -14,6 +14,7 @@ from conftest import stock
 from support.client import Record
 from support.companies import Company
 from support.console import Browser, logged_in
+from support.databases import ON_SQLITE
 from support.samples import NO_GUID, SAMPLES
 from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
@@ -246,6 +247,7 @@ def test_any_text_is_a_key(browser: Browser, specimens: Company) -> None:
     assert 'value="Odd"' in browser.get(address).text
 
 
+@ON_SQLITE
 def test_records_cannot_inject_markup(browser: Browser, specimens: Company) -> None:
     for entity_set in WITH_SPECIMENS.stored:
         texts: dict[str, str | int | float | bool] = {

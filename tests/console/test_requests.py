@@ -91,6 +91,7 @@ def page_of(browser: Browser, answer: httpx.Response) -> str:
     return unescape(page.text)
 
 
+@ON_SQLITE
 def test_the_list_shows_what_a_client_sent(company: Company, browser: Browser) -> None:
     refused = company.patch(AGENT, {"name": "x"}, if_match='W/"1"')
     first = rows(browser)[0]
