@@ -83,12 +83,7 @@ class OnPostgres:
     @property
     def figures(self) -> Sequence[Figure]:
         """All figures, in the order of the table."""
-        return [
-            *self._reads.figures,
-            *self._updates.figures,
-            *self._pairs.values(),
-            self._load,
-        ]
+        return [*self._reads.figures, *self._updates.figures, *self._pairs.values(), self._load]
 
     @property
     def notes(self) -> Sequence[str]:

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, settings
 from comptoir import app
 from comptoir.catalog import MODEL
 from comptoir.cli import company as company_commands
-from comptoir.config import Settings
 from comptoir.features.transfer import copy
 from comptoir.store import company_steps, control_watch, store
 from comptoir.store.postgres import store as postgres_store
@@ -28,8 +27,8 @@ from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
 from support.load_target import LoadTarget
 from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
-from support.server import Server
-from support.service import Service
+from support.server import Server, ShareServer
+from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
 
 # without bytecode, each process of a run compiles all tests and each started service its modules
@@ -242,6 +241,26 @@ def service(
 
 
 @pytest.fixture
+def start_service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[StartService]:
+    """Starts a service in the folder of a test; it stops at the end of the test."""
+    with ExitStack() as services:
+        yield lambda *model, **given: services.enter_context(
+            Service(fresh_database, tmp_path, *model, **given)
+        )
+
+
+@pytest.fixture(scope="module")
+def share_service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StartService]:
+    """Starts services that tests of a module share, each in a folder of its own."""
+    with ExitStack() as services:
+        yield lambda *model, **given: services.enter_context(
+            Service(fresh_database, tmp_path_factory.mktemp("shared"), *model, **given)
+        )
+
+
+@pytest.fixture
 def company(service: Service) -> Company:
     """A company without records, for one test."""
     return service.new_company()
@@ -266,18 +285,23 @@ def stock(company: Company) -> Company:
 
 
 @pytest.fixture(scope="module")
-def server(
+def share_server(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """The service as a process, which tests must not stop.
+) -> Iterator[ShareServer]:
+    """Starts services as processes, each in a folder of its own, which tests must not stop.
 
-    It ends with their module: one that rests takes time from the tests of the others.
+    They end with the module: one that rests takes time from the tests of the others.
     """
-    folder = tmp_path_factory.mktemp("server")
-    with Server(
-        Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder
-    ) as server:
-        yield server
+    with ExitStack() as servers:
+        yield lambda **given: servers.enter_context(
+            Server.over(fresh_database, tmp_path_factory.mktemp("server"), **given)
+        )
+
+
+@pytest.fixture(scope="module")
+def server(share_server: ShareServer) -> Server:
+    """The service as a process, which tests must not stop."""
+    return share_server()
 
 
 @pytest.fixture(scope="session")

@@ -99,12 +99,7 @@ def entity_types_page(model: Model) -> str:
     forms = table(
         ("Type", "Values", "Empty value"),
         sorted(
-            (
-                code(each.edm_name),
-                each.expected,
-                code(each.empty_json),
-            )
-            for each in types.values()
+            (code(each.edm_name), each.expected, code(each.empty_json)) for each in types.values()
         ),
     )
     return page(

@@ -1,16 +1,14 @@
 """Pages of aggregated results have every group once."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import msgspec
 import pytest
 
 from support.companies import Cell, Company
-from support.databases import FreshDatabase
 from support.refusals import refusal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 Row = dict[str, object]
@@ -219,17 +217,17 @@ def test_a_token_of_another_query_is_refused(query: dict[str, str], prices: Comp
         )
 
 
-def test_a_result_that_takes_too_long_is_503(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, scan_seconds=0.000_001) as hurried:
-        company = hurried.new_company()
-        company.load("salesPricesExt", *(_price(number) for number in range(20_000)))
+def test_a_result_that_takes_too_long_is_503(start_service: StartService) -> None:
+    hurried = start_service(scan_seconds=0.000_001)
+    company = hurried.new_company()
+    company.load("salesPricesExt", *(_price(number) for number in range(20_000)))
 
-        # every record costs so much that the scan of all of them cannot end in time
-        unit = "toupper(" * 40 + "unitOfMeasure" + ")" * 40
-        answer = company.get("salesPricesExt", {"$apply": f"compute({unit} as u)/groupby((u))"})
+    # every record costs so much that the scan of all of them cannot end in time
+    unit = "toupper(" * 40 + "unitOfMeasure" + ")" * 40
+    answer = company.get("salesPricesExt", {"$apply": f"compute({unit} as u)/groupby((u))"})
 
-        refusal(answer, "Internal_Unavailable")
-        assert answer.headers["retry-after"]
+    refusal(answer, "Internal_Unavailable")
+    assert answer.headers["retry-after"]
 
 
 def test_all_pages_use_the_time_of_the_first(prices: Company) -> None:

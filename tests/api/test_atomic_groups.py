@@ -228,12 +228,7 @@ def test_a_refused_group_is_tried_again(company: Company, service: Service) -> N
 
 
 @together(
-    "headers",
-    [
-        [{}, repeatable()],
-        [repeatable(), {}],
-        [repeatable("one"), repeatable("one")],
-    ],
+    "headers", [[{}, repeatable()], [repeatable(), {}], [repeatable("one"), repeatable("one")]]
 )
 def test_a_group_has_an_id_for_each_request_or_none(
     headers: list[dict[str, str]], company: Company, service: Service

@@ -1,6 +1,7 @@
 """Invalid tokens, insufficient scopes, and companies that a token does not reach."""
 
 import base64
+from itertools import product
 
 import pytest
 
@@ -11,7 +12,7 @@ from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT
 from support.service import Service
-from support.together import together
+from support.together import check_all, together
 from support.tokens import BOTH
 
 pytestmark = ON_SQLITE  # tokens are judged before the database
@@ -32,10 +33,9 @@ def _unsigned(token: str) -> str:
     return f"{header}.{token.split('.')[1]}."
 
 
-def _refused_headers(service: Service, other: Service) -> dict[str, str | None]:
+def _headers(service: Service, other: Service) -> dict[str, str]:
     good = service.tokens.issue()
     return {
-        "none": None,
         "empty": "",
         "another scheme": "Basic dXNlcjpwYXNz",
         "a token without scheme": good,
@@ -53,46 +53,30 @@ def _refused_headers(service: Service, other: Service) -> dict[str, str | None]:
     }
 
 
-REFUSED = (
-    "none",
-    "empty",
-    "another scheme",
-    "a token without scheme",
-    "a scheme without token",
-    "malformed",
-    "cut",
-    "two tokens",
-    "too long",
-    "expired",
-    "algorithm none",
-    "tampered",
-    "signed by another key",
-    "another audience",
-    "another issuer",
-)
 WITHOUT_TOKEN = ("none", "empty", "another scheme", "a token without scheme")
 
 
-@together("name", REFUSED)
-@together("method", ["GET", "PATCH"])
 def test_a_request_without_an_accepted_token_is_401(
-    method: str, name: str, own_stock: Company, service: Service, specimen_service: Service
+    own_stock: Company, service: Service, specimen_service: Service
 ) -> None:
     """The challenge asks for a bearer token, or names its error (RFC 6750)."""
-    authorization = _refused_headers(service, specimen_service)[name]
-    headers = {} if authorization is None else {"Authorization": authorization}
     changed = own_stock.changes()
+    headers: dict[str, dict[str, str]] = {"none": {}}
+    for name, value in _headers(service, specimen_service).items():
+        headers[name] = {"Authorization": value}
 
-    answer = own_stock.using("").request(
-        method, AGENT, body={"name": "x"}, headers={**headers, "If-Match": "*"}
-    )
+    def check(case: tuple[str, str]) -> None:
+        method, name = case
+        sent = {**headers[name], "If-Match": "*"}
+        answer = own_stock.using("").request(method, AGENT, body={"name": "x"}, headers=sent)
+        refusal(answer, "Authentication_InvalidCredentials", "Authorization")
+        challenge = answer.headers["www-authenticate"]
+        if name in WITHOUT_TOKEN:
+            assert challenge == 'Bearer realm="comptoir"'
+        else:
+            assert challenge.startswith('Bearer error="invalid_token", error_description="')
 
-    refusal(answer, "Authentication_InvalidCredentials", "Authorization")
-    challenge = answer.headers["www-authenticate"]
-    if name in WITHOUT_TOKEN:
-        assert challenge == 'Bearer realm="comptoir"'
-    else:
-        assert challenge.startswith('Bearer error="invalid_token", error_description="')
+    check_all(product(("GET", "PATCH"), headers), check)
     assert own_stock.changes() == changed
 
 

@@ -1,17 +1,14 @@
 """The URLs of requests in a batch: relative, absolute paths, absolute, with and without a proxy."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from support.batches import Reply, documents, send_documents
 from support.client import Record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.samples import SAMPLES, SHIPPING_AGENT
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
@@ -86,13 +83,9 @@ def test_a_query_may_contain_any_text(query: str, company: Company) -> None:
 
 
 @pytest.fixture(scope="module")
-def behind_proxy(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def behind_proxy(share_service: StartService) -> Service:
     """A service whose clients use another address."""
-    folder = tmp_path_factory.mktemp("proxied")
-    with Service(fresh_database, folder, public_url="https://erp.example/v1/data") as service:
-        yield service
+    return share_service(public_url="https://erp.example/v1/data")
 
 
 @together(
@@ -137,14 +130,12 @@ def test_a_reference_to_a_new_record_works_through_a_proxy(behind_proxy: Service
     assert answers["2"].read(Record)["code"] == "A"
 
 
-def test_the_path_of_a_public_url_may_be_empty(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(fresh_database, tmp_path, public_url="https://erp.example") as service:
-        local = service.client
-        at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
-        company = service.admin.add_company(at_socket)
-        assert read(company, "shippingAgentsExt").status == 200
-        path = f"/companies({company.id})/shippingAgentsExt"
-        for url in (path, f"/api{path}", f"https://erp.example{path}"):
-            assert read(company, url).status == 200
+def test_the_path_of_a_public_url_may_be_empty(start_service: StartService) -> None:
+    service = start_service(public_url="https://erp.example")
+    local = service.client
+    at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
+    company = service.admin.add_company(at_socket)
+    assert read(company, "shippingAgentsExt").status == 200
+    path = f"/companies({company.id})/shippingAgentsExt"
+    for url in (path, f"/api{path}", f"https://erp.example{path}"):
+        assert read(company, url).status == 200

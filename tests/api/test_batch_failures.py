@@ -1,7 +1,6 @@
 """Defects within a batch: the client gets the responses to the earlier requests."""
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,9 +10,8 @@ from comptoir.edm.model import Calculated, EntitySet, Model
 from comptoir.edm.types import Stored
 from support.batches import HTTP, Entry, multipart, replies, send_documents
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import error_in
-from support.service import Service
+from support.service import Service, StartService
 from support.specimen import SPECIMEN
 
 
@@ -29,11 +27,8 @@ WITH_DEFECT = Model((*MODEL.sets, EntitySet("specimensExt", KIND)))
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    with Service(fresh_database, tmp_path_factory.mktemp("defect"), WITH_DEFECT) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service(WITH_DEFECT)
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """The limits of a batch, each with its own error."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.batches import HTTP, Entry, documents, parts, replies, send_documents, send_multipart
 from support.client import Page, Record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 REQUESTS = 100
@@ -199,15 +197,9 @@ def test_hostile_bodies_are_refused_quickly(what: str, company: Company) -> None
 
 
 @pytest.fixture(scope="module")
-def narrow(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def narrow(share_service: StartService) -> Service:
     """A service with low limits on batches."""
-    folder = tmp_path_factory.mktemp("narrow")
-    with Service(
-        fresh_database, folder, batch_requests=2, batch_bytes=400, body_bytes=30, page_size=1
-    ) as service:
-        yield service
+    return share_service(batch_requests=2, batch_bytes=400, body_bytes=30, page_size=1)
 
 
 def test_the_limits_are_settings(narrow: Service) -> None:
@@ -219,10 +211,7 @@ def test_the_limits_are_settings(narrow: Service) -> None:
     large, fits = replies(
         send_documents(
             company,
-            [
-                {**new, "body": {"code": "x" * 20}},
-                {**new, "id": "2", "body": {"code": "x"}},
-            ],
+            [{**new, "body": {"code": "x" * 20}}, {**new, "id": "2", "body": {"code": "x"}}],
         )
     )
     assert large.error.code == "Request_BodyTooLarge"

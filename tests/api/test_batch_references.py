@@ -40,9 +40,7 @@ def test_a_304_does_not_satisfy_a_dependency(own_stock: Company) -> None:
 
 def test_resources_that_begin_with_a_dollar_are_not_references(stocked: Company) -> None:
     answers = documents(
-        stocked,
-        {"id": "metadata", **COUNT},
-        {"id": "2", "method": "GET", "url": "$metadata"},
+        stocked, {"id": "metadata", **COUNT}, {"id": "2", "method": "GET", "url": "$metadata"}
     )
 
     assert bytes(answers["2"].body) != bytes(answers["metadata"].body)

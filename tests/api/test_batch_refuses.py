@@ -13,12 +13,7 @@ from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
-CREATE: Entry = {
-    "id": "1",
-    "method": "POST",
-    "url": "shippingAgentsExt",
-    "body": {"code": "A"},
-}
+CREATE: Entry = {"id": "1", "method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
 COUNT: Entry = {"id": "2", "method": "GET", "url": "shippingAgentsExt/$count"}
 POST = (
     f"--batch_1\n{HTTP}\nPOST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"

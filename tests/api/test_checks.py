@@ -1,18 +1,16 @@
 """Which check refused a request, as the log says with the level `debug`."""
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import msgspec
 import pytest
 
 from comptoir.auth.tokens import Scope
-from comptoir.edm.model import Model
 from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.samples import SHIPPING_AGENT, UNKNOWN
-from support.service import Service
+from support.service import Service, StartService
 
 pytestmark = ON_SQLITE  # a refusal has its check before any database is asked
 
@@ -40,10 +38,7 @@ BY_CHECK: Mapping[str, tuple[str, Asked]] = {
     "an unsupported option": ("syntax", ("GET", "shippingAgentsExt?$index=1", {}, b"")),
     "a malformed batch": ("syntax", ("POST", "$batch", JSON, b"{}")),
     "a part of a batch": ("resource", ("POST", "$batch", JSON, PART)),
-    "an unknown record": (
-        "record",
-        ("PATCH", f"shippingAgentsExt({UNKNOWN})", JSON | ANY, NAME),
-    ),
+    "an unknown record": ("record", ("PATCH", f"shippingAgentsExt({UNKNOWN})", JSON | ANY, NAME)),
     "a stale tag": ("tag", ("PATCH", AGENT, JSON | {"If-Match": 'W/"1"'}, NAME)),
     "a wrong value": ("values", ("PATCH", AGENT, JSON | ANY, b'{"name": 5}')),
     "an empty value": ("values", ("PATCH", AGENT, JSON | ANY, b'{"code": ""}')),
@@ -53,14 +48,12 @@ BY_CHECK: Mapping[str, tuple[str, Asked]] = {
 
 
 @pytest.fixture
-def noting(
-    fresh_database: Callable[[Path, Model], str], tmp_path: Path
-) -> Iterator[tuple[Service, Company]]:
-    with Service(fresh_database, tmp_path, log_level="debug") as service:
-        company = service.new_company()
-        company.load("shippingAgentsExt", {"id": SHIPPING_AGENT, "code": "DHL", "name": "DHL"})
-        company.load("shippingAgentsExt", {"code": "UPS", "name": "United"})
-        yield service, company
+def noting(start_service: StartService) -> tuple[Service, Company]:
+    service = start_service(log_level="debug")
+    company = service.new_company()
+    company.load("shippingAgentsExt", {"id": SHIPPING_AGENT, "code": "DHL", "name": "DHL"})
+    company.load("shippingAgentsExt", {"code": "UPS", "name": "United"})
+    return service, company
 
 
 def test_each_refusal_has_its_check(

@@ -15,7 +15,6 @@ from comptoir.edm.model import EntitySet, NavigationProperty
 from support.batches import HTTP, multipart, replies, send_documents
 from support.client import Client, Record
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.reads import (
     CANARIES,
     CANARY_PROPERTY,
@@ -29,7 +28,7 @@ from support.reads import (
 from support.refusals import error_in, refusal
 from support.relating import RELATING
 from support.samples import PATHS, UNKNOWN
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 FOREIGN = "FOREIGN"
@@ -72,17 +71,15 @@ def _stock(company: Company, records: Mapping[str, Record]) -> None:
 
 
 @pytest.fixture(scope="module")
-def pair(fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    with Service(fresh_database, tmp_path_factory.mktemp("pair"), RELATING) as service:
-        first, second = (service.new_company() for _ in range(2))
-        token = service.tokens.issue(companies=[first.id])
-        own = first.using(token)
-        _stock(own, MARKED)
-        alone = {
-            read: own.get(read.path, read.query).content for each in SETS for read in _reads(each)
-        }
-        _stock(second, THEIRS)
-        yield Pair(own, second.using(token), second, alone)
+def pair(share_service: StartService) -> Pair:
+    service = share_service(RELATING)
+    first, second = (service.new_company() for _ in range(2))
+    token = service.tokens.issue(companies=[first.id])
+    own = first.using(token)
+    _stock(own, MARKED)
+    alone = {read: own.get(read.path, read.query).content for each in SETS for read in _reads(each)}
+    _stock(second, THEIRS)
+    return Pair(own, second.using(token), second, alone)
 
 
 def _url(company: Company, read: Read) -> str:
@@ -182,12 +179,7 @@ def crowds(service: Service) -> Pair:
             "contactsExt",
             {"number": "F", "type": "Company", "companyNumber": "", "displayName": mark},
             *(
-                {
-                    "number": f"{number}",
-                    "type": "Person",
-                    "companyNumber": "F",
-                    "displayName": mark,
-                }
+                {"number": f"{number}", "type": "Person", "companyNumber": "F", "displayName": mark}
                 for number in range(PEOPLE)
             ),
         )

@@ -1,7 +1,6 @@
 """Deltas report each change once, whatever is written in between."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,12 +8,11 @@ from hypothesis import strategies as st
 
 from support.client import Record, encoded
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.effort import examples
 from support.mirror import Mirror
 from support.refusals import refusal
 from support.samples import PATHS, READ_ONLY
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 TRACK = {"Prefer": "odata.track-changes"}
@@ -211,11 +209,11 @@ def test_a_delta_link_of_another_query_is_refused(service: Service, company: Com
         refusal(reader.get(path, query), "BadRequest_InvalidRequestUrl")
 
 
-def test_a_delta_link_expires(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, delta_seconds=1e-9) as service:
-        company = service.new_company()
-        link = company.get(AGENTS, headers=TRACK).json()["@odata.deltaLink"]
-        answer = company.follow(link)
+def test_a_delta_link_expires(start_service: StartService) -> None:
+    service = start_service(delta_seconds=1e-9)
+    company = service.new_company()
+    link = company.get(AGENTS, headers=TRACK).json()["@odata.deltaLink"]
+    answer = company.follow(link)
 
     assert "Prefer: odata.track-changes" in refusal(answer, "Request_LinkExpired").message
 

@@ -1,12 +1,10 @@
 """No function that a request computes holds up the requests of others."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.databases import ON_SQLITE
+from support.service import Service, StartService
 from support.together import together
 from support.waiting import until
 
@@ -25,10 +23,7 @@ def chained(text: str) -> str:
 
 COMPUTED = {
     "of many records": ("contactsExt/$count", {"$filter": f"{chained('displayName')} eq 'x'"}),
-    "of one record": (
-        f"{LONG_TEXTS}/$count",
-        {"$filter": f"{chained('base64Text')} eq 'x'"},
-    ),
+    "of one record": (f"{LONG_TEXTS}/$count", {"$filter": f"{chained('base64Text')} eq 'x'"}),
     "of the request": (
         "contactsExt/$count",
         {
@@ -41,12 +36,8 @@ COMPUTED = {
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("computing")
-    with Service(fresh_database, folder) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service()
 
 
 @pytest.fixture(scope="module")

@@ -129,8 +129,7 @@ def test_the_links_of_a_company_lead_to_all_of_its_records(service: Service) -> 
     company = service.new_company()
     count = 2_345
     company.load(
-        "contactsExt",
-        *({"number": f"{number:04}", "displayName": "x"} for number in range(count)),
+        "contactsExt", *({"number": f"{number:04}", "displayName": "x"} for number in range(count))
     )
     only = service.client.using(service.tokens.issue(companies=[company.id]))
     options = "$filter=number ne @but;$orderby=number desc;$select=number;$top=2000"

@@ -1,19 +1,17 @@
 """`$expand` of companies has limits: of statements, of records, and of memory."""
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import EntitySet
 from comptoir.service.views import BYTES, ROWS
 from conftest import stock
 from support.client import Client
 from support.companies import Company
 from support.refusals import refusal
-from support.service import Service
+from support.service import Service, StartService
 from support.statements import reading, statements_of
 
 PAGE = 10_000
@@ -23,14 +21,9 @@ FEW = 40
 
 
 @pytest.fixture(scope="module")
-def roomy(
-    fresh_database: Callable[[Path, Model], str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def roomy(share_service: StartService) -> Service:
     """A service whose pages are larger than its companies' lists, with few items of `$expand`."""
-    with Service(
-        fresh_database, tmp_path_factory.mktemp("roomy"), page_size=PAGE, expand_items=FEW
-    ) as service:
-        yield service
+    return share_service(page_size=PAGE, expand_items=FEW)
 
 
 def key(number: int) -> str:

@@ -1,13 +1,10 @@
 """The limits of filters: a filter at a limit has a result, and one beyond it is refused."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from support.companies import Company, Row
-from support.databases import FreshDatabase
 from support.refusals import refusal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 INVALID = "BadRequest_InvalidRequestUrl"
@@ -15,23 +12,16 @@ SET = "itemAttributesExt"
 
 
 @pytest.fixture(scope="module")
-def patient(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def patient(share_service: StartService) -> Service:
     """A service that reads URLs of 1 MiB, so that a filter's own limits can be reached."""
-    folder = tmp_path_factory.mktemp("patient")
-    with Service(fresh_database, folder, url_bytes=1 << 20) as service:
-        yield service
+    return share_service(url_bytes=1 << 20)
 
 
 @pytest.fixture(scope="module")
 def attributes(patient: Service) -> Company:
     """Attributes 1 to 40 with the names a1 to a40, of which the odd ones have the unit `u`."""
     company = patient.new_company()
-    company.load(
-        SET,
-        *(_attribute(number) for number in range(1, 41)),
-    )
+    company.load(SET, *(_attribute(number) for number in range(1, 41)))
     return company
 
 

@@ -1,6 +1,6 @@
 """Expressions over related records: paths, `any`, `all` and `$count`, within one company."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -8,10 +8,10 @@ from comptoir.store.store import SLICE
 from support.client import Record, page
 from support.companies import Company, Row
 from support.corpus import FOLDER
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.replay import load_data
-from support.service import Service
+from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
 from support.together import together
 
@@ -133,16 +133,13 @@ def test_a_fault_after_the_first_records_ends_the_page_and_its_link_reports_it(
 
 
 @pytest.fixture(scope="module")
-def deep(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Company]:
+def deep(share_service: StartService) -> Company:
     """Specimens 0 to 29, which are alternately copies of the first three."""
-    folder = tmp_path_factory.mktemp("deep")
-    with Service(fresh_database, folder, WITH_SPECIMENS, url_bytes=1 << 20) as service:
-        company = service.new_company()
-        rows: list[Row] = [{"code": f"{n}", "series": f"{n % 3}", "rank": n} for n in range(30)]
-        company.load("specimensExt", *rows)
-        yield company
+    service = share_service(WITH_SPECIMENS, url_bytes=1 << 20)
+    company = service.new_company()
+    rows: list[Row] = [{"code": f"{n}", "series": f"{n % 3}", "rank": n} for n in range(30)]
+    company.load("specimensExt", *rows)
+    return company
 
 
 def _nested(depth: int, start: str) -> str:

@@ -1,7 +1,6 @@
 """The page `/`: HTML for browsers, JSON for everybody else, under each profile."""
 
 import re
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,23 +9,17 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.config import PROFILES
 from comptoir.http.routes import profile_addresses
 from support.client import Client
-from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.databases import ON_SQLITE
+from support.service import Service, StartService
 from support.together import together
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
 
 @pytest.fixture(scope="module", params=sorted(PROFILES))
-def each(
-    request: pytest.FixtureRequest,
-    fresh_database: FreshDatabase,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Service]:
+def each(request: pytest.FixtureRequest, share_service: StartService) -> Service:
     """A service under each profile."""
-    folder = tmp_path_factory.mktemp(request.param)
-    with Service(fresh_database, folder, profile=request.param) as service:
-        yield service
+    return share_service(profile=request.param)
 
 
 @ON_SQLITE
@@ -78,14 +71,11 @@ def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
 
 
 @ON_SQLITE
-def test_the_addresses_that_clients_see_are_linked(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("public")
+def test_the_addresses_that_clients_see_are_linked(start_service: StartService) -> None:
     public = 'https://erp.example.com/a"b/api'
-    with Service(fresh_database, folder, public_url=public) as service:
-        proxied = Client(service, "https://erp.example.com/", "")
-        front = proxied.get("", headers={"Accept": BROWSER})
+    service = start_service(public_url=public)
+    proxied = Client(service, "https://erp.example.com/", "")
+    front = proxied.get("", headers={"Accept": BROWSER})
     assert 'href="https://erp.example.com/a&quot;b/api"' in front.text
     # it is not served where others could read its cookies
     assert "console" not in front.text

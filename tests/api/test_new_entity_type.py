@@ -72,10 +72,7 @@ def test_its_unique_rules_hold(specimens: Company) -> None:
     other = record(specimens.post("specimensExt", {**NEW, "series": "2", "rank": 6}), 201)
     before = specimens.listed("specimensExt")
 
-    for body, rule in (
-        ({**NEW, "rank": 7}, "code, series"),
-        ({**NEW, "code": "B"}, "rank"),
-    ):
+    for body, rule in (({**NEW, "rank": 7}, "code, series"), ({**NEW, "code": "B"}, "rank")):
         answer = specimens.post("specimensExt", body)
         refusal(answer, "Internal_EntityWithSameKeyExists", rule)
     answer = specimens.patch(f"specimensExt({other['id']})", {"series": "1"}, if_match="*")

@@ -1,16 +1,15 @@
 """Pages have every record once, whatever is written between two of them."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from comptoir.plan.pages import SkipToken, encode_skip
 from support.client import Page, Query, Record, encoded, page, record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.service import Service
+from support.service import StartService
 from support.together import together
 from support.waiting import until
 
@@ -270,35 +269,35 @@ def test_the_applied_page_size_is_reported_for_a_shorter_page(agents: Company) -
 
 @ON_SQLITE
 def test_a_page_that_becomes_slow_ends_early_with_a_link_to_the_rest(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService,
 ) -> None:
     """Its status has been sent by then. No record is lost, and the next request gets the error.
 
     SQLite reads in slices, and the first ones take no long time; PostgreSQL refuses at once.
     """
-    with Service(fresh_database, tmp_path, scan_seconds=0.000_001) as hurried:
-        company = hurried.new_company()
-        company.load(
-            "shippingAgentsExt",
-            *(
-                {"id": GUID.format(n), "code": f"{n}", "name": "hit" if n < 100 else "miss"}
-                for n in range(20_000)
-            ),
-        )
+    hurried = start_service(scan_seconds=0.000_001)
+    company = hurried.new_company()
+    company.load(
+        "shippingAgentsExt",
+        *(
+            {"id": GUID.format(n), "code": f"{n}", "name": "hit" if n < 100 else "miss"}
+            for n in range(20_000)
+        ),
+    )
 
-        # every record costs so much that the scan of all of them cannot end in time
-        name = "toupper(" * 40 + "name" + ")" * 40
-        query = {"$filter": f"contains({name},'HIT')"}
+    # every record costs so much that the scan of all of them cannot end in time
+    name = "toupper(" * 40 + "name" + ")" * 40
+    query = {"$filter": f"contains({name},'HIT')"}
 
-        def quick_at_first() -> Page | None:
-            answer = company.get("shippingAgentsExt", query)
-            return page(answer) if answer.is_success else None
+    def quick_at_first() -> Page | None:
+        answer = company.get("shippingAgentsExt", query)
+        return page(answer) if answer.is_success else None
 
-        # on a busy machine, even a first slice may take long
-        first = until(quick_at_first, "a page of the first slices")
-        assert first.next_link is not None
-        assert 0 < len(first.value) <= 100
-        refusal(company.follow(first.next_link), "Internal_Unavailable")
+    # on a busy machine, even a first slice may take long
+    first = until(quick_at_first, "a page of the first slices")
+    assert first.next_link is not None
+    assert 0 < len(first.value) <= 100
+    refusal(company.follow(first.next_link), "Internal_Unavailable")
 
 
 def test_a_large_page_that_is_sorted_by_no_index_is_whole(company: Company) -> None:

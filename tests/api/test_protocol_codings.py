@@ -75,9 +75,7 @@ def test_a_record_is_compressed_if_that_saves_a_packet(coding: str, company: Com
         assert read.headers["etag"] == created.headers["etag"]
 
 
-def test_a_client_that_excludes_identity_gets_even_errors_compressed(
-    company: Company,
-) -> None:
+def test_a_client_that_excludes_identity_gets_even_errors_compressed(company: Company) -> None:
     headers = {"Accept-Encoding": "zstd, identity;q=0"}
 
     answer = company.get("contactsExt", "$filter=nonsense", headers)

@@ -1,17 +1,13 @@
 """CORS: the sites whose scripts may use the service, and what they may send and read."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
 from support.client import Client, record
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import refusal
-from support.service import Service
+from support.service import StartService
 from support.together import together
 
 SITE = "https://app.example.com"
@@ -20,22 +16,16 @@ FOREIGN = "https://evil.example.com"
 
 
 @pytest.fixture(scope="module")
-def opened(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Company]:
+def opened(share_service: StartService) -> Company:
     """A company of a service that allows two sites."""
-    folder = tmp_path_factory.mktemp("opened")
-    with Service(fresh_database, folder, cors_origins=f"{SITE}, {OTHER.upper()}/") as service:
-        yield service.new_company()
+    service = share_service(cors_origins=f"{SITE}, {OTHER.upper()}/")
+    return service.new_company()
 
 
 @pytest.fixture(scope="module")
-def open_to_all(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Company]:
-    folder = tmp_path_factory.mktemp("open_to_all")
-    with Service(fresh_database, folder, cors_origins="*") as service:
-        yield service.new_company()
+def open_to_all(share_service: StartService) -> Company:
+    service = share_service(cors_origins="*")
+    return service.new_company()
 
 
 def preflight(client: Client, origin: str, method: str, asked: str | None = None) -> dict[str, str]:
@@ -89,15 +79,9 @@ def test_a_script_may_send_known_headers(
     assert headers.get("access-control-allow-headers") == allowed
 
 
-def test_a_script_may_name_its_company_if_the_profile_has_that(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(
-        fresh_database, tmp_path, cors_origins=SITE, profile="business-central"
-    ) as service:
-        headers = preflight(
-            service.new_company(), SITE, "GET", "CompanyId, Company, Isolation, X-Evil"
-        )
+def test_a_script_may_name_its_company_if_the_profile_has_that(start_service: StartService) -> None:
+    service = start_service(cors_origins=SITE, profile="business-central")
+    headers = preflight(service.new_company(), SITE, "GET", "CompanyId, Company, Isolation, X-Evil")
     assert headers["access-control-allow-headers"] == "company, companyid, isolation"
 
 

@@ -17,7 +17,7 @@ from comptoir.edm.model import EntitySet, NavigationProperty
 from support.batches import HTTP, parts, replies, send_documents, send_multipart
 from support.client import Client, Record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.reads import (
     CANARIES,
     MARKED,
@@ -32,7 +32,7 @@ from support.refusals import error_in
 from support.relating import OF_ITEMS, RELATING
 from support.roles import tokens_of_roles
 from support.samples import PATHS
-from support.service import Service
+from support.service import StartService
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
@@ -95,13 +95,11 @@ class Matrix(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture(scope="module")
-def matrix(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Matrix]:
-    with Service(fresh_database, tmp_path_factory.mktemp("matrix"), RELATING) as service:
-        company = service.new_company()
-        company.admin.load_all(company.stored, {name: [each] for name, each in MARKED.items()})
-        yield Matrix(company, tokens_of_roles(service, ROLES))
+def matrix(share_service: StartService) -> Matrix:
+    service = share_service(RELATING)
+    company = service.new_company()
+    company.admin.load_all(company.stored, {name: [each] for name, each in MARKED.items()})
+    return Matrix(company, tokens_of_roles(service, ROLES))
 
 
 def _unseen(readable: Iterable[str]) -> list[bytes]:

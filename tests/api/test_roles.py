@@ -2,18 +2,16 @@
 
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from pathlib import Path
 from uuid import uuid4
 
 from comptoir.auth.tokens import Scope
 from support.batches import documents
 from support.client import record, values
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import error_in, refusal
 from support.roles import apply_roles, tokens_of_roles
 from support.samples import SHIPPING_AGENT
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
@@ -150,39 +148,39 @@ def test_a_write_by_an_alternate_key_does_not_reveal_the_key(
 
 
 def test_refusals_do_not_show_or_confirm_values_to_a_client_that_may_not_read(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService,
 ) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central") as service:
-        company = service.new_company()
-        agent = record(company.post("shippingAgentsExt", {"code": "SECRET", "name": "x"}), 201)
-        item = {"itemNo": "SECRET", "languageCode": "ENU"}
-        company.post("itemsExt", {"number": "SECRET"})
-        company.post("itemTranslationsExt", {**item, "languageCode": "DES"})
-        text = record(company.post("itemTranslationsExt", item), 201)
-        contact = record(company.post("contactsExt", {"displayName": "x", "number": "SECRET"}), 201)
-        client = with_role(company, service, others="M")
-        path = f"contactsExt({contact['id']})"
+    service = start_service(profile="business-central")
+    company = service.new_company()
+    agent = record(company.post("shippingAgentsExt", {"code": "SECRET", "name": "x"}), 201)
+    item = {"itemNo": "SECRET", "languageCode": "ENU"}
+    company.post("itemsExt", {"number": "SECRET"})
+    company.post("itemTranslationsExt", {**item, "languageCode": "DES"})
+    text = record(company.post("itemTranslationsExt", item), 201)
+    contact = record(company.post("contactsExt", {"displayName": "x", "number": "SECRET"}), 201)
+    client = with_role(company, service, others="M")
+    path = f"contactsExt({contact['id']})"
 
-        changed = contact["lastModifiedDateTime"]
-        guesses = [changed, "2020-01-01T00:00:00Z"]
-        answers = [client.patch(path, {"lastModifiedDateTime": each}, "*") for each in guesses]
-        problem = "Control 'lastModifiedDateTime' is read-only.  "
-        for each in answers:
-            assert each.status_code == 400
-            assert error_in(each.content).message.startswith(problem)
-        assert company.patch(path, {"lastModifiedDateTime": changed}, "*").status_code == 200
+    changed = contact["lastModifiedDateTime"]
+    guesses = [changed, "2020-01-01T00:00:00Z"]
+    answers = [client.patch(path, {"lastModifiedDateTime": each}, "*") for each in guesses]
+    problem = "Control 'lastModifiedDateTime' is read-only.  "
+    for each in answers:
+        assert each.status_code == 400
+        assert error_in(each.content).message.startswith(problem)
+    assert company.patch(path, {"lastModifiedDateTime": changed}, "*").status_code == 200
 
-        for where, sent in (
-            (f"shippingAgentsExt({agent['id']})", {"code": ""}),
-            (path, {"phoneNumber": "a"}),
-            (f"itemTranslationsExt({text['id']})", {"languageCode": "DES"}),
-        ):
-            for writer, is_shown in ((client, False), (company, True)):
-                answer = writer.patch(where, sent, "*")
-                assert answer.status_code == 400
-                message = error_in(answer.content).message
-                assert ("SECRET" in message) is is_shown
-                assert ("…" in message) is not is_shown
+    for where, sent in (
+        (f"shippingAgentsExt({agent['id']})", {"code": ""}),
+        (path, {"phoneNumber": "a"}),
+        (f"itemTranslationsExt({text['id']})", {"languageCode": "DES"}),
+    ):
+        for writer, is_shown in ((client, False), (company, True)):
+            answer = writer.patch(where, sent, "*")
+            assert answer.status_code == 400
+            message = error_in(answer.content).message
+            assert ("SECRET" in message) is is_shown
+            assert ("…" in message) is not is_shown
 
 
 def test_an_update_with_the_tag_in_the_body_needs_the_right_to_modify(

@@ -9,8 +9,7 @@ from support.service import Service
 
 # Records are loaded for each example, so one brings several searches.
 many = settings(
-    max_examples=20,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 Records = dict[int, tuple[str, str]]
 RECORDS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)

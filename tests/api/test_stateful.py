@@ -341,6 +341,5 @@ def test_the_service_does_what_the_model_does(service: Service) -> None:
             super().__init__(service)
 
     run_state_machine_as_test(
-        OfService,
-        settings=settings(max_examples=20, stateful_step_count=50, derandomize=True),
+        OfService, settings=settings(max_examples=20, stateful_step_count=50, derandomize=True)
     )

@@ -4,7 +4,6 @@ from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -13,12 +12,12 @@ from comptoir.auth.audit import ActName
 from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase, run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.ports import free_port
 from support.receiver import Answer, Receiver, cut, echo_in_bytes, status
 from support.refusals import error_in
 from support.roles import tokens_of_roles
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.EVENTS)
@@ -27,25 +26,14 @@ ABSENT = "0" * 48
 DAYS = timedelta(days=3)
 
 
-def with_subscriptions(
-    fresh: FreshDatabase, folder: Path, *, outgoing_allow: str = "127.0.0.0/8"
-) -> Service:
+def with_subscriptions(start: StartService, outgoing_allow: str = "127.0.0.0/8") -> Service:
     """A service that may reach receivers on the loopback address."""
-    return Service(
-        fresh,
-        folder,
-        profile="business-central",
-        outgoing_allow=outgoing_allow,
-        outgoing_http="on",
-    )
+    return start(profile="business-central", outgoing_allow=outgoing_allow, outgoing_http="on")
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    with with_subscriptions(fresh_database, tmp_path_factory.mktemp("subscriptions")) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return with_subscriptions(share_service)
 
 
 @pytest.fixture
@@ -251,18 +239,17 @@ def test_a_receiver_that_may_not_be_reached(
 def test_a_client_does_not_learn_the_address_of_a_name(
     allowed: str,
     reason: str,
-    fresh_database: FreshDatabase,
-    tmp_path: Path,
+    start_service: StartService,
     receiver: Receiver,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The operator reads it in the log."""
-    with with_subscriptions(fresh_database, tmp_path, outgoing_allow=allowed) as service:
-        company = service.new_company()
-        client = service.client.using(service.tokens.issue(SCOPES))
-        url = f"https://localhost:{free_port()}/hook"
-        sent = wanted(receiver, company, notificationUrl=url)
-        message = refused(client.post("subscriptions", sent), 400, "BadRequest")
+    service = with_subscriptions(start_service, allowed)
+    company = service.new_company()
+    client = service.client.using(service.tokens.issue(SCOPES))
+    url = f"https://localhost:{free_port()}/hook"
+    sent = wanted(receiver, company, notificationUrl=url)
+    message = refused(client.post("subscriptions", sent), 400, "BadRequest")
     assert "cannot be reached, or its address is not a global one" in message
     assert "127.0.0.1" not in message
     assert "::1" not in message
@@ -373,37 +360,33 @@ COPIES = (
 """Makes 48 subscriptions of each one of a client."""
 
 
-def test_there_are_up_to_200_subscriptions(
-    fresh_database: FreshDatabase, tmp_path: Path, receiver: Receiver
-) -> None:
+def test_there_are_up_to_200_subscriptions(start_service: StartService, receiver: Receiver) -> None:
     """In all companies together, half of them of one client; a deleted one makes room.
 
     Requests at the same time have no more room than others.
     """
-    with with_subscriptions(fresh_database, tmp_path) as service:
-        first, second, third = (
-            service.client.using(service.tokens.issue(SCOPES, subject=each)) for each in "ABC"
-        )
-        one, other = service.new_company(), service.new_company()
-        for client, owner in ((first, "A"), (second, "B")):
-            for company in (one, other):
-                last = subscribed(client.post("subscriptions", wanted(receiver, company)))
-            run_sql(service.settings.database, COPIES, owner=owner)
-            at_once = [
-                client.build("POST", "subscriptions", body=wanted(receiver, company))
-                for company in (one, other) * 5
-            ]
-            answers = service.send_all(at_once)
-            assert sorted(each.status_code for each in answers) == [201] * 4 + [400] * 6
-            message = refused(
-                client.post("subscriptions", wanted(receiver, one)), 400, "BadRequest"
-            )
-            assert message.startswith("The client has 100 subscriptions already. Delete one")
-        assert len(first.get("subscriptions").json()["value"]) == 100
-        message = refused(third.post("subscriptions", wanted(receiver, one)), 400, "BadRequest")
-        assert message.startswith("The service has 200 subscriptions already. Delete one")
-        assert second.delete(path_of(last), "*").status_code == 204
-        subscribed(third.post("subscriptions", wanted(receiver, one)))
+    service = with_subscriptions(start_service)
+    first, second, third = (
+        service.client.using(service.tokens.issue(SCOPES, subject=each)) for each in "ABC"
+    )
+    one, other = service.new_company(), service.new_company()
+    for client, owner in ((first, "A"), (second, "B")):
+        for company in (one, other):
+            last = subscribed(client.post("subscriptions", wanted(receiver, company)))
+        run_sql(service.settings.database, COPIES, owner=owner)
+        at_once = [
+            client.build("POST", "subscriptions", body=wanted(receiver, company))
+            for company in (one, other) * 5
+        ]
+        answers = service.send_all(at_once)
+        assert sorted(each.status_code for each in answers) == [201] * 4 + [400] * 6
+        message = refused(client.post("subscriptions", wanted(receiver, one)), 400, "BadRequest")
+        assert message.startswith("The client has 100 subscriptions already. Delete one")
+    assert len(first.get("subscriptions").json()["value"]) == 100
+    message = refused(third.post("subscriptions", wanted(receiver, one)), 400, "BadRequest")
+    assert message.startswith("The service has 200 subscriptions already. Delete one")
+    assert second.delete(path_of(last), "*").status_code == 204
+    subscribed(third.post("subscriptions", wanted(receiver, one)))
 
 
 @ON_SQLITE
@@ -418,24 +401,22 @@ def test_a_batch_reaches_the_subscriptions(
 
 
 @ON_SQLITE
-def test_the_standard_profile_has_no_subscriptions(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(fresh_database, tmp_path) as service:
-        root = service.client.using(service.tokens.issue(SCOPES))
-        for response in (root.get("subscriptions"), root.post("subscriptions", {})):
-            assert response.status_code == 404
+def test_the_standard_profile_has_no_subscriptions(start_service: StartService) -> None:
+    service = start_service()
+    root = service.client.using(service.tokens.issue(SCOPES))
+    for response in (root.get("subscriptions"), root.post("subscriptions", {})):
+        assert response.status_code == 404
 
 
 @ON_SQLITE
 def test_plain_http_is_refused_unless_the_operator_allows_it(
-    fresh_database: FreshDatabase, tmp_path: Path, receiver: Receiver
+    start_service: StartService, receiver: Receiver
 ) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central") as service:
-        root = service.client.using(service.tokens.issue(SCOPES))
-        response = root.post("subscriptions", wanted(receiver, service.new_company()))
-        assert "does not start with https://" in refused(response, 400, "BadRequest")
-        assert receiver.handshakes == []
+    service = start_service(profile="business-central")
+    root = service.client.using(service.tokens.issue(SCOPES))
+    response = root.post("subscriptions", wanted(receiver, service.new_company()))
+    assert "does not start with https://" in refused(response, 400, "BadRequest")
+    assert receiver.handshakes == []
 
 
 @ON_SQLITE

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, new_key, unsigned
+from auth.token_forger import AUDIENCE, COMPANY, ISSUER, JSON, NOW, TokenForger, unsigned
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.roles import Principal, require
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope
 from comptoir.auth.verification import (
     CLOCK_SKEW,
@@ -24,9 +24,8 @@ from comptoir.auth.verification import (
     VerifiedToken,
     invalid_token,
 )
-from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OperatorError, Refusal
-from comptoir.errors.table import INVALID_CREDENTIALS, REQUEST_DENIED
+from comptoir.errors.table import INVALID_CREDENTIALS
 from support.clients import NO_CLIENTS, NO_LIMITS, no_issuers
 from support.effort import examples
 
@@ -134,12 +133,6 @@ class TestAlgorithms:
         with pytest.raises(OperatorError, match="token algorithm"):
             TokenVerifier(forger.keys.trusted.get, ISSUER, AUDIENCE, ())
 
-    @pytest.mark.parametrize("name", ["none", "None", "NONE"])
-    def test_an_unsigned_token_is_refused(self, forger: TokenForger, name: str) -> None:
-        header = msgspec.json.encode({"alg": name, "kid": forger.kid, "typ": "at+jwt"})
-        token = unsigned(header, forger.payload())
-        assert "(alg) is not accepted" in refusal_of(forger.verifier(), token)
-
     @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
     @pytest.mark.parametrize("algorithms", [("ES256",), ("ES256", "RS256")])
     def test_the_public_key_as_a_shared_secret_is_refused(
@@ -150,13 +143,6 @@ class TestAlgorithms:
         token = forger.forge(header={"alg": "HS256"}, key=secret)
         assert "(alg) is not accepted" in refusal_of(forger.verifier(*algorithms), token)
 
-    def test_an_asymmetric_algorithm_that_is_not_configured_is_refused(
-        self, forger: TokenForger
-    ) -> None:
-        key = ECKey.generate_key("P-384")
-        token = forger.forge(header={"alg": "ES384"}, key=key)
-        assert "(alg) is not accepted" in refusal_of(forger.verifier(), token)
-
     @pytest.mark.parametrize("key", [ECKey.generate_key("P-384"), RSAKey.generate_key(2048)])
     def test_a_key_of_another_type_than_the_algorithm_is_refused(
         self, forger: TokenForger, key: ECKey | RSAKey
@@ -165,51 +151,6 @@ class TestAlgorithms:
         token = forger.forge(header={"alg": algorithm}, key=key)
         message = refusal_of(forger.verifier("ES256", algorithm), token)
         assert "does not fit its algorithm" in message
-
-
-class TestSignatures:
-    def test_a_token_signed_by_another_key_under_a_trusted_name_is_refused(
-        self, forger: TokenForger
-    ) -> None:
-        message = refusal_of(forger.verifier(), forger.forge(key=new_key()))
-        assert "signature is invalid" in message
-
-    def test_a_token_that_names_an_unknown_key_is_refused(self, forger: TokenForger) -> None:
-        stranger = new_key()
-        token = forger.forge(header={"kid": stranger.thumbprint()}, key=stranger)
-        assert "(kid) is not trusted" in refusal_of(forger.verifier(), token)
-
-    def test_a_token_that_names_no_key_is_refused(self, forger: TokenForger) -> None:
-        assert "does not name its signing key" in refusal_of(
-            forger.verifier(), forger.forge(header={"kid": None})
-        )
-
-    @pytest.mark.parametrize("named", [True, False])
-    def test_a_token_does_not_bring_its_own_key(self, forger: TokenForger, named: bool) -> None:
-        stranger = new_key()
-        kid = forger.kid if named else stranger.thumbprint()
-        embedded = {"kid": kid, "jwk": stranger.as_dict(private=False)}
-        message = refusal_of(forger.verifier(), forger.forge(header=embedded, key=stranger))
-        assert ("signature is invalid" if named else "not trusted") in message
-
-    def test_a_token_cannot_refer_to_its_own_key(self, forger: TokenForger) -> None:
-        stranger = new_key()
-        header = {"jku": "https://evil.example/keys", "x5u": "https://evil.example/key"}
-        message = refusal_of(forger.verifier(), forger.forge(header=header, key=stranger))
-        assert "signature is invalid" in message
-
-    @pytest.mark.parametrize("index", [0, 1, 2])
-    def test_a_token_with_a_part_of_another_token_is_refused(
-        self, forger: TokenForger, index: int
-    ) -> None:
-        parts = forger.forge().split(".")
-        other = forger.forge({"sub": "other"}, header={"typ": "JWT"}).split(".")
-        parts[index] = other[index]
-        assert "signature is invalid" in refusal_of(forger.verifier(), ".".join(parts))
-
-    def test_a_token_without_its_signature_is_refused(self, forger: TokenForger) -> None:
-        token = forger.forge().rpartition(".")[0] + "."
-        assert "signature is invalid" in refusal_of(forger.verifier(), token)
 
 
 MALFORMED = "token is malformed"
@@ -520,11 +461,6 @@ def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
     )
 
 
-def test_the_challenge_for_missing_credentials_has_no_error() -> None:
-    challenge = rows.NO_TOKEN().headers["WWW-Authenticate"]
-    assert challenge == 'Bearer realm="comptoir"'
-
-
 def holding(*scopes: str) -> Principal:
     return Principal("tests", frozenset(scopes), None)
 
@@ -554,16 +490,3 @@ def test_companies_that_a_principal_reaches() -> None:
     assert reached(None) == [HERE, THERE]
     assert reached(frozenset({HERE})) == [HERE]
     assert reached(frozenset()) == []
-
-
-def test_require_lets_a_sufficient_scope_pass() -> None:
-    require(holding("records.write"), Scope.RECORDS_WRITE)
-
-
-def test_require_refuses_with_the_missing_scope() -> None:
-    with pytest.raises(Refusal, match=r"scope records\.write") as caught:
-        require(holding("records.read"), Scope.RECORDS_WRITE)
-    assert caught.value.error is REQUEST_DENIED
-    assert caught.value.headers == {
-        "WWW-Authenticate": 'Bearer error="insufficient_scope", scope="records.write"'
-    }

@@ -19,7 +19,7 @@ from support.console import Browser, forms_of, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
 from support.issuers import AUDIENCE, LOOPBACK, IssuerCommand
 from support.programs import node
-from support.service import Service
+from support.service import Service, StartService
 from support.sockets import http_client
 
 SCRIPT = "oidc_provider.mjs"
@@ -107,51 +107,51 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
 
 @ON_SQLITE
 def test_its_tokens_are_accepted_while_its_keys_rotate(
-    provider: Provider, fresh_database: FreshDatabase, tmp_path: Path
+    provider: Provider, start_service: StartService, tmp_path: Path
 ) -> None:
-    with Service(fresh_database, tmp_path, outgoing_allow=LOOPBACK) as service:
-        command = IssuerCommand(service, tmp_path)
-        command.apply_roles('[seller]\nitemsExt = "R"\n')
-        mapped = ("--roles-claim", "groups", "--map", "sellers=seller", "--company", "*")
-        command.add("provider", provider.url, *mapped)
-        company = service.new_company()
+    service = start_service(outgoing_allow=LOOPBACK)
+    command = IssuerCommand(service, tmp_path)
+    command.apply_roles('[seller]\nitemsExt = "R"\n')
+    mapped = ("--roles-claim", "groups", "--map", "sellers=seller", "--company", "*")
+    command.add("provider", provider.url, *mapped)
+    company = service.new_company()
 
-        former = company.using(provider.token("records.read"))
-        assert former.get("itemsExt").status_code == 200
-        assert former.get("contactsExt").status_code == 403
-        assert former.post("itemsExt", {"number": "1"}).status_code == 403
+    former = company.using(provider.token("records.read"))
+    assert former.get("itemsExt").status_code == 200
+    assert former.get("contactsExt").status_code == 403
+    assert former.post("itemsExt", {"number": "1"}).status_code == 403
 
-        provider.rotate()
-        assert company.using(provider.token("records.read")).get("itemsExt").status_code == 200
-        assert former.get("itemsExt").status_code == 200
-        assert company.using(provider.token("records.write")).get("itemsExt").status_code == 403
+    provider.rotate()
+    assert company.using(provider.token("records.read")).get("itemsExt").status_code == 200
+    assert former.get("itemsExt").status_code == 200
+    assert company.using(provider.token("records.write")).get("itemsExt").status_code == 403
 
 
 @ON_SQLITE
 def test_users_log_in_to_the_console(
-    provider: Provider, fresh_database: FreshDatabase, tmp_path: Path
+    provider: Provider, start_service: StartService, tmp_path: Path
 ) -> None:
     """With a client that has a secret, and with a public one."""
     secret = tmp_path / "secret"
     secret.write_text(CREDENTIALS[1], encoding="utf-8")
     clients = (("console", "--console-secret-file", str(secret)), ("public-console",))
-    with Service(fresh_database, tmp_path, outgoing_allow=LOOPBACK) as service:
-        command = IssuerCommand(service, tmp_path)
-        for client in clients:
-            roles = ("--console-role", "editors=editor", "--company", "*")
-            command.add(NAME, provider.url, "--console-client-id", *client, *roles)
-            browser = Browser(service, ORIGIN)
-            assert answered(browser, provider, "editor").status_code == 200
-            page = browser.get("/console").text
-            assert "provider:editor" in page
+    service = start_service(outgoing_allow=LOOPBACK)
+    command = IssuerCommand(service, tmp_path)
+    for client in clients:
+        roles = ("--console-role", "editors=editor", "--company", "*")
+        command.add(NAME, provider.url, "--console-client-id", *client, *roles)
+        browser = Browser(service, ORIGIN)
+        assert answered(browser, provider, "editor").status_code == 200
+        page = browser.get("/console").text
+        assert "provider:editor" in page
 
-            other = browser.another()
-            page = answered(other, provider, "guest").text
-            assert "provider gives you no role in the console." in page
-            page = answered(other, provider, "editor", cancels=True).text
-            assert "The login was cancelled at provider." in page
-            assert other.cookies == {}
-            command.done("remove", NAME)
+        other = browser.another()
+        page = answered(other, provider, "guest").text
+        assert "provider gives you no role in the console." in page
+        page = answered(other, provider, "editor", cancels=True).text
+        assert "The login was cancelled at provider." in page
+        assert other.cookies == {}
+        command.done("remove", NAME)
 
 
 @ON_SQLITE

@@ -1,21 +1,18 @@
 """Browsers without scripts that are logged in to the console of a service."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from comptoir.auth.records import ConsoleRole
 from support.console import Browser, new_code, origin_of
-from support.databases import FreshDatabase
-from support.service import Service
+from support.service import Service, StartService
 
 
 @pytest.fixture
-def own_service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
+def own_service(start_service: StartService) -> Service:
     """A service of one test, such as one that sends wrong codes: five make others wait."""
-    with Service(fresh_database, tmp_path) as service:
-        yield service
+    return start_service()
 
 
 LoggedIn = Callable[[ConsoleRole], Browser]

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from html import unescape
-from pathlib import Path
 from urllib.parse import urlencode
 
 import httpx
@@ -12,9 +11,9 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.values import Values, decoded
 from support.client import Record, record, tag_of
 from support.companies import Company
-from support.console import Browser, Form, forms_of, new_code, origin_of
-from support.databases import ON_SQLITE, FreshDatabase, writes_held
-from support.service import Service
+from support.console import Browser, Form, forms_of, logged_in
+from support.databases import ON_SQLITE, writes_held
+from support.service import Service, StartService
 
 GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
 SPECIMEN: Record = {
@@ -75,15 +74,9 @@ def value_of(page: httpx.Response, name: str) -> str:
     return dict(main_form(page).fields)[f"field.{name}"]
 
 
-def logged_in(service: Service, role: ConsoleRole = ConsoleRole.EDITOR) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    assert browser.log_in(new_code(service.admin, role)).status_code == 200
-    return browser
-
-
 @pytest.fixture(scope="module")
 def browser(specimen_service: Service) -> Browser:
-    return logged_in(specimen_service)
+    return logged_in(specimen_service, ConsoleRole.EDITOR)
 
 
 @pytest.fixture
@@ -157,26 +150,24 @@ def test_errors_are_beside_their_fields_and_nothing_is_lost(desk: Desk) -> None:
     assert (desk.now["amount"], desk.now["text"]) == (1.5, "kept <b>")
 
 
-def test_nothing_is_lost_while_the_database_is_busy(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(fresh_database, tmp_path, lock_seconds=0.3) as service:
-        company = service.new_company()
-        company.load("unitsOfMeasureExt", {"code": "BOX", "displayName": "Box"})
-        desk = Desk(logged_in(service), company, "unitsOfMeasureExt", "BOX")
-        page, new = desk.open(), desk.open("/new")
+def test_nothing_is_lost_while_the_database_is_busy(start_service: StartService) -> None:
+    service = start_service(lock_seconds=0.3)
+    company = service.new_company()
+    company.load("unitsOfMeasureExt", {"code": "BOX", "displayName": "Box"})
+    desk = Desk(logged_in(service, ConsoleRole.EDITOR), company, "unitsOfMeasureExt", "BOX")
+    page, new = desk.open(), desk.open("/new")
 
-        with writes_held(service.settings.database):
-            busy = desk.save(page, displayName="Big box", symbol="b")
-            not_created = desk.save(new, code="BAG", symbol="s")
+    with writes_held(service.settings.database):
+        busy = desk.save(page, displayName="Big box", symbol="b")
+        not_created = desk.save(new, code="BAG", symbol="s")
 
-        for answer in (busy, not_created):
-            assert answer.status_code == 503
-            assert 'role="alert"' in answer.text
-        assert (value_of(busy, "displayName"), value_of(busy, "symbol")) == ("Big box", "b")
-        assert (value_of(not_created, "code"), value_of(not_created, "symbol")) == ("BAG", "s")
-        desk.browser.follow(desk.save(busy))
-        assert company.record("unitsOfMeasureExt('BOX')")["displayName"] == "Big box"
+    for answer in (busy, not_created):
+        assert answer.status_code == 503
+        assert 'role="alert"' in answer.text
+    assert (value_of(busy, "displayName"), value_of(busy, "symbol")) == ("Big box", "b")
+    assert (value_of(not_created, "code"), value_of(not_created, "symbol")) == ("BAG", "s")
+    desk.browser.follow(desk.save(busy))
+    assert company.record("unitsOfMeasureExt('BOX')")["displayName"] == "Big box"
 
 
 def test_a_conflict_is_resolved_field_by_field(desk: Desk) -> None:
@@ -193,12 +184,7 @@ def test_a_conflict_is_resolved_field_by_field(desk: Desk) -> None:
     desk.browser.follow(desk.save(conflict, **{"choice.text": "yours"}))
     assert (
         desk.now.items()
-        >= {
-            "text": "mine",
-            "series": "T",
-            "amount": 1,
-            "day": "2026-03-01",
-        }.items()
+        >= {"text": "mine", "series": "T", "amount": 1, "day": "2026-03-01"}.items()
     )
 
 
@@ -241,12 +227,7 @@ def test_a_conflict_may_follow_a_conflict(desk: Desk) -> None:
     desk.browser.follow(desk.save(second, **{"choice.text": "yours"}))
     assert (
         desk.now.items()
-        >= {
-            "text": "mine",
-            "series": "T",
-            "amount": 3,
-            "day": "2026-03-01",
-        }.items()
+        >= {"text": "mine", "series": "T", "amount": 3, "day": "2026-03-01"}.items()
     )
 
 
@@ -276,33 +257,33 @@ def test_a_value_refused_after_a_conflict_is_kept(desk: Desk) -> None:
     assert (desk.now["amount"], desk.now["series"], desk.now["text"]) == (5, "mine", "theirs")
 
 
-def test_a_conflict_under_business_central(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central") as service:
-        company = service.new_company()
-        company.load("contactsExt", {"id": GUID, "displayName": "A", "type": "Person"})
-        desk = Desk(logged_in(service), company, "contactsExt")
-        page = desk.open()
-        assert "<code>displayName</code>" in page.text
-        assert value_of(page, "type") == "Person"
-        desk.elsewhere(displayName="Theirs", city="Graz")
+def test_a_conflict_under_business_central(start_service: StartService) -> None:
+    service = start_service(profile="business-central")
+    company = service.new_company()
+    company.load("contactsExt", {"id": GUID, "displayName": "A", "type": "Person"})
+    desk = Desk(logged_in(service, ConsoleRole.EDITOR), company, "contactsExt")
+    page = desk.open()
+    assert "<code>displayName</code>" in page.text
+    assert value_of(page, "type") == "Person"
+    desk.elsewhere(displayName="Theirs", city="Graz")
 
-        conflict = desk.save(page, displayName="Mine", type="Company", email="none")
-        assert conflict.status_code == 412
-        assert ", change 2." in said(conflict)
-        refused = desk.save(conflict, **{"choice.displayName": "yours"})
-        assert refused.status_code == 400
-        assert "must be an e-mail address, not &#39;none&#39;" in refused.text
-        desk.browser.follow(desk.save(refused, email="a@example.com"))
+    conflict = desk.save(page, displayName="Mine", type="Company", email="none")
+    assert conflict.status_code == 412
+    assert ", change 2." in said(conflict)
+    refused = desk.save(conflict, **{"choice.displayName": "yours"})
+    assert refused.status_code == 400
+    assert "must be an e-mail address, not &#39;none&#39;" in refused.text
+    desk.browser.follow(desk.save(refused, email="a@example.com"))
 
-        assert (
-            desk.now.items()
-            >= {
-                "displayName": "Mine",
-                "type": "Company",
-                "city": "Graz",
-                "email": "a@example.com",
-            }.items()
-        )
+    assert (
+        desk.now.items()
+        >= {
+            "displayName": "Mine",
+            "type": "Company",
+            "city": "Graz",
+            "email": "a@example.com",
+        }.items()
+    )
 
 
 def test_a_record_deleted_meanwhile_may_become_a_new_one(

@@ -12,10 +12,10 @@ from comptoir.catalog import MODEL
 from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS
 from support.client import Client
-from support.console import Browser, audited, new_code, origin_of
-from support.databases import ON_SQLITE, FreshDatabase
+from support.console import Browser, audited, logged_in
+from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import check_all
 
 LIST = "/console/faults"
@@ -24,12 +24,8 @@ A_SET = MODEL.stored[0].name
 
 
 @pytest.fixture(scope="module")
-def faulty(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("faulty")
-    with Service(fresh_database, folder, faults="on") as service:
-        yield service
+def faulty(share_service: StartService) -> Service:
+    return share_service(faults="on")
 
 
 @pytest.fixture
@@ -39,17 +35,6 @@ def control(faulty: Service) -> Iterator[Rehearsal]:
     control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
     yield control
     control.client.post("reset", {})
-
-
-def browser_of(
-    service: Service,
-    role: ConsoleRole = ConsoleRole.ADMIN,
-    companies: frozenset[str] | None = None,
-) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    code = new_code(service.admin, role, companies=companies)
-    assert browser.log_in(code).status_code == 200
-    return browser
 
 
 def banner_of(browser: Browser, path: str = "") -> str:
@@ -66,7 +51,7 @@ def switched_on(browser: Browser, fault: str, **fields: str) -> str:
 def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
     faulty: Service, control: Rehearsal
 ) -> None:
-    browser = browser_of(faulty)
+    browser = logged_in(faulty)
     company = faulty.new_company()
     page = switched_on(browser, "throttle", set=A_SET, minutes="30", id="busy")
     assert "The rule is in force." in page
@@ -94,16 +79,16 @@ def test_a_rule_is_seen_on_every_page_and_ends_by_itself(
 def test_a_user_of_some_companies_sees_that_faults_are_on(faulty: Service) -> None:
     """Without a link to the rules, which belong to no company."""
     link = 'href="/console/faults'
-    admin = browser_of(faulty)
+    admin = logged_in(faulty)
     switched_on(admin, "throttle", id="busy")
     assert link in banner_of(admin)
-    limited = browser_of(faulty, companies=frozenset({faulty.new_company().id}))
+    limited = logged_in(faulty, companies=frozenset({faulty.new_company().id}))
     assert "busy: throttle" in banner_of(limited)
     assert link not in banner_of(limited)
 
 
 def test_a_rule_is_ended(faulty: Service, control: Rehearsal) -> None:
-    browser = browser_of(faulty)
+    browser = logged_in(faulty)
     switched_on(browser, "throttle", id="busy")
     switched_on(browser, "lock", id="locked")
     page = browser.follow(browser.submit(browser.get(LIST), f"{LIST}/end", id="busy"))
@@ -118,13 +103,13 @@ def test_a_rule_is_ended(faulty: Service, control: Rehearsal) -> None:
 @pytest.mark.usefixtures("control")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_has_a_form_that_can_be_sent_as_it_is(fault: str, faulty: Service) -> None:
-    browser = browser_of(faulty)
+    browser = logged_in(faulty)
     assert f"fault={fault}" in browser.get(NEW).text
     assert "The rule is in force." in switched_on(browser, fault)
 
 
 def test_the_fields_of_a_rule(faulty: Service, control: Rehearsal) -> None:
-    browser = browser_of(faulty)
+    browser = logged_in(faulty)
     fields = {"client": "client:shop", "method": "GET", "nth": "3", "times": "2", "percent": "50"}
     switched_on(browser, "away", **fields, **{"parameter-retry-after": "7", "path": "*/$count"})
     (rule,) = control.client.get("").json()["rules"]
@@ -156,7 +141,7 @@ REFUSED = {
 def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal) -> None:
     def check(case: str) -> None:
         given, field, message = REFUSED[case]
-        browser = browser_of(faulty)
+        browser = logged_in(faulty)
         page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
         assert page.status_code == 400
         (shown,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
@@ -169,8 +154,8 @@ def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal)
 
 @pytest.mark.usefixtures("control")
 def test_viewers_see_faults_and_only_admins_set_them(faulty: Service) -> None:
-    switched_on(browser_of(faulty), "lock", id="locked")
-    viewer = browser_of(faulty, ConsoleRole.VIEWER)
+    switched_on(logged_in(faulty), "lock", id="locked")
+    viewer = logged_in(faulty, ConsoleRole.VIEWER)
     page = viewer.get(LIST)
     assert "locked" in page.text
     assert '<button class="danger"' not in page.text

@@ -696,10 +696,7 @@ def test_an_issuer_that_is_away(known: Known, stranger: Browser) -> None:
 
 
 def test_removing_the_issuer_ends_its_sessions(
-    command: IssuerCommand,
-    known: Known,
-    trusted: Callable[..., Known],
-    stranger: Browser,
+    command: IssuerCommand, known: Known, trusted: Callable[..., Known], stranger: Browser
 ) -> None:
     kept, other = trusted(), stranger.another()
     back(stranger, known.issuer.answer(sent_to(stranger, known)))

@@ -1,7 +1,6 @@
 """Codes, sessions, and their ends."""
 
 import time
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from console.conftest import LoggedIn
 from support.command import Command
 from support.companies import Company
 from support.console import Browser, audited, forms_of, new_code, origin_of
-from support.databases import FreshDatabase, run_sql
-from support.service import Service
+from support.databases import run_sql
+from support.service import Service, StartService
 
 
 def attempt(browser: Browser, code: str) -> int:
@@ -156,22 +155,17 @@ def test_the_command_prints_a_link(ready: Command) -> None:
     assert ready.done("console", "--subject", "eva", "--end").out == "eva: all sessions ended\n"
 
 
-def test_nobody_is_let_in_while_the_database_does_not_answer(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
+def test_nobody_is_let_in_while_the_database_does_not_answer(start_service: StartService) -> None:
     """Another process may have ended the session."""
-    with Service(fresh_database, tmp_path) as service:
-        browser = Browser(service, origin_of(service.settings))
-        page = browser.log_in(new_code(service.admin))
-        run_sql(service.settings.database, "DROP TABLE console_sessions")
-        for answer in (
-            browser.get("/console"),
-            browser.submit(page, "/console/sessions/log-out"),
-        ):
-            assert answer.status_code == 503
-            assert answer.headers["retry-after"] == "5"
-            assert "The database does not answer." in answer.text
-            assert "anna" not in answer.text
+    service = start_service()
+    browser = Browser(service, origin_of(service.settings))
+    page = browser.log_in(new_code(service.admin))
+    run_sql(service.settings.database, "DROP TABLE console_sessions")
+    for answer in (browser.get("/console"), browser.submit(page, "/console/sessions/log-out")):
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "5"
+        assert "The database does not answer." in answer.text
+        assert "anna" not in answer.text
 
 
 def test_a_form_of_an_ended_session_leads_to_the_login_and_can_be_sent_after_it(

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -13,10 +12,9 @@ import pytest
 from comptoir.auth.records import ConsoleRole
 from support.clients import add_client
 from support.companies import Company
-from support.console import Browser, forms_of, new_code, origin_of
-from support.databases import FreshDatabase
+from support.console import Browser, forms_of, logged_in, origin_of
 from support.samples import UNKNOWN
-from support.service import Service
+from support.service import Service, StartService
 
 AGENT = "shippingAgentsExt(code='UPS')"
 JSON = {"Content-Type": "application/json", "If-Match": "*"}
@@ -29,12 +27,8 @@ ROOTS = [
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("addresses")
-    with Service(fresh_database, folder, profile="business-central", inspect="bodies") as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service(profile="business-central", inspect="bodies")
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +50,11 @@ def elsewhere(request: pytest.FixtureRequest, service: Service, company: Company
     return replace(company, root=f"{origin_of(service.settings)}{root}")
 
 
-def browser_of(
-    service: Service,
-    role: ConsoleRole = ConsoleRole.EDITOR,
-    companies: frozenset[str] | None = None,
-) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    browser.log_in(new_code(service.admin, role, companies=companies))
-    return browser
-
-
 def test_the_overview_shows_addresses_that_clients_use(service: Service) -> None:
     company = service.new_company("O'Neill / Söhne")
-    page = unescape(browser_of(service).get(f"/console?company={company.id}").text)
+    page = unescape(
+        logged_in(service, ConsoleRole.EDITOR).get(f"/console?company={company.id}").text
+    )
     origin = origin_of(service.settings)
     assert f'<a href="{origin}/docs">' in page
     texts = re.findall("<code>([^<]+)</code>", page)
@@ -101,7 +87,7 @@ def test_a_request_is_sent_again(service: Service, company: Company, elsewhere: 
     answer = patch(elsewhere, company, "Sent")
     company.patch(AGENT, {"name": "Meanwhile"}, if_match="*")
 
-    browser = browser_of(service)
+    browser = logged_in(service, ConsoleRole.EDITOR)
     page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
     assert "Record now" in page.text
     done = unescape(again(browser, answer).text)
@@ -114,10 +100,10 @@ def test_it_needs_the_same_rights(service: Service, company: Company, elsewhere:
     answer = patch(elsewhere, company, "Sent")
     company.patch(AGENT, {"name": "Kept"}, if_match="*")
 
-    refused = again(browser_of(service, ConsoleRole.VIEWER), answer)
+    refused = again(logged_in(service, ConsoleRole.VIEWER), answer)
     assert "by the check <strong>scope</strong>" in refused.text
     assert company.record(AGENT)["name"] == "Kept"
-    stranger = browser_of(service, companies=frozenset({UNKNOWN}))
+    stranger = logged_in(service, ConsoleRole.EDITOR, frozenset({UNKNOWN}))
     address = f"/console/requests/{answer.headers['x-request-id']}"
     assert stranger.get(address).status_code == 404
 
@@ -134,7 +120,7 @@ def test_a_part_that_names_another_company_is_not_shown(service: Service, compan
             "headers": {"Company": company.id},
         },
     ]
-    limited = browser_of(service, companies=frozenset({other.id}))
+    limited = logged_in(service, ConsoleRole.EDITOR, frozenset({other.id}))
     for part in parts:
         answer = other.post("$batch", {"requests": [part]})
         assert "UPS" in answer.text
@@ -146,7 +132,9 @@ def test_a_part_that_names_another_company_is_not_shown(service: Service, compan
 
 def test_a_page_of_the_service_is_not_sent_again(service: Service) -> None:
     answer = service.send(httpx.Request("GET", f"{origin_of(service.settings)}/nothing"))
-    page = browser_of(service).get(f"/console/requests/{answer.headers['x-request-id']}")
+    page = logged_in(service, ConsoleRole.EDITOR).get(
+        f"/console/requests/{answer.headers['x-request-id']}"
+    )
     assert "The request is not for the API, so the console does not send it again." in page.text
 
 
@@ -159,9 +147,9 @@ def test_a_wrong_secret_in_basic_is_explained(
     refused = elsewhere.get(AGENT, headers={"Authorization": f"Basic {sent}"})
     assert refused.status_code == 401
     address = f"/console/requests/{refused.headers['x-request-id']}"
-    page = unescape(browser_of(service).get(address).text)
+    page = unescape(logged_in(service, ConsoleRole.EDITOR).get(address).text)
     assert "<p>The secret is wrong. The client does not learn this.</p>" in page
     assert f">client:{webshop.name}</a> (refused)" in page
-    limited = browser_of(service, companies=frozenset({company.id})).get(address)
+    limited = logged_in(service, ConsoleRole.EDITOR, frozenset({company.id})).get(address)
     assert "The secret is wrong" not in limited.text
     assert webshop.name not in limited.text

@@ -3,7 +3,6 @@
 import math
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,8 +14,7 @@ from comptoir.features.console.figures import quantile
 from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, Chart
 from support.clients import add_client
 from support.console import Browser, new_code, origin_of
-from support.databases import FreshDatabase
-from support.service import Service
+from support.service import Service, StartService
 
 
 def rows(page: str) -> list[list[str]]:
@@ -37,13 +35,10 @@ def lines(page: str, title: str) -> dict[str, list[list[float]]]:
 
 
 @pytest.fixture
-def sampled_once(
-    fresh_database: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Service]:
+def sampled_once(start_service: StartService, monkeypatch: pytest.MonkeyPatch) -> Service:
     """A service that samples its metrics at the start, and not again during the test."""
     monkeypatch.setattr(figures, "SAMPLE_SECONDS", math.inf)
-    with Service(fresh_database, tmp_path) as service:
-        yield service
+    return start_service()
 
 
 def test_the_figures_are_those_since_the_last_sample(

@@ -1,7 +1,6 @@
 """Records in the console: browsed, filtered, searched, sorted and paged, of any entity set."""
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from urllib.parse import quote, urlencode
 
@@ -14,10 +13,9 @@ from comptoir.catalog import MODEL
 from conftest import stock
 from support.client import Record
 from support.companies import Company
-from support.console import Browser, new_code, origin_of
-from support.databases import FreshDatabase
+from support.console import Browser, logged_in
 from support.samples import NO_GUID, SAMPLES
-from support.service import Service
+from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
 from support.together import check_all
 
@@ -27,27 +25,18 @@ EMPTY = (NO_GUID, "0001-01-01", "0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00
 PROFILES = ("standard", "business-central")
 
 
-def logged_in(service: Service, role: ConsoleRole = ConsoleRole.EDITOR) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    assert browser.log_in(new_code(service.admin, role)).status_code == 200
-    return browser
-
-
 @pytest.fixture(scope="module")
 def browser(specimen_service: Service) -> Browser:
-    return logged_in(specimen_service)
+    return logged_in(specimen_service, ConsoleRole.EDITOR)
 
 
 @pytest.fixture(scope="module", params=PROFILES)
 def of_profile(
-    request: pytest.FixtureRequest,
-    fresh_database: FreshDatabase,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[Company, Browser]]:
+    request: pytest.FixtureRequest, share_service: StartService
+) -> tuple[Company, Browser]:
     """A company with a record of every set, and a browser, in each profile."""
-    folder = tmp_path_factory.mktemp("console")
-    with Service(fresh_database, folder, profile=request.param) as service:
-        yield stock(service.new_company()), logged_in(service)
+    service = share_service(profile=request.param)
+    return stock(service.new_company()), logged_in(service, ConsoleRole.EDITOR)
 
 
 def page(browser: Browser, company: Company, path: str, **query: str) -> httpx.Response:

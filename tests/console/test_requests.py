@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -24,11 +23,11 @@ from support.batches import HTTP, send_multipart
 from support.client import Client
 from support.clients import add_client
 from support.companies import Company
-from support.console import Browser, forms_of, new_code, origin_of
-from support.databases import ON_SQLITE, FreshDatabase
+from support.console import Browser, forms_of, logged_in, origin_of
+from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
-from support.service import Service
+from support.service import Service, StartService
 from support.together import check_all
 
 PERSON = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
@@ -41,12 +40,9 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def recording(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def recording(share_service: StartService) -> Service:
     """A service that keeps whole requests."""
-    with Service(fresh_database, tmp_path_factory.mktemp("requests"), inspect="bodies") as service:
-        yield service
+    return share_service(inspect="bodies")
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +53,6 @@ def company(recording: Service) -> Company:
 @pytest.fixture(scope="module")
 def browser(recording: Service) -> Browser:
     return logged_in(recording)
-
-
-def logged_in(
-    service: Service,
-    role: ConsoleRole = ConsoleRole.ADMIN,
-    companies: frozenset[str] | None = None,
-) -> Browser:
-    browser = Browser(service, origin_of(service.settings))
-    code = new_code(service.admin, role, companies=companies)
-    assert browser.log_in(code).status_code == 200
-    return browser
 
 
 @pytest.fixture(scope="module")
@@ -478,14 +463,7 @@ def test_a_batch_that_is_not_kept_as_a_whole(company: Company, browser: Browser)
             "The whole body of the request is not kept",
         ),
         (
-            [
-                {
-                    "id": "1",
-                    "method": "PATCH",
-                    "url": CONTACT_URL,
-                    "body": {"onlinePassword": "x"},
-                }
-            ],
+            [{"id": "1", "method": "PATCH", "url": CONTACT_URL, "body": {"onlinePassword": "x"}}],
             "The request has a secret, which is not kept",
         ),
     ]
@@ -545,61 +523,51 @@ def test_a_user_sees_the_requests_of_own_companies(
         assert browser.get(address).status_code == 200
 
 
-def test_the_recording_changes_for_a_time(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("switch")) as service:
-        browser, company = logged_in(service), stock(service.new_company())
-        company.get(AGENT)
-        assert rows(browser) == []
-        page = browser.get("/console/requests")
-        assert "Nothing is kept while the recording is off." in page.text
+def test_the_recording_changes_for_a_time(start_service: StartService) -> None:
+    service = start_service()
+    browser, company = logged_in(service), stock(service.new_company())
+    company.get(AGENT)
+    assert rows(browser) == []
+    page = browser.get("/console/requests")
+    assert "Nothing is kept while the recording is off." in page.text
 
-        action = "/console/requests/recording"
-        fields = {"level": "heads", "for": "10 minutes"}
-        page = browser.follow(browser.submit(page, action, **fields))
-        assert "Recording: heads</strong>, 10 min left" in page.text
-        patched = company.patch(AGENT, {"name": "unkept"}, if_match="*")
-        text = page_of(browser, patched)
-        assert "unkept" not in text
-        assert "A body of 17 bytes, which is not shown." in text
+    action = "/console/requests/recording"
+    fields = {"level": "heads", "for": "10 minutes"}
+    page = browser.follow(browser.submit(page, action, **fields))
+    assert "Recording: heads</strong>, 10 min left" in page.text
+    patched = company.patch(AGENT, {"name": "unkept"}, if_match="*")
+    text = page_of(browser, patched)
+    assert "unkept" not in text
+    assert "A body of 17 bytes, which is not shown." in text
 
-        fields = {"level": "off", "for": "until the stop"}
-        browser.follow(browser.submit(page, action, **fields))
-        unseen = company.get(AGENT)
-        assert [each.id for each in rows(browser)] == [patched.headers["x-request-id"]]
-        assert unseen.status_code == 200
+    fields = {"level": "off", "for": "until the stop"}
+    browser.follow(browser.submit(page, action, **fields))
+    unseen = company.get(AGENT)
+    assert [each.id for each in rows(browser)] == [patched.headers["x-request-id"]]
+    assert unseen.status_code == 200
 
-        entries = service.admin.wait(service.admin.control.audit(0, 1_000))
-        acts = [(each.by, each.detail) for each in entries if each.act == "inspect.change"]
-        assert acts == [
-            ("console:anna", "heads 10 minutes"),
-            ("console:anna", "off until the stop"),
-        ]
-        viewer = logged_in(service, ConsoleRole.EDITOR)
-        page = viewer.get("/console/requests")
-        assert "Change the recording" not in page.text
-        assert viewer.post(action, fields).status_code == 403
+    entries = service.admin.wait(service.admin.control.audit(0, 1_000))
+    acts = [(each.by, each.detail) for each in entries if each.act == "inspect.change"]
+    assert acts == [("console:anna", "heads 10 minutes"), ("console:anna", "off until the stop")]
+    viewer = logged_in(service, ConsoleRole.EDITOR)
+    page = viewer.get("/console/requests")
+    assert "Change the recording" not in page.text
+    assert viewer.post(action, fields).status_code == 403
 
 
 @ON_SQLITE
-def test_a_fault_is_the_check_that_refused(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("fault")
-    with Service(fresh_database, folder, inspect="bodies", faults="on") as service:
-        company, browser = stock(service.new_company()), logged_in(service)
-        control = Client(
-            service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS])
-        )
-        Rehearsal(control).set("throttle; retry-after=1")
-        answer = company.get(AGENT)
-        page = page_of(browser, answer)
+def test_a_fault_is_the_check_that_refused(start_service: StartService) -> None:
+    service = start_service(inspect="bodies", faults="on")
+    company, browser = stock(service.new_company()), logged_in(service)
+    control = Client(service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS]))
+    Rehearsal(control).set("throttle; retry-after=1")
+    answer = company.get(AGENT)
+    page = page_of(browser, answer)
 
-        assert answer.status_code == 429
-        assert rows(browser, check="fault")[0].id == answer.headers["x-request-id"]
-        assert "✗ fault" in page
-        assert "<dt>Fault</dt><dd>r</dd>" in page
+    assert answer.status_code == 429
+    assert rows(browser, check="fault")[0].id == answer.headers["x-request-id"]
+    assert "✗ fault" in page
+    assert "<dt>Fault</dt><dd>r</dd>" in page
 
 
 @ON_SQLITE

@@ -18,27 +18,27 @@ from support.console import FORM, Browser, console_of, new_code, origin_of
 from support.databases import FreshDatabase
 from support.log import line_about
 from support.server import Server
-from support.service import Service
+from support.service import Service, StartService
 from support.sockets import head
 from support.worker_connections import WorkerConnections, process_of
 
 PUBLIC = "https://erp.example.com/api"
 
 
-def test_a_console_with_a_public_url(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, public_url=PUBLIC, console="on") as service:
-        browser = Browser(service, origin_of(service.settings))
-        answer = browser.post("/console/login", {"code": new_code(service.admin)})
-        (cookie,) = answer.headers.get_list("set-cookie")
-        name, *attributes = cookie.split("; ")
-        assert name.startswith("__Host-comptoir=")
-        assert sorted(attributes) == ["HttpOnly", "Path=/", "SameSite=strict", "Secure"]
-        assert browser.get("/console").status_code == 200
-        plain = Browser(service, "http://127.0.0.1:8080")
-        answer = plain.post("/console/login", {"code": new_code(service.admin)})
-        (cookie,) = answer.headers.get_list("set-cookie")
-        assert cookie.startswith("comptoir_console_8080=")
-        assert "Secure" not in cookie
+def test_a_console_with_a_public_url(start_service: StartService) -> None:
+    service = start_service(public_url=PUBLIC, console="on")
+    browser = Browser(service, origin_of(service.settings))
+    answer = browser.post("/console/login", {"code": new_code(service.admin)})
+    (cookie,) = answer.headers.get_list("set-cookie")
+    name, *attributes = cookie.split("; ")
+    assert name.startswith("__Host-comptoir=")
+    assert sorted(attributes) == ["HttpOnly", "Path=/", "SameSite=strict", "Secure"]
+    assert browser.get("/console").status_code == 200
+    plain = Browser(service, "http://127.0.0.1:8080")
+    answer = plain.post("/console/login", {"code": new_code(service.admin)})
+    (cookie,) = answer.headers.get_list("set-cookie")
+    assert cookie.startswith("comptoir_console_8080=")
+    assert "Secure" not in cookie
 
 
 def test_two_services_of_a_host(fresh_database: FreshDatabase, tmp_path: Path) -> None:
@@ -62,15 +62,13 @@ def test_two_services_of_a_host(fresh_database: FreshDatabase, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("setting", "value"), [("console", "off"), ("public_url", PUBLIC), ("host", "0.0.0.0")]
 )
-def test_a_service_without_a_console(
-    fresh_database: FreshDatabase, tmp_path: Path, setting: str, value: str
-) -> None:
-    with Service(fresh_database, tmp_path, MODEL, **{setting: value}) as service:
-        for path in ("console", "console/login"):
-            answer = service.origin.get(path)
-            assert answer.status_code == 404
-            assert answer.headers["content-type"].startswith("text/plain")
-            assert "The setting `console` decides where it is" in answer.text
+def test_a_service_without_a_console(start_service: StartService, setting: str, value: str) -> None:
+    service = start_service(MODEL, **{setting: value})
+    for path in ("console", "console/login"):
+        answer = service.origin.get(path)
+        assert answer.status_code == 404
+        assert answer.headers["content-type"].startswith("text/plain")
+        assert "The setting `console` decides where it is" in answer.text
 
 
 def test_a_console_beyond_loopback_needs_https(command: Command) -> None:

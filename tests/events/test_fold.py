@@ -110,7 +110,7 @@ def test_updates_become_one_at_the_place_of_the_last() -> None:
 def test_an_update_is_not_folded_into_a_creation() -> None:
     changes = history((CREATE, "A"), (UPDATE, "A"), (UPDATE, "A"), (DELETE, "A"), (CREATE, "A"))
     assert [each.change_type for each in folded(changes)] == [
-        *("created", "updated", "deleted", "created"),
+        *("created", "updated", "deleted", "created")
     ]
 
 

@@ -34,10 +34,10 @@ from support.client import record, tag_of
 from support.clients import Webshop, add_client
 from support.clocks import SetClock
 from support.companies import Company
-from support.databases import FreshDatabase, in_database, run_sql
+from support.databases import in_database, run_sql
 from support.receiver import Receiver, cut, status
 from support.roles import tokens_of_roles
-from support.service import Service
+from support.service import Service, StartService
 from support.waiting import PATIENCE_SECONDS, until
 
 HOOKS = business_central(CURRENT).hooks
@@ -155,11 +155,8 @@ def slow_posts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    with Service(fresh_database, tmp_path_factory.mktemp("sender")) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service()
 
 
 @pytest.fixture(scope="module")

@@ -5,25 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from comptoir.auth.tokens import Scope
-from comptoir.catalog import MODEL
 from examples.stage import Stage
 from support.client import Client
-from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal
-from support.server import Server
-from support.settings import settings_of
+from support.server import Server, ShareServer
 
 
 @pytest.fixture(scope="module")
-def faulty(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def faulty(share_server: ShareServer) -> Server:
     """Its pages are short, so that lists have several."""
-    folder = tmp_path_factory.mktemp("faulty")
-    database = fresh_database(folder, MODEL)
-    settings = settings_of(database=database, keys=str(folder / "keys"), faults="on", page_size=4)
-    with Server(settings, folder) as server:
-        yield server
+    return share_server(faults="on", page_size=4)
 
 
 @pytest.fixture

@@ -106,9 +106,7 @@ def assert_none(violations: Iterable[Violation], allowed: Mapping[str, str] | No
 
 
 @pytest.mark.parametrize("rule", OF_ALL_MODULES, ids=lambda rule: rule.__name__)
-def test_the_modules_together(
-    rule: Callable[[Sequence[Source]], Iterator[Violation]],
-) -> None:
+def test_the_modules_together(rule: Callable[[Sequence[Source]], Iterator[Violation]]) -> None:
     assert_none(rule(sources()))
 
 

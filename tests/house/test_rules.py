@@ -156,10 +156,7 @@ KEPT: list[tuple[Rule, str]] = [
     (rules.bare_todos, "# TODO: batch these, once the store can tell how many wait\nx = 'TODO'"),
     (rules.atomic_groups, "x = r'(?:[^a]*+b)*\\+'"),
     (rules.atomic_groups, "x = r'(?:[()*+]|[(?>])*'"),
-    (
-        rules.message_forms,
-        "BAD_REQUEST.row(f'{x} is wrong', f'Did you mean {y}?', group='x.')",
-    ),
+    (rules.message_forms, "BAD_REQUEST.row(f'{x} is wrong', f'Did you mean {y}?', group='x.')"),
     (rules.message_forms, "problem = 'It is ' + y\nremedy = f'Use {y}'"),
     (rules.message_forms, "problem = 'The company does not exist'"),
     (rules.message_forms, "parse('x is no y.')"),

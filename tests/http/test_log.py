@@ -72,9 +72,7 @@ def test_a_client_does_not_control_the_terminal() -> None:
 # the log does not depend on the database
 @ON_SQLITE
 def test_debug_adds_queries_and_checks(
-    fresh_database: Callable[[Path, Model], str],
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    fresh_database: Callable[[Path, Model], str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with Service(fresh_database, tmp_path, log_level="debug") as service:
         company = service.new_company()

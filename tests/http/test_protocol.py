@@ -147,9 +147,7 @@ def test_an_idle_connection_is_closed_after_its_last_request(runner: asyncio.Run
     runner.run(run())
 
 
-def test_a_malformed_request_is_refused_in_the_form_of_the_profile(
-    runner: asyncio.Runner,
-) -> None:
+def test_a_malformed_request_is_refused_in_the_form_of_the_profile(runner: asyncio.Runner) -> None:
     async def run() -> tuple[bytes, bytes]:
         app = PlainTextResponse("unused")
         answered = []

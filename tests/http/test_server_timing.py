@@ -1,15 +1,13 @@
 """`Server-Timing`: how long the stages of a request took."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from support.batches import documents
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.samples import SHIPPING_AGENT
-from support.service import Service as InProcess
+from support.service import StartService
 
 NAME = "server-timing"
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
@@ -26,14 +24,11 @@ READS = (
 
 
 @pytest.fixture(scope="module")
-def timed(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Company]:
-    folder = tmp_path_factory.mktemp("timed")
-    with InProcess(fresh_database, folder, server_timing="on") as service:
-        company = service.new_company()
-        company.load("shippingAgentsExt", {"id": SHIPPING_AGENT, "code": "UPS", "name": "United"})
-        yield company
+def timed(share_service: StartService) -> Company:
+    service = share_service(server_timing="on")
+    company = service.new_company()
+    company.load("shippingAgentsExt", {"id": SHIPPING_AGENT, "code": "UPS", "name": "United"})
+    return company
 
 
 @pytest.mark.parametrize("path", READS)

@@ -1,7 +1,4 @@
-"""How much is kept of requests, for how long, and how that is switched.
-
-What is kept does not depend on the database.
-"""
+"""How much is kept of requests, for how long, and how that is switched."""
 
 import asyncio
 import shutil
@@ -17,15 +14,21 @@ from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.redaction import MASK, Redactor
 from conftest import stock
 from support.companies import Company
-from support.console import Browser, new_code, origin_of
+from support.console import logged_in
 from support.databases import FreshDatabase
 from support.samples import CONTACT
-from support.service import Service
+from support.service import Service, StartService
 from support.settings import settings_of
 from support.waiting import until
 
 ADDRESS = f"contactsExt({CONTACT})"
 RECORDS = msgspec.json.Decoder(ExchangeRecord)
+
+
+@pytest.fixture(scope="session")
+def fresh_database(fresh_sqlite: FreshDatabase) -> FreshDatabase:
+    """What is kept does not depend on the database."""
+    return fresh_sqlite
 
 
 @pytest.fixture
@@ -43,38 +46,34 @@ def records_in(folder: Path) -> list[ExchangeRecord]:
 
 def looked_at(service: Service) -> int:
     """The number of requests in the list, after everything was written."""
-    browser = Browser(service, origin_of(service.settings))
-    browser.log_in(new_code(service.admin))
-    return len(browser.get("/console/requests/rows").json())
+    return len(logged_in(service).get("/console/requests/rows").json())
 
 
 def ready(service: Service) -> Company:
     return stock(service.new_company())
 
 
-def test_the_last_requests_are_kept(
-    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path
-) -> None:
-    with Service(fresh_sqlite, tmp_path, inspect="heads", inspect_requests=5) as service:
-        company = ready(service)
-        for number in range(23):
-            company.get(ADDRESS, f"n={number}")
-            if number % 4 == 0:
-                looked_at(service)
-        count = looked_at(service)
-        kept = [each.query for each in records_in(folder)]
+def test_the_last_requests_are_kept(start_service: StartService, folder: Path) -> None:
+    service = start_service(inspect="heads", inspect_requests=5)
+    company = ready(service)
+    for number in range(23):
+        company.get(ADDRESS, f"n={number}")
+        if number % 4 == 0:
+            looked_at(service)
+    count = looked_at(service)
+    kept = [each.query for each in records_in(folder)]
 
     assert 5 <= count <= 10
     assert kept == [f"n={number}" for number in range(23 - len(kept), 23)]
 
 
-def test_all_together_is_limited(fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path) -> None:
-    with Service(fresh_sqlite, tmp_path, inspect="bodies", inspect_bytes=20_000) as service:
-        company = ready(service)
-        for _ in range(50):
-            company.get(ADDRESS)
-            looked_at(service)
-        sizes = [path.stat().st_size for path in folder.glob("*.segment")]
+def test_all_together_is_limited(start_service: StartService, folder: Path) -> None:
+    service = start_service(inspect="bodies", inspect_bytes=20_000)
+    company = ready(service)
+    for _ in range(50):
+        company.get(ADDRESS)
+        looked_at(service)
+    sizes = [path.stat().st_size for path in folder.glob("*.segment")]
 
     assert len(sizes) == 2
     assert sum(sizes) <= 20_000
@@ -82,14 +81,14 @@ def test_all_together_is_limited(fresh_sqlite: FreshDatabase, tmp_path: Path, fo
 
 @pytest.mark.parametrize("limit", [1, 500, 1_050, 1_080, 1_100])
 def test_a_body_is_cut_after_its_secrets_were_removed(
-    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path, limit: int
+    start_service: StartService, folder: Path, limit: int
 ) -> None:
-    with Service(fresh_sqlite, tmp_path, inspect="bodies", inspect_body_bytes=limit) as service:
-        company = ready(service)
-        body = {"displayName": "x" * 30, "onlinePassword": "Canary" * 9, "city": "Ulm"}
-        company.patch(ADDRESS, body, if_match="*")
-        looked_at(service)
-        (record,) = records_in(folder)
+    service = start_service(inspect="bodies", inspect_body_bytes=limit)
+    company = ready(service)
+    body = {"displayName": "x" * 30, "onlinePassword": "Canary" * 9, "city": "Ulm"}
+    company.patch(ADDRESS, body, if_match="*")
+    looked_at(service)
+    (record,) = records_in(folder)
 
     for side in (record.request, record.response):
         assert side.body.text is not None
@@ -99,43 +98,38 @@ def test_a_body_is_cut_after_its_secrets_were_removed(
     assert limit < 1_000 or MASK in str(record.request.body.text)
 
 
-def test_what_comes_too_fast_is_left_out(
-    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path
-) -> None:
-    with Service(fresh_sqlite, tmp_path, inspect="bodies", inspect_requests=3) as service:
-        company = ready(service)
-        browser = Browser(service, origin_of(service.settings))
-        browser.log_in(new_code(service.admin))
-        assert "too fast" not in browser.get("/console/requests").text
+def test_what_comes_too_fast_is_left_out(start_service: StartService, folder: Path) -> None:
+    service = start_service(inspect="bodies", inspect_requests=3)
+    company = ready(service)
+    browser = logged_in(service)
+    assert "too fast" not in browser.get("/console/requests").text
 
-        def said() -> bool | None:
-            for _ in range(2):
-                company.carrier.send_all([company.build("GET", ADDRESS) for _ in range(40)])
-            page = browser.get("/console/requests").text
-            return "requests to this worker came too fast to be kept." in page or None
+    def said() -> bool | None:
+        for _ in range(2):
+            company.carrier.send_all([company.build("GET", ADDRESS) for _ in range(40)])
+        page = browser.get("/console/requests").text
+        return "requests to this worker came too fast to be kept." in page or None
 
-        until(said, "requests that come too fast")
+    until(said, "requests that come too fast")
 
 
-def test_requests_do_not_need_the_folder(
-    fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path
-) -> None:
+def test_requests_do_not_need_the_folder(start_service: StartService, folder: Path) -> None:
     """A cleaner of temporary files may remove it."""
-    with Service(fresh_sqlite, tmp_path, inspect="heads", inspect_requests=2) as service:
-        company = ready(service)
-        company.get(ADDRESS)
-        assert looked_at(service) == 1
-        shutil.rmtree(folder)
-        for _ in range(5):
-            assert company.get(ADDRESS).status_code == 200
-            assert looked_at(service) == 0
-
-
-def test_probes_are_not_kept(fresh_sqlite: FreshDatabase, tmp_path: Path, folder: Path) -> None:
-    with Service(fresh_sqlite, tmp_path, inspect="bodies") as service:
-        for path in ("healthz", "readyz", "metrics"):
-            assert service.origin.get(path).is_success
+    service = start_service(inspect="heads", inspect_requests=2)
+    company = ready(service)
+    company.get(ADDRESS)
+    assert looked_at(service) == 1
+    shutil.rmtree(folder)
+    for _ in range(5):
+        assert company.get(ADDRESS).status_code == 200
         assert looked_at(service) == 0
+
+
+def test_probes_are_not_kept(start_service: StartService, folder: Path) -> None:
+    service = start_service(inspect="bodies")
+    for path in ("healthz", "readyz", "metrics"):
+        assert service.origin.get(path).is_success
+    assert looked_at(service) == 0
 
 
 def test_a_switch_ends_by_itself(folder: Path) -> None:
@@ -162,11 +156,11 @@ def test_a_switch_ends_by_itself(folder: Path) -> None:
 
 
 def test_the_stop_removes_everything(
-    fresh_sqlite: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh_database: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    with Service(fresh_sqlite, tmp_path, inspect="bodies") as service:
+    with Service(fresh_database, tmp_path, inspect="bodies") as service:
         ready(service).get(ADDRESS)
         assert looked_at(service) == 1
         (folder,) = tmp_path.glob("comptoir-inspector-*")

@@ -21,7 +21,7 @@ from comptoir.features.inspector.segments import FOLDER, private_folder
 from conftest import stock
 from support.client import Client
 from support.companies import Company
-from support.console import Browser, new_code, origin_of
+from support.console import logged_in
 from support.databases import ON_SQLITE, FreshDatabase
 from support.effort import examples
 from support.samples import CONTACT, UNKNOWN
@@ -39,8 +39,7 @@ class Kept:
         self.service = service
         self.company = company
         self.folder = folder
-        self._browser = Browser(service, origin_of(service.settings))
-        self._browser.log_in(new_code(service.admin))
+        self._browser = logged_in(service)
 
     def content(self) -> bytes:
         """All that is kept of the requests so far."""

@@ -273,12 +273,7 @@ def test_the_servers_are_the_base_url_and_the_base_path() -> None:
 
 def test_a_profile_has_its_own_guards_of_writes() -> None:
     rehearsed = document(settings=REHEARSED)
-    guards = {
-        "post": None,
-        "patch": "If-Match",
-        "put": "If-Match",
-        "delete": "If-Match-optional",
-    }
+    guards = {"post": None, "patch": "If-Match", "put": "If-Match", "delete": "If-Match-optional"}
     for _, method, operation in operations(rehearsed):
         named = [
             str(each["$ref"]).rpartition("/")[2]

@@ -19,8 +19,8 @@ from comptoir.auth.local_authority import Pair
 from support.assertions import JSON, PrivateKey, Signer, add_signer, base64url
 from support.certificates import write_pair
 from support.clients import GRANT, add_client, ask
-from support.databases import ON_SQLITE, FreshDatabase, run_sql
-from support.service import Roaming, Service
+from support.databases import ON_SQLITE, run_sql
+from support.service import Roaming, Service, StartService
 from support.together import check_all
 
 ORIGIN = "http://127.0.0.1:8080"
@@ -127,24 +127,24 @@ def test_the_audience_is_the_issuer_or_the_token_endpoint(signer: Signer) -> Non
 
 @ON_SQLITE
 def test_the_audience_belongs_to_the_tenant_and_the_origin(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService, tmp_path: Path
 ) -> None:
-    with Service(fresh_database, tmp_path, oauth_tenants="one, two") as service:
-        signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
+    service = start_service(oauth_tenants="one, two")
+    signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
 
-        def status(tenant: str, audience: str, host: str = "127.0.0.1:8080") -> int:
-            form = {**GRANT, **signer.form(signer.sign(signer.claims(aud=audience)))}
-            path = f"{tenant}/oauth2/v2.0/token"
-            return ask(service, form, {"Host": host}, path=path).status_code
+    def status(tenant: str, audience: str, host: str = "127.0.0.1:8080") -> int:
+        form = {**GRANT, **signer.form(signer.sign(signer.claims(aud=audience)))}
+        path = f"{tenant}/oauth2/v2.0/token"
+        return ask(service, form, {"Host": host}, path=path).status_code
 
-        assert status("one", ORIGIN) == 200
-        assert status("two", ORIGIN) == 401
-        assert status("two", f"{ORIGIN}/two/v2.0") == 200
-        assert status("one", f"{ORIGIN}/two/v2.0") == 401
-        assert status("TWO", f"{ORIGIN}/TWO/v2.0") == 200
-        other = "http://localhost:8080/one/v2.0"
-        assert status("one", other, "localhost:8080") == 200
-        assert status("one", other) == 401
+    assert status("one", ORIGIN) == 200
+    assert status("two", ORIGIN) == 401
+    assert status("two", f"{ORIGIN}/two/v2.0") == 200
+    assert status("one", f"{ORIGIN}/two/v2.0") == 401
+    assert status("TWO", f"{ORIGIN}/TWO/v2.0") == 200
+    other = "http://localhost:8080/one/v2.0"
+    assert status("one", other, "localhost:8080") == 200
+    assert status("one", other) == 401
 
 
 def after(seconds: float) -> float:
@@ -261,11 +261,7 @@ def test_the_public_key_is_not_a_shared_secret(signer: Signer) -> None:
     [("ES256", "RS256"), ("ES256", "Ed25519"), ("RS256", "ES256"), ("Ed25519", "ES256")],
 )
 def test_the_algorithm_must_suit_the_key(
-    service: Service,
-    keys: Mapping[str, PrivateKey],
-    own: str,
-    algorithm: str,
-    tmp_path: Path,
+    service: Service, keys: Mapping[str, PrivateKey], own: str, algorithm: str, tmp_path: Path
 ) -> None:
     """With the signature of another key, and with one of the client's own key."""
     signer = add_signer(service, tmp_path, keys[own])
@@ -466,12 +462,7 @@ def test_unknown_wrong_and_disabled_are_alike(service: Service, tmp_path: Path) 
     removed.command.done("client", "remove", removed.name)
     unknown = Signer(service, wrong.command, "", str(uuid4()), wrong.key, "")
     stranger = ECKey.generate_key("P-256")
-    refused = [
-        wrong.ask(wrong.sign(key=stranger)),
-        disabled.ask(),
-        removed.ask(),
-        unknown.ask(),
-    ]
+    refused = [wrong.ask(wrong.sign(key=stranger)), disabled.ask(), removed.ask(), unknown.ask()]
     assert {error_of(each) for each in refused} == {REFUSED}
     assert len({each.json()["error_description"] for each in refused}) == 1
     assert len({tuple(sorted(each.headers.keys())) for each in refused}) == 1

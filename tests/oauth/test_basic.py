@@ -2,7 +2,7 @@
 
 import base64
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +15,13 @@ from support.clients import Webshop, add_client
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
 from support.refusals import refusal
-from support.service import Service
+from support.service import Service, StartService
 from support.waiting import until
 
 
 @pytest.fixture(scope="module")
-def rehearsed(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("rehearsed")
-    with Service(fresh_database, folder, profile="business-central") as service:
-        yield service
+def rehearsed(share_service: StartService) -> Service:
+    return share_service(profile="business-central")
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from support.client import record
 from support.clients import GRANT, Webshop, add_client, ask
 from support.command import guids
 from support.companies import Company
-from support.databases import FreshDatabase, run_sql
+from support.databases import run_sql
 from support.roles import apply_roles
 from support.server import Server
-from support.service import Service
+from support.service import Service, StartService
 from support.waiting import until
 
 HOUR = timedelta(hours=1)
@@ -179,34 +179,34 @@ def forged(service: Service, key: ECKey, client_id: str) -> str:
 
 
 def test_only_the_services_own_key_signs_tokens_of_clients(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService, tmp_path: Path
 ) -> None:
     """An issuer whose public key is trusted cannot act as a client."""
     foreign = ECKey.generate_key("P-256")
     keys = tmp_path / "keys"
     load_keys(keys)
     (keys / "issuer.pub.pem").write_bytes(foreign.as_pem(private=False))
-    with Service(fresh_database, tmp_path) as service:
-        webshop = add_client(service, tmp_path)
-        own = forged(service, load_keys(keys).signing, webshop.id)
-        assert service.client.using(own).get("companies").status_code == 200
-        refused = service.client.using(forged(service, foreign, webshop.id)).get("companies")
-        assert refused.status_code == 401
-        assert "not trusted" in refused.json()["error"]["message"]
+    service = start_service()
+    webshop = add_client(service, tmp_path)
+    own = forged(service, load_keys(keys).signing, webshop.id)
+    assert service.client.using(own).get("companies").status_code == 200
+    refused = service.client.using(forged(service, foreign, webshop.id)).get("companies")
+    assert refused.status_code == 401
+    assert "not trusted" in refused.json()["error"]["message"]
 
 
 def test_tokens_work_while_the_control_tables_are_away(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService, tmp_path: Path
 ) -> None:
-    with Service(fresh_database, tmp_path) as service:
-        webshop = add_client(service, tmp_path)
-        shop = service.client.using(webshop.token())
-        database = service.settings.database
-        run_sql(database, "ALTER TABLE control RENAME TO hidden")
-        unavailable = webshop.ask()
-        assert unavailable.status_code == 503
-        assert unavailable.json()["error"] == "temporarily_unavailable"
-        assert int(unavailable.headers["Retry-After"]) > 0
-        assert shop.get("companies").status_code == 200
-        run_sql(database, "ALTER TABLE hidden RENAME TO control")
-        assert webshop.ask().status_code == 200
+    service = start_service()
+    webshop = add_client(service, tmp_path)
+    shop = service.client.using(webshop.token())
+    database = service.settings.database
+    run_sql(database, "ALTER TABLE control RENAME TO hidden")
+    unavailable = webshop.ask()
+    assert unavailable.status_code == 503
+    assert unavailable.json()["error"] == "temporarily_unavailable"
+    assert int(unavailable.headers["Retry-After"]) > 0
+    assert shop.get("companies").status_code == 200
+    run_sql(database, "ALTER TABLE hidden RENAME TO control")
+    assert webshop.ask().status_code == 200

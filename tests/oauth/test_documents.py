@@ -7,8 +7,7 @@ from joserfc import jws
 from joserfc.jwk import KeySet
 
 from support.clients import GRANT, add_client, ask
-from support.databases import FreshDatabase
-from support.service import Service
+from support.service import Service, StartService
 
 OPENID = "/.well-known/openid-configuration"
 METHODS = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
@@ -78,19 +77,17 @@ def test_there_is_no_authorization(service: Service) -> None:
     assert response.json()["error"] == "unsupported_response_type"
 
 
-def test_each_tenant_has_its_documents(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, oauth_tenants="one, two") as service:
-        webshop = add_client(service, tmp_path)
-        for tenant in ("one", "two"):
-            document = service.origin.get(f"{tenant}/v2.0{OPENID}").json()
-            assert document["issuer"].endswith(f"/{tenant}/v2.0")
-            assert service.origin.get(f"{tenant.upper()}/v2.0{OPENID}").json() == document
-            path = document["token_endpoint"].removeprefix("http://127.0.0.1:8080/")
-            token = ask(service, {**GRANT, **webshop.in_body}, path=path).json()["access_token"]
-            assert service.client.using(token).get("companies").status_code == 200
-        assert (
-            service.origin.get(OPENID[1:])
-            .json()["token_endpoint"]
-            .endswith("/one/oauth2/v2.0/token")
-        )
-        assert service.origin.get(f"comptoir/v2.0{OPENID}").status_code == 404
+def test_each_tenant_has_its_documents(start_service: StartService, tmp_path: Path) -> None:
+    service = start_service(oauth_tenants="one, two")
+    webshop = add_client(service, tmp_path)
+    for tenant in ("one", "two"):
+        document = service.origin.get(f"{tenant}/v2.0{OPENID}").json()
+        assert document["issuer"].endswith(f"/{tenant}/v2.0")
+        assert service.origin.get(f"{tenant.upper()}/v2.0{OPENID}").json() == document
+        path = document["token_endpoint"].removeprefix("http://127.0.0.1:8080/")
+        token = ask(service, {**GRANT, **webshop.in_body}, path=path).json()["access_token"]
+        assert service.client.using(token).get("companies").status_code == 200
+    assert (
+        service.origin.get(OPENID[1:]).json()["token_endpoint"].endswith("/one/oauth2/v2.0/token")
+    )
+    assert service.origin.get(f"comptoir/v2.0{OPENID}").status_code == 404

@@ -1,6 +1,6 @@
 """The limits of a client: rate, requests at once, and records of a day."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
@@ -9,9 +9,9 @@ import pytest
 
 from support.clients import add_client
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.service import Service
+from support.service import Service, StartService
 
 POLICY, LIMIT = "RateLimit-Policy", "RateLimit"
 DAY = 86_400
@@ -106,10 +106,9 @@ def test_each_request_of_a_batch_counts(service: Service, company: Company, tmp_
 
 
 @pytest.fixture
-def narrow(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
+def narrow(start_service: StartService) -> Service:
     """A service that allows a client two requests at once."""
-    with Service(fresh_database, tmp_path, client_requests=2) as service:
-        yield service
+    return start_service(client_requests=2)
 
 
 def test_more_requests_at_once_than_the_setting_are_429(narrow: Service, tmp_path: Path) -> None:
@@ -134,8 +133,7 @@ def test_the_records_of_a_response_count(service: Service, tmp_path: Path) -> No
     company = service.new_company()
     for number in range(5):
         company.load(
-            "contactsExt",
-            {"number": f"{number}", "type": "Company", "companyNumber": "0"},
+            "contactsExt", {"number": f"{number}", "type": "Company", "companyNumber": "0"}
         )
     options = ("--quota", "100", "--company", company.stored.id)
     webshop = add_client(service, tmp_path, *options, scope="records.read")

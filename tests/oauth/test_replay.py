@@ -12,9 +12,9 @@ from joserfc.jwk import ECKey
 
 from comptoir.store.control import ENDED_AT_ONCE
 from support.assertions import Signer, add_signer
-from support.databases import FreshDatabase, run_sql
+from support.databases import run_sql
 from support.server import Server
-from support.service import Service
+from support.service import Service, StartService
 
 ADD_ASSERTIONS = """
 WITH RECURSIVE numbers(number) AS (
@@ -74,12 +74,10 @@ def test_one_of_several_workers_accepts_an_assertion(workers: Server, tmp_path: 
 
 
 def test_another_service_on_the_database_refuses_it(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService, tmp_path: Path
 ) -> None:
-    with (
-        Service(fresh_database, tmp_path) as first,
-        Service(lambda *_: first.settings.database, tmp_path) as second,
-    ):
+    first = start_service()
+    with Service(lambda *_: first.settings.database, tmp_path) as second:
         signer = add_signer(first, tmp_path, ECKey.generate_key("P-256"))
         elsewhere = replace(signer, service=second)
         assertion = signer.sign()
@@ -92,10 +90,7 @@ def test_ended_assertions_are_deleted(service: Service, signer: Signer) -> None:
     """Some at a time, and only when they have ended on hosts with other clocks too."""
     database = service.settings.database
     now, left = int(time.time()), 5
-    for name, count_of, end in (
-        ("just", 1, now - 10),
-        ("long", ENDED_AT_ONCE + left, now - 3_600),
-    ):
+    for name, count_of, end in (("just", 1, now - 10), ("long", ENDED_AT_ONCE + left, now - 3_600)):
         run_sql(database, ADD_ASSERTIONS, client=signer.id, name=name, count=count_of, ends_at=end)
     assert signer.ask().status_code == 200
 

@@ -201,10 +201,7 @@ def test_malformed_requests_are_refused(service: Service) -> None:
         (b"grant_type=client_credentials&client_id=%ff&client_secret=c", {}),
         (b"grant_type=client_credentials&client_id=a&client_secret=\xff", {}),
         (b"grant_type=client_credentials&x=" + b"x" * 16_384, {}),
-        (
-            {**GRANT, "client_id": "x", "client_secret": "y"},
-            {"Content-Type": "application/json"},
-        ),
+        ({**GRANT, "client_id": "x", "client_secret": "y"}, {"Content-Type": "application/json"}),
         ({**GRANT, "client_id": "x", "client_secret": "y"}, {"Content-Encoding": "gzip"}),
     ]
     check_all(cases, check)

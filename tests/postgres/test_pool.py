@@ -33,9 +33,7 @@ async def pool_of(url: str, size: int) -> AsyncIterator[Pool]:
         await pool.close()
 
 
-def test_a_connection_released_when_the_wait_times_out_is_acquired(
-    postgres_url: str,
-) -> None:
+def test_a_connection_released_when_the_wait_times_out_is_acquired(postgres_url: str) -> None:
     """A long iteration of the event loop delivers the release and the timeout together."""
 
     async def wait_too_long() -> None:

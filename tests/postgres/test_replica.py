@@ -155,9 +155,7 @@ def test_the_replica_serves_every_type_of_read(replicated: ReplicatedService) ->
     assert set(replicated.outcomes()) == {"replica"}
 
 
-def test_the_primary_serves_a_company_that_the_replica_lacks(
-    replicated: ReplicatedService,
-) -> None:
+def test_the_primary_serves_a_company_that_the_replica_lacks(replicated: ReplicatedService) -> None:
     replicated.standby.pause()
     company = replicated.service.new_company()
     created = company.post("shippingAgentsExt", AGENT)

@@ -49,9 +49,7 @@ def served_again(replicated: ReplicatedService) -> None:
 
 
 def test_reads_avoid_a_crashed_replica_until_it_is_back(
-    replicated: ReplicatedService,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    replicated: ReplicatedService, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert replicated.name(READ_ONLY) == "old"
     written = token(replicated.rename("new"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.databases import FreshDatabase
-from support.server import Server
+from support.server import Server, ShareServer
 from support.waiting import PATIENCE_SECONDS
 
 StartServer = Callable[..., Server]
@@ -18,14 +18,10 @@ StartServer = Callable[..., Server]
 
 
 @pytest.fixture(scope="module")
-def two(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def two(share_server: ShareServer) -> Server:
     """The service with two processes, which tests must not stop."""
-    folder = tmp_path_factory.mktemp("two")
     # of many writers, some wait long on a slow machine
-    with Server.over(fresh_database, folder, workers=2, lock_seconds=PATIENCE_SECONDS) as server:
-        yield server
+    return share_server(workers=2, lock_seconds=PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")

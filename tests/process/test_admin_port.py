@@ -15,9 +15,9 @@ from comptoir.auth.origins import CONSOLE
 from comptoir.auth.tokens import Scope
 from process.conftest import StartServer
 from support.clients import add_client
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.ports import free_port
-from support.server import Server, trust_of
+from support.server import Server, ShareServer, trust_of
 from support.sockets import ask, head, http_client
 from support.waiting import PATIENCE_SECONDS
 
@@ -95,13 +95,9 @@ UNDOCUMENTED = sorted({*LIKELY, *(each for path in DOCUMENTED for each in varied
 
 
 @pytest.fixture(scope="module")
-def split(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def split(share_server: ShareServer) -> Server:
     """A service whose two processes serve two ports."""
-    folder = tmp_path_factory.mktemp("split")
-    with Server.over(fresh_database, folder, workers=2, admin_port=free_port()) as server:
-        yield server
+    return share_server(workers=2, admin_port=free_port())
 
 
 def statuses(address: tuple[str, int], paths: Sequence[str], method: str = "GET") -> dict[str, int]:

@@ -58,11 +58,7 @@ def test_functions_that_take_too_long_are_503(start_server: StartServer) -> None
     began = time.monotonic()
 
     for slow in SLOW.values():
-        for query in (
-            {"$filter": slow},
-            {"$filter": slow, "$count": "true"},
-            {"$orderby": slow},
-        ):
+        for query in ({"$filter": slow}, {"$filter": slow, "$count": "true"}, {"$orderby": slow}):
             answer = company.get(LONG_TEXTS, query)
             refusal(answer, "Internal_Unavailable")
             assert answer.headers["retry-after"] == "5"

@@ -13,9 +13,9 @@ from process.test_computing_long import KEY, LONG_TEXTS, SLOW, company_with_long
 from process.test_condition import metric
 from support.clients import add_client
 from support.companies import Company
-from support.databases import FreshDatabase, run_sql
+from support.databases import run_sql
 from support.refusals import refusal
-from support.server import Server
+from support.server import Server, ShareServer
 from support.sockets import in_full, read_answer, send
 from support.waiting import until
 
@@ -39,19 +39,10 @@ INSERT INTO revoked SELECT 'token-' || i, 4102444800 FROM n
 
 
 @pytest.fixture(scope="module")
-def server(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("fair")
-    with Server.over(
-        fresh_database,
-        folder,
-        scan_seconds=SECONDS,
-        queued_scans=2 * HEAVY_READS,
-        scan_threads=2,
-        database_connections=8,
-    ) as server:
-        yield server
+def server(share_server: ShareServer) -> Server:
+    return share_server(
+        scan_seconds=SECONDS, queued_scans=2 * HEAVY_READS, scan_threads=2, database_connections=8
+    )
 
 
 @pytest.fixture(scope="module")

@@ -10,23 +10,19 @@ from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.command import Command
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.log import line_about, line_of
 from support.rehearsal import Rehearsal
-from support.server import Server
+from support.server import Server, ShareServer
 from support.sockets import http_client
 
 pytestmark = ON_SQLITE  # connections, the log and the control endpoint
 
 
 @pytest.fixture(scope="module")
-def faulty(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def faulty(share_server: ShareServer) -> Server:
     """A server with faults on demand."""
-    folder = tmp_path_factory.mktemp("faulty")
-    with Server.over(fresh_database, folder, faults="on") as server:
-        yield server
+    return share_server(faults="on")
 
 
 @pytest.fixture

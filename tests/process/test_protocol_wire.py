@@ -12,9 +12,9 @@ from comptoir.http.compression import LEAST_BYTES, MOST_BYTES
 from process.conftest import StartServer
 from support.codings import decoded, decoder
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.server import Server
+from support.server import Server, ShareServer
 from support.sockets import ask, head, in_full, read_answer, send
 
 RECORDS = 1_000
@@ -110,11 +110,7 @@ def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, compan
 
 def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> None:
     """`Expect` is ignored in a request of HTTP/1.0 (RFC 9110, 10.1.1)."""
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Length": "16",
-        "Expect": "100-continue",
-    }
+    headers = {"Content-Type": "application/json", "Content-Length": "16", "Expect": "100-continue"}
     created = request(company, "POST", headers) + b'{"code": "ten" }'
     with server.connect() as connection:
         send(connection, created.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
@@ -122,17 +118,9 @@ def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> 
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["http", "https"])
-def impatient(
-    request: pytest.FixtureRequest,
-    fresh_database: FreshDatabase,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Server]:
+def impatient(request: pytest.FixtureRequest, share_server: ShareServer) -> Server:
     """A service that waits shortly for a request, and longer for a client to read."""
-    folder = tmp_path_factory.mktemp("impatient")
-    with Server.over(
-        fresh_database, folder, https=request.param, request_seconds=0.4, stall_seconds=2
-    ) as server:
-        yield server
+    return share_server(https=request.param, request_seconds=0.4, stall_seconds=2)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """`comptoir rehearse report`: what the clients of a service with faults have met."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -9,28 +8,25 @@ import pytest
 from comptoir.auth.tokens import Scope
 from process.conftest import StartServer
 from support.command import Command, Result
-from support.databases import ON_SQLITE, FreshDatabase
-from support.server import Server
+from support.databases import ON_SQLITE
+from support.server import Server, ShareServer
 
 pytestmark = ON_SQLITE  # requests to the control endpoint read no records
 
 
 @pytest.fixture(scope="module")
-def rehearsed(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def rehearsed(share_server: ShareServer) -> Server:
     """A service with faults, whose client was throttled twice and has not sent an entity tag."""
-    folder = tmp_path_factory.mktemp("rehearsed")
-    with Server.over(fresh_database, folder, faults="on") as server:
-        company = server.new_company()
-        created = company.post("contactsExt", {"displayName": "A"}).json()
-        for _ in range(2):
-            throttled = company.get("contactsExt", headers={"Comptoir-Fault": "throttle"})
-            assert throttled.status_code == 429
-        assert company.get("contactsExt").status_code == 200
-        refused = company.patch(f"contactsExt({created['id']})", {"displayName": "B"})
-        assert refused.status_code == 428
-        yield server
+    server = share_server(faults="on")
+    company = server.new_company()
+    created = company.post("contactsExt", {"displayName": "A"}).json()
+    for _ in range(2):
+        throttled = company.get("contactsExt", headers={"Comptoir-Fault": "throttle"})
+        assert throttled.status_code == 429
+    assert company.get("contactsExt").status_code == 200
+    refused = company.patch(f"contactsExt({created['id']})", {"displayName": "B"})
+    assert refused.status_code == 428
+    return server
 
 
 @pytest.fixture

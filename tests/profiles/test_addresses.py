@@ -11,9 +11,9 @@ from comptoir.http.routes import api_addresses
 from support.batches import documents
 from support.client import page, record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import error_in
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
@@ -160,22 +160,19 @@ def test_links_never_have_a_foreign_host(company: Company) -> None:
             assert context.startswith("http://127.0.0.1:8080/BC/api/v2.0/$metadata#")
 
 
-def test_links_have_the_public_url(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_links_have_the_public_url(start_service: StartService) -> None:
     """Also below the path that a proxy has for the service."""
-    folder = tmp_path_factory.mktemp("public")
     url = "https://erp.example/bc/api"
-    with Service(fresh_database, folder, profile="business-central", public_url=url) as service:
-        company = service.new_company()
-        roots = {
-            "/api": "https://erp.example/bc/api",
-            "/v2.0/Production/api/v2.0": "https://erp.example/bc/v2.0/Production/api/v2.0",
-        }
-        for address, root in roots.items():
-            answer = at(company, address).get(AGENTS, headers={"Host": "localhost:8080"})
-            context = msgspec.json.decode(answer.content)["@odata.context"]
-            assert context == f"{root}/$metadata#companies({company.id})/{AGENTS}"
+    service = start_service(profile="business-central", public_url=url)
+    company = service.new_company()
+    roots = {
+        "/api": "https://erp.example/bc/api",
+        "/v2.0/Production/api/v2.0": "https://erp.example/bc/v2.0/Production/api/v2.0",
+    }
+    for address, root in roots.items():
+        answer = at(company, address).get(AGENTS, headers={"Host": "localhost:8080"})
+        context = msgspec.json.decode(answer.content)["@odata.context"]
+        assert context == f"{root}/$metadata#companies({company.id})/{AGENTS}"
 
 
 def test_a_path_that_names_nothing_at_a_custom_api(company: Company) -> None:
@@ -232,13 +229,11 @@ def test_an_encoded_slash_is_a_part_of_a_segment(service: Service) -> None:
     assert "page" in error_in(answer.content).message
 
 
-def test_the_profile_standard_has_the_base_path_alone(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("standard")) as service:
-        company = service.new_company()
-        answers = [at(company, each).get(AGENTS) for each in ADDRESSES]
-        named = company.get(AGENTS, headers={"Host": "localhost:8080"})
+def test_the_profile_standard_has_the_base_path_alone(start_service: StartService) -> None:
+    service = start_service()
+    company = service.new_company()
+    answers = [at(company, each).get(AGENTS) for each in ADDRESSES]
+    named = company.get(AGENTS, headers={"Host": "localhost:8080"})
 
     assert {each.status_code for each in answers} == {404}
     assert "http://127.0.0.1:8080/api/$metadata" in named.text
@@ -310,11 +305,9 @@ def test_messages_have_the_name_that_the_client_used(company: Company) -> None:
             assert error_in(answer.content).message.startswith(expected), answer.request.url
 
 
-def test_the_profile_standard_has_its_own_names_alone(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("names")) as service:
-        assert service.new_company().get("customers").status_code == 404
+def test_the_profile_standard_has_its_own_names_alone(start_service: StartService) -> None:
+    service = start_service()
+    assert service.new_company().get("customers").status_code == 404
 
 
 def test_a_count_ignores_the_options_of_a_page(company: Company) -> None:

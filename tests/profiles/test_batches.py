@@ -1,7 +1,6 @@
 """Batches under each profile."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -9,9 +8,9 @@ from comptoir.edm.types import is_guid
 from support.batches import HTTP, Entry, Reply, multipart, replies, send_documents, send_multipart
 from support.client import Page, Record, record
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.refusals import error_in
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 ABSENT = "shippingAgentsExt(00000000-0000-4000-8000-000000000000)"
@@ -268,29 +267,27 @@ def test_a_snapshot_needs_the_writes_of_one_company(
 
 
 @ON_SQLITE  # the limit does not depend on the database
-def test_the_reads_of_a_snapshot_are_limited(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central", batch_bytes=900) as service:
-        company = service.new_company()
-        company.load("shippingAgentsExt", *({"code": f"{each}"} for each in range(50)))
-        answered = snapshot(company, create("A"), WHOLE)
+def test_the_reads_of_a_snapshot_are_limited(start_service: StartService) -> None:
+    service = start_service(profile="business-central", batch_bytes=900)
+    company = service.new_company()
+    company.load("shippingAgentsExt", *({"code": f"{each}"} for each in range(50)))
+    answered = snapshot(company, create("A"), WHOLE)
 
-        assert [each.status for each in answered] == [201, 413]
-        assert "A" not in codes(company)
+    assert [each.status for each in answered] == [201, 413]
+    assert "A" not in codes(company)
 
 
 @ON_SQLITE  # faults do not depend on the database
-def test_the_requests_of_a_snapshot_meet_faults(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central", faults="on") as service:
-        for fault, statuses, stored in (
-            ("throttle", [201, 429], []),
-            ("timeout; phase=after", [408], ["A", "B"]),
-            ("away; kind=json", [503], []),
-        ):
-            company = service.new_company()
-            second = create("B", headers={"Comptoir-Fault": fault})
-            answered = snapshot(company, create("A"), second, WHOLE)
+def test_the_requests_of_a_snapshot_meet_faults(start_service: StartService) -> None:
+    service = start_service(profile="business-central", faults="on")
+    for fault, statuses, stored in (
+        ("throttle", [201, 429], []),
+        ("timeout; phase=after", [408], ["A", "B"]),
+        ("away; kind=json", [503], []),
+    ):
+        company = service.new_company()
+        second = create("B", headers={"Comptoir-Fault": fault})
+        answered = snapshot(company, create("A"), second, WHOLE)
 
-            assert [each.status for each in answered] == statuses, fault
-            assert codes(company) == stored, fault
+        assert [each.status for each in answered] == statuses, fault
+        assert codes(company) == stored, fault

@@ -17,9 +17,9 @@ from comptoir.features.business_central import routes
 from support.batches import documents
 from support.client import Body, Query, encoded, page, record
 from support.companies import Company
-from support.databases import FreshDatabase, run_sql
+from support.databases import run_sql
 from support.refusals import error_in
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 ORIGIN = "http://127.0.0.1:8080"
@@ -351,16 +351,14 @@ def test_the_services_list_the_companies(service: Service, company: Company) -> 
     assert one["name"] == NAME
 
 
-def test_the_profile_standard_knows_ids_alone(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("standard")) as service:
-        company = service.new_company("Nord")
-        base = replace(company, root=company.root.partition("/companies")[0])
-        answers = [
-            base.get(f"Company('Nord')/{AGENTS}"),
-            base.get(f"companies(name='Nord')/{AGENTS}"),
-            base.get(AGENTS, "company=Nord"),
-            base.get(AGENTS, headers={"Company": "Nord"}),
-        ]
+def test_the_profile_standard_knows_ids_alone(start_service: StartService) -> None:
+    service = start_service()
+    company = service.new_company("Nord")
+    base = replace(company, root=company.root.partition("/companies")[0])
+    answers = [
+        base.get(f"Company('Nord')/{AGENTS}"),
+        base.get(f"companies(name='Nord')/{AGENTS}"),
+        base.get(AGENTS, "company=Nord"),
+        base.get(AGENTS, headers={"Company": "Nord"}),
+    ]
     assert [each.status_code for each in answers] == [404, 400, 404, 404]

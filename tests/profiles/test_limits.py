@@ -8,25 +8,20 @@ import httpx
 import pytest
 
 from comptoir.auth.tokens import Scope
-from comptoir.catalog import MODEL
 from comptoir.errors.refusal import OperatorError
 from support.client import Client, values
 from support.clients import add_client
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase, run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.refusals import error_in
 from support.rehearsal import Rehearsal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 pytestmark = ON_SQLITE  # limits do not depend on the database
 
 SLOW = "600000s"
 """The time of a rate that replaces no request during a test."""
-
-
-def rehearsal(fresh: FreshDatabase, folder: Path, **given: float | str) -> Service:
-    return Service(fresh, folder, MODEL, profile="business-central", **given)
 
 
 def check_throttled(response: httpx.Response, actual: int, limit: int) -> None:
@@ -37,47 +32,45 @@ def check_throttled(response: httpx.Response, actual: int, limit: int) -> None:
     assert "retry-after" not in response.headers
 
 
-def test_every_client_has_a_rate(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_every_client_has_a_rate(start_service: StartService, tmp_path: Path) -> None:
     """Also a token of the operator; a client with a rate of its own has that one."""
-    with rehearsal(fresh_database, tmp_path, client_rate=f"3/{SLOW}") as service:
-        company = service.new_company()
-        client = company.using(add_client(service, tmp_path).token())
-        richer = company.using(add_client(service, tmp_path, "--rate", f"4/{SLOW}").token())
-        for each, limit in ((company, 3), (client, 3), (richer, 4)):
-            answers = [each.get("itemsExt") for _ in range(limit + 1)]
-            assert [answer.status_code for answer in answers] == [*[200] * limit, 429]
-            check_throttled(answers[-1], limit + 1, limit)
-            assert not any("ratelimit" in answer.headers for answer in answers)
+    service = start_service(profile="business-central", client_rate=f"3/{SLOW}")
+    company = service.new_company()
+    client = company.using(add_client(service, tmp_path).token())
+    richer = company.using(add_client(service, tmp_path, "--rate", f"4/{SLOW}").token())
+    for each, limit in ((company, 3), (client, 3), (richer, 4)):
+        answers = [each.get("itemsExt") for _ in range(limit + 1)]
+        assert [answer.status_code for answer in answers] == [*[200] * limit, 429]
+        check_throttled(answers[-1], limit + 1, limit)
+        assert not any("ratelimit" in answer.headers for answer in answers)
 
 
-def test_a_rate_is_that_of_any_time(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_a_rate_is_that_of_any_time(start_service: StartService) -> None:
     """The clock of the rehearsal moves by half of the time, in which nothing is replaced."""
-    with rehearsal(fresh_database, tmp_path, client_rate="4/600s", faults="on") as service:
-        company = service.new_company()
-        token = service.tokens.issue([Scope.FAULTS])
-        control = Rehearsal(Client(service, f"{service.origin.root}/faults", token))
-        for wait, allowed in ((0, 4), (300, 0), (301, 4)):
-            if wait:
-                assert control.advance(f"PT{wait}S").is_success
-            statuses = [company.get("itemsExt").status_code for _ in range(5)]
-            assert statuses.count(200) == allowed
+    service = start_service(profile="business-central", client_rate="4/600s", faults="on")
+    company = service.new_company()
+    token = service.tokens.issue([Scope.FAULTS])
+    control = Rehearsal(Client(service, f"{service.origin.root}/faults", token))
+    for wait, allowed in ((0, 4), (300, 0), (301, 4)):
+        if wait:
+            assert control.advance(f"PT{wait}S").is_success
+        statuses = [company.get("itemsExt").status_code for _ in range(5)]
+        assert statuses.count(200) == allowed
 
 
-def test_the_rate_by_default(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with rehearsal(fresh_database, tmp_path) as service:
-        assert service.settings.client_rate == "6000/300s"
-        assert service.new_company().get("itemsExt").status_code == 200
+def test_the_rate_by_default(start_service: StartService) -> None:
+    service = start_service(profile="business-central")
+    assert service.settings.client_rate == "6000/300s"
+    assert service.new_company().get("itemsExt").status_code == 200
 
 
-def test_an_invalid_rate_is_refused_at_the_start(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
+def test_an_invalid_rate_is_refused_at_the_start(start_service: StartService) -> None:
     with pytest.raises(OperatorError, match="invalid rate 'fast'"):
-        rehearsal(fresh_database, tmp_path, client_rate="fast")
+        start_service(profile="business-central", client_rate="fast")
 
 
 def test_requests_of_a_client_wait_for_their_turn(
-    fresh_database: FreshDatabase, tmp_path: Path
+    start_service: StartService, tmp_path: Path
 ) -> None:
     """The second begins when the first has ended, although another client's ends before both."""
     arriving = asyncio.Event()
@@ -97,20 +90,16 @@ def test_requests_of_a_client_wait_for_their_turn(
         built = company.build("POST", "shippingAgentsExt", headers={"Content-Type": _JSON})
         return httpx.Request(built.method, built.url, headers=_sent(built.headers), content=body)
 
-    with rehearsal(fresh_database, tmp_path, running_requests=1) as service:
-        company = service.new_company()
-        other = company.using(add_client(service, tmp_path).token())
-        # known tokens are not looked up, so the requests come to the gate in their order
-        assert [each.get("itemsExt").status_code for each in (company, other)] == [200, 200]
-        answers = service.send_all(
-            [
-                create(company, late()),
-                company.build("GET", "shippingAgentsExt"),
-                create(other, early()),
-            ]
-        )
-        assert [each.status_code for each in answers] == [201, 200, 201]
-        assert {each["code"] for each in values(answers[1])} >= {"A"}
+    service = start_service(profile="business-central", running_requests=1)
+    company = service.new_company()
+    other = company.using(add_client(service, tmp_path).token())
+    # known tokens are not looked up, so the requests come to the gate in their order
+    assert [each.get("itemsExt").status_code for each in (company, other)] == [200, 200]
+    answers = service.send_all(
+        [create(company, late()), company.build("GET", "shippingAgentsExt"), create(other, early())]
+    )
+    assert [each.status_code for each in answers] == [201, 200, 201]
+    assert {each["code"] for each in values(answers[1])} >= {"A"}
 
 
 _JSON = "application/json"
@@ -120,30 +109,26 @@ def _sent(headers: httpx.Headers) -> Mapping[str, str]:
     return {name: value for name, value in headers.items() if name != "content-length"}
 
 
-def test_more_requests_than_may_wait_are_refused(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with rehearsal(fresh_database, tmp_path, running_requests=1, client_requests=2) as service:
-        company = service.new_company()
-        creates = [
-            company.build("POST", "shippingAgentsExt", body={"code": each}) for each in "ABC"
-        ]
-        answers = service.send_all(creates)
-        assert sorted(each.status_code for each in answers) == [201, 201, 429]
-        check_throttled(next(each for each in answers if each.status_code == 429), 3, 2)
+def test_more_requests_than_may_wait_are_refused(start_service: StartService) -> None:
+    service = start_service(profile="business-central", running_requests=1, client_requests=2)
+    company = service.new_company()
+    creates = [company.build("POST", "shippingAgentsExt", body={"code": each}) for each in "ABC"]
+    answers = service.send_all(creates)
+    assert sorted(each.status_code for each in answers) == [201, 201, 429]
+    check_throttled(next(each for each in answers if each.status_code == 429), 3, 2)
 
 
-def test_a_read_that_takes_too_long_is_408(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with rehearsal(fresh_database, tmp_path, scan_seconds=0.000_001) as service:
-        company = service.new_company()
-        agents = ({"code": f"{n}", "name": "miss"} for n in range(10_000))
-        company.load("shippingAgentsExt", *agents)
-        name = "toupper(" * 40 + "name" + ")" * 40
-        query = {"$schemaversion": "2.1", "$filter": f"contains({name},'HIT')"}
-        refused = company.get("shippingAgentsExt/$count", query)
-        assert refused.status_code == 408, refused.text
-        assert error_in(refused.content).message.startswith("The operation took too long.  ")
-        assert "retry-after" not in refused.headers
+def test_a_read_that_takes_too_long_is_408(start_service: StartService) -> None:
+    service = start_service(profile="business-central", scan_seconds=0.000_001)
+    company = service.new_company()
+    agents = ({"code": f"{n}", "name": "miss"} for n in range(10_000))
+    company.load("shippingAgentsExt", *agents)
+    name = "toupper(" * 40 + "name" + ")" * 40
+    query = {"$schemaversion": "2.1", "$filter": f"contains({name},'HIT')"}
+    refused = company.get("shippingAgentsExt/$count", query)
+    assert refused.status_code == 408, refused.text
+    assert error_in(refused.content).message.startswith("The operation took too long.  ")
+    assert "retry-after" not in refused.headers
 
 
 def test_bodies_and_queries_have_the_limits_of_the_profile(
@@ -165,18 +150,16 @@ def test_bodies_and_queries_have_the_limits_of_the_profile(
 _EMPTY = "$filter=code%20eq%20''"
 
 
-def test_without_its_database_the_service_is_unavailable(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with rehearsal(fresh_database, tmp_path) as service:
-        company = service.new_company()
-        run_sql(service.settings.database, 'ALTER TABLE "shippingAgentsExt" RENAME TO away')
-        refused = company.get("shippingAgentsExt")
-        assert refused.status_code == 503
-        error = error_in(refused.content)
-        assert error.code == "Application_ServiceUnavailable"
-        assert error.message.startswith("The session could not be retrieved from the server.")
-        assert "retry-after" in refused.headers
+def test_without_its_database_the_service_is_unavailable(start_service: StartService) -> None:
+    service = start_service(profile="business-central")
+    company = service.new_company()
+    run_sql(service.settings.database, 'ALTER TABLE "shippingAgentsExt" RENAME TO away')
+    refused = company.get("shippingAgentsExt")
+    assert refused.status_code == 503
+    error = error_in(refused.content)
+    assert error.code == "Application_ServiceUnavailable"
+    assert error.message.startswith("The session could not be retrieved from the server.")
+    assert "retry-after" in refused.headers
 
 
 MANY: Mapping[str, bytes] = {

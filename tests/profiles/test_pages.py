@@ -11,10 +11,9 @@ from comptoir.config import load_settings
 from comptoir.edm.model import EntitySet
 from support.client import Client, Page, Query, Record, page, record
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.samples import SAMPLES
-from support.service import Service
+from support.service import Service, StartService
 from support.together import check_all, together
 
 SIZE = 3
@@ -23,12 +22,8 @@ NAMES = ("Al", "", "Bo", "Al", "Bo", "", "Cy", "Al", "Bo", "Al")
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("pages")
-    with Service(fresh_database, folder, profile="business-central", page_size=SIZE) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service(profile="business-central", page_size=SIZE)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -18,7 +17,7 @@ from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import error_in
 from support.roles import tokens_of_roles
-from support.service import Service
+from support.service import Service, StartService
 
 TEXTS = "ItemProductTextLongContentsExt"
 CONTENT = "Tür, 2 m\r\n".encode() + bytes(range(256))
@@ -230,12 +229,10 @@ def test_metadata_and_openapi_describe_streams(
     }
 
 
-def test_with_the_shapes_of_the_interface_there_are_no_streams(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    with Service(fresh_database, tmp_path, profile="business-central") as service:
-        company = service.new_company()
-        company.load(TEXTS, {"systemId": str(uuid4()), "base64Text": "eA=="})
-        assert text_of(company)["base64Text"] == "eA=="
-        assert company.get(path_of(company)).json()["value"] == "eA=="
-        assert company.patch(path_of(company), b"x", "*").status_code == 405
+def test_with_the_shapes_of_the_interface_there_are_no_streams(start_service: StartService) -> None:
+    service = start_service(profile="business-central")
+    company = service.new_company()
+    company.load(TEXTS, {"systemId": str(uuid4()), "base64Text": "eA=="})
+    assert text_of(company)["base64Text"] == "eA=="
+    assert company.get(path_of(company)).json()["value"] == "eA=="
+    assert company.patch(path_of(company), b"x", "*").status_code == 405

@@ -17,7 +17,7 @@ from support.client import Record, record
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import error_in
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 NEW: dict[str, Record] = {
@@ -236,20 +236,16 @@ def test_a_reference_to_a_record_of_another_kind(company: Company) -> None:
 
 
 @pytest.mark.parametrize("relations", ["on", "off"])
-def test_stored_codes_and_relations_off(
-    relations: str, fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
+def test_stored_codes_and_relations_off(relations: str, start_service: StartService) -> None:
     """Commands accept any code, and clients may leave it; with `off` they may send any."""
-    with Service(
-        fresh_database, tmp_path, profile="business-central", relations=relations
-    ) as service:
-        company = service.new_company()
-        company.load("itemsExt", {"number": "I-1", "baseUnitOfMeasureCode": "NONE"})
-        path = f"itemsExt({company.listed('itemsExt')[0]['id']})"
-        same = {"displayName": "One", "baseUnitOfMeasureCode": "NONE"}
-        assert record(company.patch(path, same, "*"))["displayName"] == "One"
-        response = company.patch(path, {"baseUnitOfMeasureCode": "OTHER"}, "*")
-        assert response.status_code == (200 if relations == "off" else 400)
+    service = start_service(profile="business-central", relations=relations)
+    company = service.new_company()
+    company.load("itemsExt", {"number": "I-1", "baseUnitOfMeasureCode": "NONE"})
+    path = f"itemsExt({company.listed('itemsExt')[0]['id']})"
+    same = {"displayName": "One", "baseUnitOfMeasureCode": "NONE"}
+    assert record(company.patch(path, same, "*"))["displayName"] == "One"
+    response = company.patch(path, {"baseUnitOfMeasureCode": "OTHER"}, "*")
+    assert response.status_code == (200 if relations == "off" else 400)
 
 
 STORED: Record = {

@@ -7,19 +7,14 @@ import pytest
 from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal
-from support.service import Service
+from support.service import Service, StartService
 
 
 @pytest.fixture(scope="module")
-def faulty(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def faulty(share_service: StartService) -> Service:
     """A service with faults on demand."""
-    folder = tmp_path_factory.mktemp("faulty")
-    with Service(fresh_database, folder, faults="on", page_size=2) as service:
-        yield service
+    return share_service(faults="on", page_size=2)
 
 
 @pytest.fixture
@@ -41,10 +36,6 @@ def company(faulty: Service) -> Company:
 
 
 @pytest.fixture(scope="module")
-def rehearsed(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def rehearsed(share_service: StartService) -> Service:
     """A service that rehearses Business Central, with faults on demand."""
-    folder = tmp_path_factory.mktemp("profile")
-    with Service(fresh_database, folder, faults="on", profile="business-central") as service:
-        yield service
+    return share_service(faults="on", profile="business-central")

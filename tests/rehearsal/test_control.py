@@ -199,10 +199,7 @@ def test_a_preset_has_the_given_seed(rehearsal: Rehearsal) -> None:
         ({"fault": "lock", "match": {"company": "CRONUS"}}, "rules[0].match.company"),
         ({"fault": "touch; field=nothing"}, "rules[0].fault"),
         ({"fault": "touch; field=city", "match": {"set": "itemsExt"}}, "rules[0].fault"),
-        (
-            {"fault": "touch; field=code", "match": {"set": "shippingAgentsExt"}},
-            "rules[0].fault",
-        ),
+        ({"fault": "touch; field=code", "match": {"set": "shippingAgentsExt"}}, "rules[0].fault"),
         ({"fault": "touch; field=name2", "match": {"set": "customersExt"}}, "rules[0].fault"),
         ({"fault": "lock", "times": 0}, "rules[0].times"),
         ({"fault": "lock", "probability": 1.5}, "rules[0].probability"),
@@ -234,9 +231,7 @@ def test_an_id_is_used_once_and_the_rules_are_bounded(rehearsal: Rehearsal) -> N
     assert rehearsal.client.post("rules", {"fault": "lock"}).status_code == 400
 
 
-def test_rules_that_are_added_at_once_have_distinct_ids_and_one_limit(
-    rehearsal: Rehearsal,
-) -> None:
+def test_rules_that_are_added_at_once_have_distinct_ids_and_one_limit(rehearsal: Rehearsal) -> None:
     rehearsal.set(*[dict[str, object](fault="lock")] * 85)
     adding = [rehearsal.client.build("POST", "rules", body={"fault": "lock"}) for _ in range(20)]
     answers = rehearsal.client.carrier.send_all(adding)

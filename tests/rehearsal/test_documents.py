@@ -23,8 +23,8 @@ from comptoir.features.rehearsal.documents import (
 from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
 from comptoir.jsonvalue import Json
-from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.databases import ON_SQLITE
+from support.service import StartService
 from support.settings import settings_of
 from support.together import together
 
@@ -203,32 +203,16 @@ def test_a_document_names_a_preset() -> None:
         ({"fault": "lock", "probability": "1"}, "rules[1].probability", ["a number above 0"]),
         ({"fault": "lock", "match": []}, "rules[1].match", ["Send an object."]),
         ({"fault": "lock", "match": {"methd": 1}}, "rules[1].match.methd", ["mean method?"]),
-        (
-            {"fault": "lock", "match": {"kind": "a"}},
-            "rules[1].match.kind",
-            ["path, set, client"],
-        ),
+        ({"fault": "lock", "match": {"kind": "a"}}, "rules[1].match.kind", ["path, set, client"]),
         ({"fault": "lock", "match": {"method": "patch"}}, "rules[1].match.method", ["'patch'"]),
         ({"fault": "lock", "match": {"method": "GET"}}, "rules[1].fault", ["on GET", "PATCH"]),
-        (
-            {"fault": "lock", "match": {"set": "contact"}},
-            "rules[1].match.set",
-            ["contactsExt?"],
-        ),
+        ({"fault": "lock", "match": {"set": "contact"}}, "rules[1].match.set", ["contactsExt?"]),
         ({"fault": "lock", "match": {"set": "zzzz"}}, "rules[1].match.set", ["$metadata"]),
         ({"fault": "lock", "match": {"client": ""}}, "rules[1].match.client", ["''"]),
         ({"fault": "lock", "match": {"nth": 0}}, "rules[1].match.nth", ["from 1 to"]),
-        (
-            {"fault": "lock", "match": {"path": "*" * 11}},
-            "rules[1].match.path",
-            ["limit of 10 *"],
-        ),
+        ({"fault": "lock", "match": {"path": "*" * 11}}, "rules[1].match.path", ["limit of 10 *"]),
         ({"fault": "lock", "match": {"path": "a" * 501}}, "rules[1].match.path", ["500"]),
-        (
-            {"fault": "lock", "match": {"path": "api/*"}},
-            "rules[1].match.path",
-            ["'api/*'", "root"],
-        ),
+        ({"fault": "lock", "match": {"path": "api/*"}}, "rules[1].match.path", ["'api/*'", "root"]),
     ],
 )
 def test_a_malformed_rule_is_refused_with_its_place(
@@ -255,11 +239,7 @@ def test_a_malformed_rule_is_refused_with_its_place(
         (b'{"rule": []}', "rule", ["Did you mean rules?"]),
         (b'{"rules": {}}', "rules", ["an array of objects"]),
         (b" " * (LONGEST_DOCUMENT + 1), None, [f"{LONGEST_DOCUMENT} bytes"]),
-        (
-            document(*[{"fault": "lock"}] * (MOST_RULES + 1)),
-            "rules",
-            [f"limit of {MOST_RULES}"],
-        ),
+        (document(*[{"fault": "lock"}] * (MOST_RULES + 1)), "rules", [f"limit of {MOST_RULES}"]),
     ],
 )
 def test_a_malformed_document_is_refused(body: bytes, target: str | None, parts: list[str]) -> None:
@@ -334,12 +314,12 @@ def rules_file(folder: Path, content: str) -> str:
 
 
 @ON_SQLITE
-def test_a_file_has_the_first_rules(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_a_file_has_the_first_rules(start_service: StartService, tmp_path: Path) -> None:
     path = rules_file(tmp_path, '{"rules": [{"id": "first", "fault": "vanish"}]}')
-    with Service(fresh_database, tmp_path, faults="on", fault_rules=path) as service:
-        company = service.new_company()
-        assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
-        assert "rule first: vanish" in service.origin.get("readyz").text
+    service = start_service(faults="on", fault_rules=path)
+    company = service.new_company()
+    assert company.get("contactsExt").headers["comptoir-fault-applied"] == "first"
+    assert "rule first: vanish" in service.origin.get("readyz").text
 
 
 def test_a_wrong_file_prevents_the_start(tmp_path: Path) -> None:

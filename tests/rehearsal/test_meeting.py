@@ -10,9 +10,9 @@ import pytest
 from comptoir.auth.tokens import Scope
 from support.client import Client
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 APPLIED = "comptoir-fault-applied"
@@ -26,16 +26,14 @@ def code(response: httpx.Response) -> str:
     return found
 
 
-def test_a_service_without_faults_has_no_control_endpoint(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("plain")) as service:
-        admin = service.origin.using(service.tokens.issue([Scope.ADMIN]))
-        for path in ("faults", "faults/log", "faults/rules", "faults/clock"):
-            assert admin.get(path).status_code == 404
-        contacts = service.new_company().get("contactsExt", headers={"Comptoir-Fault": "throttle"})
-        assert contacts.status_code == 200
-        assert APPLIED not in contacts.headers
+def test_a_service_without_faults_has_no_control_endpoint(start_service: StartService) -> None:
+    service = start_service()
+    admin = service.origin.using(service.tokens.issue([Scope.ADMIN]))
+    for path in ("faults", "faults/log", "faults/rules", "faults/clock"):
+        assert admin.get(path).status_code == 404
+    contacts = service.new_company().get("contactsExt", headers={"Comptoir-Fault": "throttle"})
+    assert contacts.status_code == 200
+    assert APPLIED not in contacts.headers
 
 
 def test_a_fault_takes_the_place_of_a_request(company: Company, rehearsal: Rehearsal) -> None:
@@ -357,8 +355,7 @@ def test_a_gateway_refuses_a_token(rehearsed: Service) -> None:
     for accept in ("*/*", "application/xml", "application/json;q=0"):
         company = rehearsed.new_company()
         refused = company.get(
-            "contactsExt",
-            headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept},
+            "contactsExt", headers={"Comptoir-Fault": "token-expired; by=gateway", "Accept": accept}
         )
         assert (refused.status_code, refused.headers["content-type"]) == (401, "application/xml")
         assert refused.text == (
@@ -389,20 +386,16 @@ def test_an_update_window_is_a_page_of_the_gateway(rehearsed: Service, faulty: S
         assert "HTTP Error 503. The service is unavailable." in away.text
 
 
-def test_the_clock_ends_tokens(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("clock"), faults="on") as service:
-        company = service.new_company()
-        control = Client(
-            service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS])
-        )
-        assert company.get("contactsExt").status_code == 200
-        moved = Rehearsal(control).advance("PT59M")
-        assert moved.json() == {"aheadSeconds": 59 * 60}
-        assert company.get("contactsExt").status_code == 200
-        assert Rehearsal(control).advance("PT1M1S").json() == {"aheadSeconds": 3601}
-        assert company.get("contactsExt").status_code == 401
+def test_the_clock_ends_tokens(start_service: StartService) -> None:
+    service = start_service(faults="on")
+    company = service.new_company()
+    control = Client(service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS]))
+    assert company.get("contactsExt").status_code == 200
+    moved = Rehearsal(control).advance("PT59M")
+    assert moved.json() == {"aheadSeconds": 59 * 60}
+    assert company.get("contactsExt").status_code == 200
+    assert Rehearsal(control).advance("PT1M1S").json() == {"aheadSeconds": 3601}
+    assert company.get("contactsExt").status_code == 401
 
 
 def test_tokens_for_the_control_end_by_the_real_time(

@@ -1,24 +1,18 @@
 """A reset returns to the records of the mark, and forgets the rest."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from comptoir.auth.tokens import Scope
 from support.client import Client, Record
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.rehearsal import Rehearsal
-from support.service import Service
+from support.service import Service, StartService
 
 
 @pytest.fixture(scope="module")
-def own(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
+def own(share_service: StartService) -> Service:
     """A service of its own, because a mark has the records of all companies."""
-    with Service(fresh_database, tmp_path_factory.mktemp("own"), faults="on") as service:
-        yield service
+    return share_service(faults="on")
 
 
 @pytest.fixture
@@ -90,12 +84,10 @@ def test_a_reset_forgets_rules_clock_and_log(own: Service, control: Rehearsal) -
     post(control, "reset")
 
 
-def test_a_reset_without_a_mark_keeps_the_records(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with Service(fresh_database, tmp_path_factory.mktemp("unmarked"), faults="on") as service:
-        company = service.new_company()
-        agent(company, "A")
-        token = service.tokens.issue([Scope.FAULTS])
-        post(Rehearsal(Client(service, f"{service.origin.root}/faults", token)), "reset")
-        assert len(company.listed("shippingAgentsExt")) == 1
+def test_a_reset_without_a_mark_keeps_the_records(start_service: StartService) -> None:
+    service = start_service(faults="on")
+    company = service.new_company()
+    agent(company, "A")
+    token = service.tokens.issue([Scope.FAULTS])
+    post(Rehearsal(Client(service, f"{service.origin.root}/faults", token)), "reset")
+    assert len(company.listed("shippingAgentsExt")) == 1

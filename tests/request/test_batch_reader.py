@@ -77,9 +77,7 @@ def read(body: bytes, boundary: str = "b") -> Batch | Refusal:
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=40))
 @example([PART, b"--b--"])
-def test_any_sequence_of_parts_is_read_or_refused(
-    tokens: Sequence[bytes],
-) -> None:
+def test_any_sequence_of_parts_is_read_or_refused(tokens: Sequence[bytes]) -> None:
     check(read(b"".join(tokens)))
 
 

@@ -27,15 +27,7 @@ NAMES = "eq and or in has not any all case date contains type number duration as
 @together("name", [*NAMES.split(), "add", "mod", "guid", "E1"])
 def test_no_name_is_reserved(name: str) -> None:
     """A property may be called like an operator, a function or a prefix of a literal."""
-    forms = (
-        "{} eq 1",
-        "1 eq {}",
-        "f({},{})",
-        "not ({}) and {} eq {}",
-        "x/{} in ({})",
-        "-{}",
-        "{}",
-    )
+    forms = ("{} eq 1", "1 eq {}", "f({},{})", "not ({}) and {} eq {}", "x/{} in ({})", "-{}", "{}")
     for form in forms:
         tree = parse_expression(form.replace("{}", name))
         names = [node.segments[-1] for node, _ in walk(tree) if isinstance(node, Path)]

@@ -62,8 +62,7 @@ def write_pair(
             critical=False,
         )
         .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()),
-            critical=False,
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), critical=False
         )
         .sign(signing, SHA256())
     )

@@ -99,10 +99,7 @@ class Client:
         return self.request("PUT", path, body=body, headers=_guarded(if_match, headers))
 
     def delete(
-        self,
-        path: str,
-        if_match: str | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, path: str, if_match: str | None = None, headers: Mapping[str, str] | None = None
     ) -> httpx.Response:
         return self.request("DELETE", path, headers=_guarded(if_match, headers))
 

@@ -7,32 +7,22 @@ import socket
 import socketserver
 from collections.abc import Collection
 from threading import Thread
-from typing import Self
 
 from typing_extensions import override
 
 from support.ports import LOOPBACK
-from support.sockets import pass_on, send
+from support.sockets import InThread, pass_on, send
 
 
-class ConnectProxy:
+class ConnectProxy(InThread):
     """Connects programs to the hosts `names`, which are all the service at `address`."""
 
     def __init__(self, names: Collection[str], address: tuple[str, int]) -> None:
         self.refused: list[str] = []
         """What programs asked for besides connections to `names` at the port of HTTPS."""
-        self._server = _Server({f"CONNECT {each}:443" for each in names}, address, self.refused)
-        self.url = f"http://{LOOPBACK}:{self._server.server_address[1]}"
-        self._thread = Thread(target=self._server.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        server = _Server({f"CONNECT {each}:443" for each in names}, address, self.refused)
+        self.url = f"http://{LOOPBACK}:{server.server_address[1]}"
+        super().__init__(server)
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -184,6 +184,15 @@ def console_of(server: Server) -> Browser:
     return Browser(server, server.base_url.removesuffix(server.settings.base_path))
 
 
+def logged_in(
+    service: Service, role: ConsoleRole = ConsoleRole.ADMIN, companies: frozenset[str] | None = None
+) -> Browser:
+    """A browser for the console of a service within this process, of somebody who has logged in."""
+    browser = Browser(service, origin_of(service.settings))
+    assert browser.log_in(new_code(service.admin, role, companies=companies)).status_code == 200
+    return browser
+
+
 def audited(service: Service, act: str) -> list[AuditEntry]:
     """The entries of the audit log with an act."""
     entries = service.admin.wait(service.admin.control.audit(0, 10_000))

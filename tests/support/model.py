@@ -70,10 +70,7 @@ ENTITY_RULES: Mapping[str, EntityRules] = {
             unique=("itemNo", "languageCode", "variantCode"),
         ),
         EntityRules(
-            "itemAttributesExt",
-            required=("name",),
-            unique=("attributeId",),
-            numbered="attributeId",
+            "itemAttributesExt", required=("name",), unique=("attributeId",), numbered="attributeId"
         ),
     )
 }

@@ -11,13 +11,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import Self
 from urllib.parse import urlsplit
 
 from typing_extensions import override
 
 from support.ports import LOOPBACK
-from support.sockets import pass_on
+from support.sockets import InThread, pass_on
 
 Values = Sequence[bytes | None]
 """The values of a statement's parameters, in the binary form of their types; None for null."""
@@ -35,26 +34,17 @@ def looks_a_type_up(statement: str) -> bool:
     return "RECURSIVE" in statement and "pg_type" in statement
 
 
-class StatementProxy:
+class StatementProxy(InThread):
     """Records the statements that pass, each with the first of its bindings."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self.statements: dict[str, list[Values]] = {}
-        self._server = _Server((LOOPBACK, parts.port or 5432), self.statements)
+        server = _Server((LOOPBACK, parts.port or 5432), self.statements)
         who = parts.netloc.rpartition("@")[0]
-        place = f"{LOOPBACK}:{self._server.server_address[1]}"
+        place = f"{LOOPBACK}:{server.server_address[1]}"
         self.url = parts._replace(netloc=f"{who}@{place}").geturl()
-        self._thread = Thread(target=self._server.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(server)
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -101,10 +101,7 @@ def outcomes(
 
 
 def _done(
-    model: CompanyModel,
-    stage: Stage,
-    writes: Mapping[str, Write],
-    received: Mapping[str, Received],
+    model: CompanyModel, stage: Stage, writes: Mapping[str, Write], received: Mapping[str, Received]
 ) -> Mapping[str, Outcome]:
     made = [made_key(write, received[name]) for name, write in writes.items()]
     if stage.is_group:

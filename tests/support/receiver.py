@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
-from typing import Self
+from threading import Event
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
+from typing_extensions import override
 
+from support.sockets import InThread
 from support.waiting import until
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -69,7 +70,7 @@ def cut(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
 
 
-class Receiver:
+class Receiver(InThread):
     """Has what was posted to it; `handshake` and `delivery` answer."""
 
     def __init__(self) -> None:
@@ -94,22 +95,18 @@ class Receiver:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        self._port = server.server_port
+        super().__init__(server)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
+    @override
     def __exit__(self, *_: object) -> None:
         self.release()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__exit__()
 
     def url(self, path: str = "/hook") -> str:
-        return f"http://127.0.0.1:{self._server.server_port}{path}"
+        return f"http://127.0.0.1:{self._port}{path}"
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer nothing until `release`."""

@@ -146,13 +146,7 @@ class RequestTargets:
         """A write as a request of a batch in JSON."""
         body = {} if write.method == "DELETE" else {"body": write.body}
         headers = self.headers(write)
-        return {
-            "method": write.method,
-            "url": self.path(write),
-            "headers": headers,
-            **body,
-            **more,
-        }
+        return {"method": write.method, "url": self.path(write), "headers": headers, **body, **more}
 
 
 def holds(condition: Operand | None, record: Values) -> bool:

@@ -197,6 +197,10 @@ class Server:
             return list(threads.map(self._http.send, requests))
 
 
+ShareServer = Callable[..., Server]
+"""Starts a server; the arguments are those of `Server.over` after the folder."""
+
+
 def with_tls(settings: Settings, folder: Path) -> Settings:
     """Settings with a certificate for localhost, whose files are in `folder`."""
     pair = local_certificate(folder).localhost

@@ -155,3 +155,7 @@ class Roaming:
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return self._service.send_all(requests)
+
+
+StartService = Callable[..., Service]
+"""Starts a service; the arguments are those of `Service` after the folder."""

@@ -1,11 +1,14 @@
 """HTTP/1.1 over sockets: a plain client, and requests that no client would send."""
 
 import socket
+import socketserver
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPResponse, parse_headers
 from io import BytesIO
+from threading import Thread
+from typing import Self
 
 import httpx
 
@@ -13,6 +16,23 @@ from support.waiting import PATIENCE_SECONDS
 
 _CHUNK = 1 << 16
 _WITHOUT_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+class InThread:
+    """A server of connections, which a thread runs during a `with` block."""
+
+    def __init__(self, served: socketserver.BaseServer) -> None:
+        self._served = served
+        self._thread = Thread(target=served.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._served.shutdown()
+        self._served.server_close()
+        self._thread.join()
 
 
 def http_client(

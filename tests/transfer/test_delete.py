@@ -4,7 +4,7 @@ import asyncio
 import os
 import pty
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from itertools import count
@@ -23,12 +23,12 @@ from support.backups import FileBackup
 from support.client import Client, page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase, run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.processes import Process
 from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
-from support.service import Service
+from support.service import Service, StartService
 from support.subscriptions import subscribe
 from support.waiting import until
 from transfer.two_databases import Stopped, TwoDatabases, rows_of
@@ -41,11 +41,8 @@ RESUMES = "comptoir: interrupted. The same command resumes.\n"
 
 
 @pytest.fixture(scope="module")
-def service(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    with Service(fresh_database, tmp_path_factory.mktemp("delete")) as service:
-        yield service
+def service(share_service: StartService) -> Service:
+    return share_service()
 
 
 @pytest.fixture

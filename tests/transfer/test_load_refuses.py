@@ -17,69 +17,73 @@ REPEATS = "repeats line {}. Remove one of the lines."
 GOOD = f"{ID.format(1)},C1,One"
 LONG = "x" * 101
 
-CSV_ERRORS = {
-    "unknown column": (
-        "number,shoeSize\nC1,44\n",
-        1,
-        "shoeSize: is not a property of customersExt",
-    ),
-    "column in another case": ("Number\nC1\n", 1, "Number: is not a property"),
-    "repeated column": ("number,name2,number\nC1,x,C2\n", 1, "number: occurs twice"),
-    "no key": ("displayName\nOne\n", 1, "no column identifies the records. Add one of: id; num"),
-    "blank column name": ("number,\nC1,x\n", 1, ": is not a property"),
-    "semicolons": ("id;number\n1;2\n", 1, "separated by ';'. Separate them by commas."),
-    "empty file": ("", 0, "the file is empty"),
-    "only a BOM": ("\ufeff", 0, "the file is empty"),
-    "blank first line": ("\nnumber\nC1\n", 1, "the first line is blank"),
-    "too few cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2\n", 3, "has 2 cells, but the first line"),
-    "too many cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,a,b\n", 3, "has 4 cells"),
-    "key is no Guid": (f"{HEAD}\n{GOOD}\n17,C2,Two\n", 3, "id: must be a Guid"),
-    "key is empty": (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: must not be empty"),
-    "key twice": (f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n", 3, f"id: {REPEATS.format(2)}"),
-    "key twice in another case": (
+CSV_ERRORS = [
+    ("number,shoeSize\nC1,44\n", 1, "shoeSize: is not a property of customersExt"),
+    ("Number\nC1\n", 1, "Number: is not a property"),
+    ("number,name2,number\nC1,x,C2\n", 1, "number: occurs twice"),
+    ("displayName\nOne\n", 1, "no column identifies the records. Add one of: id; num"),
+    ("number,\nC1,x\n", 1, ": is not a property"),
+    ("id;number\n1;2\n", 1, "separated by ';'. Separate them by commas."),
+    ("", 0, "the file is empty"),
+    ("\ufeff", 0, "the file is empty"),
+    ("\nnumber\nC1\n", 1, "the first line is blank"),
+    (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2\n", 3, "has 2 cells, but the first line"),
+    (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,a,b\n", 3, "has 4 cells"),
+    (f"{HEAD}\n{GOOD}\n17,C2,Two\n", 3, "id: must be a Guid"),
+    (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: must not be empty"),
+    (f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n", 3, f"id: {REPEATS.format(2)}"),
+    (
         "id\nABCDEF00-0000-4000-8000-000000000000\nabcdef00-0000-4000-8000-000000000000\n",
         3,
         f"id: {REPEATS.format(2)}",
     ),
-    "number twice": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n", 3, f"number: {REPEATS.format(2)}"),
-    "quote not closed": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"Two\nmore\n', 3, "is not CSV"),
-    "quote in the middle": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"T"wo\n', 3, "is not CSV"),
-    "NUL": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: contains a NUL"),
-    "30 February": (
+    (f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n", 3, f"number: {REPEATS.format(2)}"),
+    (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"Two\nmore\n', 3, "is not CSV"),
+    (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"T"wo\n', 3, "is not CSV"),
+    (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: contains a NUL"),
+    (
         f"{HEAD},lastModifiedDateTime\n{GOOD},2023-02-30T00:00:00Z\n",
         2,
         "lastModifiedDateTime: must be an existing date and time",
     ),
-    "too precise": (
-        "number,creditLimit\nC1,0.000001\n",
-        2,
-        "creditLimit: has more than 5 digits after",
-    ),
-    "too large": (
-        "number,creditLimit\nC1,12345678901234\n",
-        2,
-        "creditLimit: has more than 13 digits",
-    ),
-    "no number": ("number,creditLimit\nC1,NaN\n", 2, "creditLimit: must be a number"),
-    "text too long": (
-        "number\nC1\n" + LONG + "\n",
-        3,
-        "number: exceeds the limit of 100 characters",
-    ),
-    "neither true nor false": ("number,taxLiable\nC1,yes\n", 2, "taxLiable: must be true or false"),
-}
+    ("number,creditLimit\nC1,0.000001\n", 2, "creditLimit: has more than 5 digits after"),
+    ("number,creditLimit\nC1,12345678901234\n", 2, "creditLimit: has more than 13 digits"),
+    ("number,creditLimit\nC1,NaN\n", 2, "creditLimit: must be a number"),
+    ("number\nC1\n" + LONG + "\n", 3, "number: exceeds the limit of 100 characters"),
+    ("number,taxLiable\nC1,yes\n", 2, "taxLiable: must be true or false"),
+]
+
+NDJSON_ERRORS = [
+    ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
+    ('{"number":"C1"}\n[1]\n', 2, "must be a JSON object, not an array"),
+    ('{"number":"C1","name2":null}\n', 1, "name2: must not be null"),
+    ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, not text"),
+    ('{"number":"C1","creditLimit":NaN}\n', 1, "NaN is not JSON"),
+    ('{"number":"C1","name2":"a","name2":"b"}\n', 1, "'name2' occurs twice"),
+    ('{"number":"C1"}\n{"number":"C2","shoeSize":1}\n', 2, "shoeSize: is not a property"),
+    ('{"number":"C1"}\n{"name2":"x"}\n', 2, "no column identifies the records"),
+    ('{"number":"C1"}\n{}\n', 2, "no column identifies the records"),
+    ('{"number":"C1","name2":"\\ud800"}\n', 1, "an unpaired surrogate"),
+    ("nonsense\n", 1, "not a JSON object"),
+    ('{"number":"C1"}\n{"name2":"x","number":"C1"}\n', 2, f"number: {REPEATS.format(1)}"),
+    ("[" * 100_000 + "\n", 1, "not a JSON object"),
+    ('{"number":"C1","creditLimit":' + "9" * 5_000 + "}\n", 1, "not a JSON"),
+    ("\n\n", 0, "the file is empty"),
+]
 
 
 @ON_SQLITE
-@together("error", CSV_ERRORS)
-def test_an_error_in_csv_is_reported_and_nothing_is_written(
-    error: str, load_target: LoadTarget
+@together(
+    ("form", "content", "line", "reason"),
+    [*(("csv", *each) for each in CSV_ERRORS), *(("ndjson", *each) for each in NDJSON_ERRORS)],
+)
+def test_an_error_is_reported_with_its_line_and_nothing_is_written(
+    form: str, content: str, line: int, reason: str, load_target: LoadTarget
 ) -> None:
-    content, line, reason = CSV_ERRORS[error]
-    report = load_target.load("customersExt.csv", content)
+    report = load_target.load(f"customersExt.{form}", content)
     assert not report.written
-    assert len(report.errors) == report.refused == 1
-    assert report.errors[0].line == line
+    assert [each.line for each in report.errors] == [line]
+    assert report.refused == 1
     assert reason in reasons(report)[0]
     assert load_target.records("customersExt") == []
 
@@ -106,46 +110,6 @@ def test_the_line_that_is_not_utf8_is_named(load_target: LoadTarget) -> None:
     assert reasons(report) == [
         "5002: : the file is not UTF-8 (byte 7 of the line is 0xdf). Save it as UTF-8."
     ]
-
-
-DOCUMENT_ERRORS = {
-    "broken line": ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
-    "array in a line": ('{"number":"C1"}\n[1]\n', 2, "must be a JSON object, not an array"),
-    "null": ('{"number":"C1","name2":null}\n', 1, "name2: must not be null"),
-    "number as text": ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, not text"),
-    "NaN": ('{"number":"C1","creditLimit":NaN}\n', 1, "NaN is not JSON"),
-    "name twice": ('{"number":"C1","name2":"a","name2":"b"}\n', 1, "'name2' occurs twice"),
-    "unknown name": (
-        '{"number":"C1"}\n{"number":"C2","shoeSize":1}\n',
-        2,
-        "shoeSize: is not a property",
-    ),
-    "no key": ('{"number":"C1"}\n{"name2":"x"}\n', 2, "no column identifies the records"),
-    "no name": ('{"number":"C1"}\n{}\n', 2, "no column identifies the records"),
-    "half a surrogate pair": ('{"number":"C1","name2":"\\ud800"}\n', 1, "an unpaired surrogate"),
-    "only a bad line": ("nonsense\n", 1, "not a JSON object"),
-    "repeats": (
-        '{"number":"C1"}\n{"name2":"x","number":"C1"}\n',
-        2,
-        f"number: {REPEATS.format(1)}",
-    ),
-    "deep": ("[" * 100_000 + "\n", 1, "not a JSON object"),
-    "too many digits": ('{"number":"C1","creditLimit":' + "9" * 5_000 + "}\n", 1, "not a JSON"),
-    "empty": ("\n\n", 0, "the file is empty"),
-}
-
-
-@ON_SQLITE
-@together("error", DOCUMENT_ERRORS)
-def test_an_error_in_ndjson_is_reported_and_nothing_is_written(
-    error: str, load_target: LoadTarget
-) -> None:
-    content, line, reason = DOCUMENT_ERRORS[error]
-    report = load_target.load("customersExt.ndjson", content)
-    assert not report.written
-    assert [each.line for each in report.errors] == [line]
-    assert reason in reasons(report)[0]
-    assert load_target.records("customersExt") == []
 
 
 @ON_SQLITE
