@@ -89,8 +89,6 @@ SUITES = (
     "tests/rehearsal/test_other_status.py",
 )
 """Tests that concern every entity type or fault: they fail if a new one lacks something."""
-PLAIN = ("-p", "no:schemathesis", "-p", "no:hypothesispytest")
-"""Without two plugins that take long to import."""
 SUITE_SECONDS = 1_200
 """The time limit of these tests, which run one after the other."""
 
@@ -219,7 +217,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     broken = [each for rule in OF_ALL_MODULES for each in rule(modules)]
     broken += [each for rule in OF_EACH_MODULE for module in modules for each in rule(module)]
     assert broken == []
-    clone.python("-m", "pytest", "-q", *PLAIN, "-k", CHOSEN, *SUITES)
+    clone.python("-m", "pytest", "-q", "-p", "no:hypothesispytest", "-k", CHOSEN, *SUITES)
 
 
 def test_a_property_is_added_and_removed_by_a_revision_each(clone: Clone) -> None:
