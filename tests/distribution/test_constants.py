@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from comptoir.store.postgres import reader
 from support.companies import Company
 from support.postgres_proxy import StatementProxy, Values
 from support.service import Service
@@ -51,7 +52,13 @@ def heard(
 ) -> Iterator[tuple[Company, dict[str, list[Values]]]]:
     """A company with an item and its translation, and the executed statements."""
     folder = tmp_path_factory.mktemp("heard")
-    with StatementProxy(sharded) as proxy, Service(lambda *_: proxy.url, folder) as service:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        StatementProxy(sharded) as proxy,
+        Service(lambda *_: proxy.url, folder) as service,
+    ):
+        # on a busy machine, a read may be slow, and would run by a cursor
+        patch.setattr(reader, "SLOW_SECONDS", 60.0)
         company = service.new_company()
         company.load("itemsExt", ITEM)
         company.load("itemTranslationsExt", TRANSLATION)
