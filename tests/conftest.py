@@ -92,7 +92,7 @@ def pytest_runtestloop() -> None:
     gc.collect()
     gc.freeze()
     # by default, a full collection of the services that are open takes a twentieth of the time
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(100_000, 20, 50)
     gc.enable()
 
 
