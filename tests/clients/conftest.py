@@ -82,8 +82,8 @@ def report(
     company.load("contactsExt", *map(_person, range(PEOPLE)))
     company.load("shippingAgentsExt", *({"code": code} for code in AGENTS))
     variables = {"BASE": server.base_url, "COMPANY": company.root, "TOKEN": company.token}
-    told = CLIENTS[request.param](company, tmp_path_factory.mktemp("client"), variables)
-    return msgspec.json.decode(told, type=Report)
+    printed = CLIENTS[request.param](company, tmp_path_factory.mktemp("client"), variables)
+    return msgspec.json.decode(printed, type=Report)
 
 
 def _person(index: int) -> dict[str, str]:

@@ -214,8 +214,8 @@ def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("# Title\nitemsExt\n", "faulty:2: a request stands below a rule"),
-        ("# Title\n## rule | 1\n  = A\n", "faulty:3: an answer stands below a request"),
+        ("# Title\nitemsExt\n", "faulty:2: a request must come after a rule"),
+        ("# Title\n## rule | 1\n  = A\n", "faulty:3: an answer must come after a request"),
         ("# Title\n## rule\n", "faulty:2: a rule has a name"),
         ("# Title\n## rule | 1\nitemsExt\n", "faulty:3: the request has no answer"),
         ("# Title\n## rule | 1\nitemsExt\n  LAMP\n", "faulty:4: no answer begins with 'LAMP'"),

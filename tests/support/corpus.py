@@ -156,10 +156,10 @@ def read_area(path: Path) -> Area:
                 raise CorpusError(f"{place}: a rule has a name, ` | ` and a section")
             area.rules.append(Rule(name.strip(), section.strip()))
         elif not area.rules:
-            raise CorpusError(f"{place}: a request stands below a rule")
+            raise CorpusError(f"{place}: a request must come after a rule")
         elif line.startswith("  "):
             if not area.rules[-1].cases:
-                raise CorpusError(f"{place}: an answer stands below a request")
+                raise CorpusError(f"{place}: an answer must come after a request")
             _take(area.rules[-1].cases[-1], line.strip(" "), place)
         else:
             area.rules[-1].cases.append(Case(place, line))

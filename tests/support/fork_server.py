@@ -123,6 +123,7 @@ def _run(order: Order, files: list[int]) -> None:
 
 def _leave(status: int) -> None:
     """End as the interpreter does, but free no modules, which takes most of a short command."""
+    # no public function waits for the threads of a process, or runs what was registered for its end
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     gc.collect()

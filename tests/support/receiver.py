@@ -124,5 +124,4 @@ class Receiver(InThread):
 
     def wait(self, count: int) -> None:
         """Wait for a number of deliveries."""
-        look = lambda: len(self.deliveries) >= count or None  # noqa: E731 - a condition
-        until(look, f"{count} deliveries")
+        until(lambda: len(self.deliveries) >= count or None, f"{count} deliveries")

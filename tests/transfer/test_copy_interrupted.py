@@ -94,8 +94,7 @@ def test_a_killed_command_resumes(pair: TwoDatabases, company: Company, number: 
     source, target = pair.urls
     arguments = ("copy", "--from", source, "--to", target, "--company", company.id)
     with pair.command.started(*arguments) as process:
-        begun = lambda: pair.copied_so_far(company, "customersExt") or None  # noqa: E731 - a condition
-        until(begun, "copied customers")
+        until(lambda: pair.copied_so_far(company, "customersExt") or None, "copied customers")
         process.send_signal(number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         assert process.stderr is not None

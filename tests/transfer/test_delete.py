@@ -213,12 +213,12 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
 def test_many_rows_are_dropped_in_several_steps(command: Command, service: Service) -> None:
     company = service.new_company()
     company.load("customersExt", *({"number": f"C{at}"} for at in range(DROPPED_ROWS + 10)))
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
 
-    delete_here(command, company.id, lambda *progress: told.append(progress))
+    delete_here(command, company.id, lambda *progress: reported.append(progress))
 
     total = DROPPED_ROWS + 10
-    steps = [each[1:] for each in told if each[0] == "dropping customersExt"]
+    steps = [each[1:] for each in reported if each[0] == "dropping customersExt"]
     assert steps == [(DROPPED_ROWS, total), (total, total)]
     assert rows_left(command, company) == {}
 
@@ -231,8 +231,9 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
     ids = [each.id for each in both]
     with command.started("company", "delete", *ids, "--yes") as process:
         # it then waits as long as services cache a company
-        begun = lambda: len(unfinished(command, *both)) == 2 or None  # noqa: E731 - a condition
-        until(begun, "companies that are being deleted")
+        until(
+            lambda: len(unfinished(command, *both)) == 2 or None, "companies that are being deleted"
+        )
         process.send_signal(number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
         said = process.stderr.read().decode()
