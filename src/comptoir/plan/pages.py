@@ -68,12 +68,14 @@ T = TypeVar("T")
 class SkipToken(msgspec.Struct, frozen=True):
     """The number of rows on earlier pages and the keyset after which the next page starts.
 
-    `now` is the time of the first page, for queries that depend on it.
+    `now` is the time of the first page, for queries that depend on it, and `found` is the number of
+    rows that `$count=true` found for it.
     """
 
     earlier: int
     keyset: Keyset
     now: str = ""
+    found: int | None = None
 
 
 class RecordToken(msgspec.Struct, frozen=True):
@@ -108,7 +110,7 @@ class Delta(msgspec.Struct, frozen=True, array_like=True):
         return self.since if self.until is None else self.until
 
 
-_SKIP = msgspec.json.Decoder(tuple[str, _Number, list[str | _Integer | None], str])
+_SKIP = msgspec.json.Decoder(tuple[str, _Number, list[str | _Integer | None], str, _Number | None])
 _DELTA = msgspec.json.Decoder(tuple[str, str, Delta])
 
 
@@ -122,14 +124,14 @@ def decode_skip(text: str, query: Sequence[str], order: Sequence[OrderKey]) -> S
     content = _decode(text, _SKIP)
     if content is None:
         raise invalid_skip()
-    checksum, earlier, keyset, now = content
+    checksum, earlier, keyset, now, found = content
     fits = len(keyset) == len(order) and all(
         key.nullable if value is None else isinstance(value, str) == key.text
         for value, key in zip(keyset, order, strict=True)
     )
-    if not fits or checksum != _checksum(query, earlier, keyset, now):
+    if not fits or checksum != _checksum(query, earlier, keyset, now, found):
         raise invalid_skip()
-    return SkipToken(earlier, tuple(keyset), now)
+    return SkipToken(earlier, tuple(keyset), now, found)
 
 
 def record_token(order: Sequence[OrderKey], key: str, keyset: Keyset) -> RecordToken:
@@ -219,7 +221,7 @@ class Page(msgspec.Struct, frozen=True):
     `size` is the number of rows on the page. `plan` fetches one more if there may be a next page:
     that row shows whether there is one. `earlier` is the number of rows on earlier pages, and `now`
     the time of the first page if the query depends on it. `by_record`: links name the last record
-    of their page, not its sort values.
+    of their page, not its sort values. `found` is the number that an earlier page has counted.
     """
 
     plan: PagePlan
@@ -230,6 +232,7 @@ class Page(msgspec.Struct, frozen=True):
     count: CountPlan | None
     now: str = ""
     by_record: bool = False
+    found: int | None = None
 
     @property
     def query(self) -> tuple[str, ...]:
@@ -300,7 +303,7 @@ class Page(msgspec.Struct, frozen=True):
         if within is not None:
             bounds = msgspec.structs.replace(bounds, within=within)
         query = _query(self.binding, self.options, bounds)
-        token = SkipToken(self.earlier + rows, self.plan.keyset_after(row), self.now)
+        token = SkipToken(self.earlier + rows, self.plan.keyset_after(row), self.now, self.found)
         return encode_skip(query, token)
 
     def read_as(self, *, json: bool = False, names: tuple[str, ...] | None = None) -> Self:
@@ -329,12 +332,12 @@ def bind_page(
     skip token that is damaged or belongs to another query.
     """
     pipeline, values = _bind(binding, options)
-    earlier, skip, now = 0, options.skip or 0, ""
+    earlier, skip, now, found = 0, options.skip or 0, "", None
     keyset: Keyset | None = None
     if options.skiptoken is not None and not by_record:
         query = _query(binding, options, bounds)
         token = decode_skip(options.skiptoken, query, pipeline.order)
-        earlier, skip, now = token.earlier, 0, token.now
+        earlier, skip, now, found = token.earlier, 0, token.now, token.found
         keyset = token.keyset or None
     size, limit = page_size, page_size + 1
     if options.top is not None and options.top - earlier <= page_size:
@@ -346,7 +349,7 @@ def bind_page(
         now = ""
     plan = PagePlan(pipeline, bounds, limit, values, keyset, skip)
     count = CountPlan(pipeline, bounds, values) if options.count else None
-    return Page(plan, size, earlier, binding, options, count, now, by_record)
+    return Page(plan, size, earlier, binding, options, count, now, by_record, found)
 
 
 def bind_count(binding: BindingContext, options: QueryOptions, bounds: Bounds) -> CountPlan:

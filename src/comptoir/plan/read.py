@@ -146,7 +146,7 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
     `is_applied`: the transformations come from `$apply`. `searches`: as in `Where`. `as_json`: a
     row has only the record's JSON (see `RecordEncoder`), null if that is outdated. `names` are the
-    properties that a row has, None for all.
+    properties that a row has, None for all; with none of them it has only its keyset.
     """
 
     entity_set: EntitySet

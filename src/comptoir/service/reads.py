@@ -291,7 +291,10 @@ class Collections:
             page, rows = _narrowed(page, rows)
         count = None
         if page.count is not None:
-            count = await context.reads.count(page.count, request.while_connected)
+            count = page.found
+            if count is None:
+                count = await context.reads.count(page.count, request.while_connected)
+                page = msgspec.structs.replace(page, found=count)
         blocks = context.page(page.plan)
         if expander is not None:
             blocks = blocks_of(blocks, expander)
@@ -372,7 +375,7 @@ def _narrowed(page: Page, records: RecordWriter) -> tuple[Page, RowWriter]:
     if records.fits_json and pipeline.fits_json:
         return page.read_as(json=True), JsonWriter(records)
     names = records.shape.names
-    if names is None or not records.narrows or pipeline.columns or pipeline.is_applied:
+    if not names or not records.narrows or pipeline.columns or pipeline.is_applied:
         return page, records
     writer = record_writer(
         records.root, records.entity_set, records.form, records.shape, narrowed=True

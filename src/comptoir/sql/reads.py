@@ -347,7 +347,8 @@ def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
         return [scope.columns[_JSON]]
     names = [*pipeline.property_columns, *(each.name for each in pipeline.columns)]
     names += [key.name for key in pipeline.appended]
-    version = [] if pipeline.is_aggregated else [scope.columns[_VERSION]]
+    has_no_version = pipeline.is_aggregated or pipeline.names == ()
+    version = [] if has_no_version else [scope.columns[_VERSION]]
     return [*version, *(scope.column(0, name) for name in names)]
 
 

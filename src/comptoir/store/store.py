@@ -86,6 +86,10 @@ async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
     return await rows
 
 
+FEW_SKIPPED = 100
+"""The most rows that a page skips by reading them."""
+
+
 def slice_size(pipeline: Pipeline) -> int:
     """The most records of a slice of a page."""
     names = pipeline.names
@@ -204,6 +208,8 @@ class Reads:
             return self._result(plan, while_connected)
         if plan.pipeline.searches:
             return self._search(plan, while_connected)
+        if plan.skip > FEW_SKIPPED:
+            return self._after_skipped(plan, while_connected)
         return self._reader.page(plan, while_connected)
 
     async def _json(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
@@ -223,6 +229,17 @@ class Reads:
         async with aclosing(self._page(rest, while_connected)) as slices:
             async for rows in slices:
                 yield cast("list[Row]", [(encode(row),) for row in rows])
+
+    async def _after_skipped(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+        """The rows of a page, whose skipped rows are read by their keysets alone."""
+        skipped = plan.part(plan.keyset, 1, plan.skip - 1).read_as(names=())
+        query = self._statements.reads.page(skipped)
+        last = await self._reader.rows(query, while_connected)
+        if last:
+            rest = plan.part(skipped.keyset_after(last[0]), plan.limit, 0)
+            async with aclosing(self._reader.page(rest, while_connected)) as slices:
+                async for rows in slices:
+                    yield rows
 
     async def _search(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         await self._note_search(plan)
