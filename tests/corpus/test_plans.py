@@ -74,6 +74,18 @@ def test_the_pages_after_the_first_do_not_count_again(company: Company) -> None:
     assert not [each for each in statements if "count(" in each]
 
 
+def test_a_set_is_counted_once_and_then_by_its_changes(company: Company) -> None:
+    company.load("contactsExt", {"number": "1"}, {"number": "2"})
+    assert company.get("contactsExt/$count").text == "2"
+    company.load("contactsExt", {"number": "3"}, {"number": "2", "city": "Aachen"})
+    company.load("customersExt", {"number": "1"})
+    (first, *_) = company.listed("contactsExt", "$filter=number eq '1'")
+    assert company.delete(f"contactsExt({first['id']})", "*").status_code == 204
+    answer, statements = statements_of(lambda: company.get("contactsExt/$count"))
+    assert answer.text == "2"
+    assert [each for each in statements if "contactsExt" in each and "count(" in each] == []
+
+
 def columns(statements: Iterable[str]) -> list[list[str]]:
     """The columns that statements read of customers."""
     selects = [re.split(r"\sFROM\s", each)[0] for each in statements if "customersExt" in each]

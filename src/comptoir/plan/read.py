@@ -270,6 +270,13 @@ class CountPlan(msgspec.Struct, frozen=True, gc=False):
     bounds: Bounds
     values: tuple[Stored, ...] = ()
 
+    @property
+    def company_of_set(self) -> Company | None:
+        """The company whose whole set is counted; None for a part of a set."""
+        bounds = self.bounds
+        is_part = self.pipeline.transformations or bounds.within or bounds.keys is not None
+        return None if is_part or not self.pipeline.entity_set.per_company else bounds.company
+
 
 class RelatedPlan(msgspec.Struct, frozen=True):
     """The records that a navigation property relates to records with these values.

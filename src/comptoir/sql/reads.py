@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
-from comptoir.edm.model import LAST_CHANGE, EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.model import LAST_CHANGE, Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
@@ -90,6 +90,7 @@ class ReadStatements:
         self._json_records = {each: self._build_json_record(each) for each in model.stored}
         self._pages = StatementCache(self._build_page)
         self._counts = StatementCache(self._build_count)
+        self._set_counts = StatementCache(self._build_set_count)
         self._related = StatementCache(self._build_related)
         self._related_counts = StatementCache(self._build_related_counts)
 
@@ -113,6 +114,10 @@ class ReadStatements:
         """The statement that counts: one row with one number."""
         prepared = self._counts[plan.pipeline, _shape(plan.bounds)]
         return prepared.query(*_bounds_values(plan.bounds), *plan.values)
+
+    def set_count(self, company: Company, entity_set: EntitySet) -> Query:
+        """The statement that counts a set: a row with the company's last change and the number."""
+        return self._set_counts[entity_set].query(company.id)
 
     def related(self, plan: RelatedPlan) -> Query:
         """The statement that reads related records, those of each value together and in order."""
@@ -172,6 +177,12 @@ class ReadStatements:
         scope = self._bounded(pipeline.entity_set, bounds)
         self._transform(scope, pipeline)
         return self._prepared(scope.selecting(func.count()), scope, _bounds_names(bounds))
+
+    def _build_set_count(self, entity_set: EntitySet) -> Prepared:
+        scope, companies = self._base(entity_set), self._tables.companies
+        count = scope.selecting(func.count()).scalar_subquery()
+        statement = select(companies.c.change_number, count).where(of_company(companies))
+        return self._prepared(statement, scope, (COMPANY,))
 
     def _build_related(self, shape: RelatedShape) -> Prepared:
         pipeline, navigation, count = shape

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
-from sqlalchemy import ColumnElement, Select, Table, asc, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, Table, asc, case, delete, func, select, tuple_, update
 from sqlalchemy.engine import Dialect as Compiler
 from sqlalchemy.sql import ClauseElement
 
@@ -77,6 +77,23 @@ class ServiceStatements:
         )
         """The changes of a set, in order: company, entity set, number before the first, number of
         the last, limit."""
+
+        added = case(
+            (changes.verb == named("created"), constant(1)),
+            (changes.verb == named("deleted"), constant(-1)),
+            else_=constant(0),
+        )
+        more = select(func.coalesce(func.sum(added), constant(0))).where(
+            of_company(tables.changes),
+            changes.entity_set == named("entity_set"),
+            changes.number > named("since"),
+        )
+        since = select(company.change_number, more.scalar_subquery()).where(own)
+        self.added_since = self._prepare(
+            since, COMPANY, "entity_set", "since", "created", "deleted"
+        )
+        """A company's last change number, and by how many records a set has grown: id, entity set,
+        number, the verbs of records that were created and deleted."""
 
         self.position = self._prepare(select(company.change_number).where(own), COMPANY)
         """The number of a company's last change: id."""

@@ -28,10 +28,11 @@ from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID, VERSION
+from comptoir.sql.text_index import logged_set
 from comptoir.store.company_names import check_name, names_query, sorted_names
 from comptoir.store.control import ControlStore
 from comptoir.store.fair_queue import Load
-from comptoir.store.ledger import Change
+from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.text_index import BackgroundIndexing, index_some
 from comptoir.store.unit import UnitOfWork, Work
@@ -85,6 +86,9 @@ async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
     """Await a read to its end, whether or not a client is connected."""
     return await rows
 
+
+SET_COUNTS = 10_000
+"""The most sets of companies whose numbers of records are kept."""
 
 FEW_SKIPPED = 100
 """The most rows that a page skips by reading them."""
@@ -179,6 +183,8 @@ class Reads:
         self._statements = statements
         self._reader = reader
         self._note = note_search
+        self._set_counts: dict[tuple[Company, str], tuple[int, int]] = {}
+        """The change up to which sets were counted, and the number of their records."""
 
     async def record(self, plan: RecordPlan) -> Row | None:
         """One record, None if it does not exist."""
@@ -258,8 +264,35 @@ class Reads:
         self, plan: CountPlan, while_connected: WhileConnected = always_connected
     ) -> int:
         """The number of records that match, or of rows in a pipeline's result."""
+        company = plan.company_of_set
+        if company is not None:
+            return await self._set_count(company, plan.pipeline.entity_set, while_connected)
         rows = await self._found(plan, self._statements.reads.count(plan), while_connected)
         return int(rows[0][0])
+
+    async def _set_count(
+        self, company: Company, entity_set: EntitySet, while_connected: WhileConnected
+    ) -> int:
+        """The number of records of a set: counted once, then by the changes since."""
+        key = company, entity_set.name
+        since, known = self._set_counts.get(key, (0, 0))
+        if key in self._set_counts:
+            changed = self._statements.service.added_since
+            query = changed.query(company.id, logged_set(entity_set), since, CREATE, DELETE)
+        else:
+            query = self._statements.reads.set_count(company, entity_set)
+        rows = await self._reader.rows(query, while_connected)
+        if not rows:
+            return 0
+        number, more = map(int, rows[0])
+        if number < since:
+            # the database was restored
+            del self._set_counts[key]
+            return await self._set_count(company, entity_set, while_connected)
+        if len(self._set_counts) >= SET_COUNTS:
+            self._set_counts.clear()
+        self._set_counts[key] = number, known + more
+        return known + more
 
     async def related(self, plan: RelatedPlan, while_connected: WhileConnected) -> list[Row]:
         """The related records of many records, ordered by the value that relates them."""
