@@ -202,3 +202,20 @@ def test_if_none_match_excludes_a_tag_from_an_update(stocked: Company) -> None:
 
     refusal(answer, "Request_EntityChanged", "If-None-Match")
     assert tag_of(stocked.get(AGENT)) == tag
+
+
+def test_the_later_of_two_concurrent_writes_sees_the_earlier_one(company: Company) -> None:
+    """Even if it names the record by a value that the earlier write changes."""
+    for number in range(20):
+        code = f"{number}"
+        record(company.post("shippingAgentsExt", {"code": code}), 201)
+        path = f"shippingAgentsExt(code='{code}')"
+        requests = [
+            company.build("PATCH", path, "", body, {"If-Match": "*"})
+            for body in ({"code": f"{code} renamed"}, {"name": "n"})
+        ]
+        renaming, naming = company.carrier.send_all(requests)
+
+        assert renaming.status_code == 200
+        was_first = str(renaming.json()["name"]) == "n"
+        assert naming.status_code == (200 if was_first else 404)

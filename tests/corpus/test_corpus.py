@@ -146,6 +146,8 @@ def _company_for(
 def _check(area: Area, company: Company, root: Client) -> None:
     assert all(rule.cases for rule in area.rules)
     values = known_values(company, root)
+    if any("{other}" in each.request for rule in area.rules for each in rule.cases):
+        values["other"] = company.admin.add_company(root).id
     check_all(
         [(rule, case) for rule in area.rules for case in rule.cases],
         lambda each: _ask(each[1], company, root, values, is_plain="profile" not in area.settings),
@@ -275,9 +277,12 @@ def _difference(found: Json, wanted: Json, *, exact: bool, at: str = "") -> str 
         ]
         return _first_difference(numbered, exact=exact, at=at)
     if isinstance(wanted, str) and isinstance(found, str) and "…" in wanted:
-        first, _, last = wanted.partition("…")
-        fits = found.startswith(first) and found.endswith(last)
-        return None if fits else f"{at}: {found!r} is not {wanted!r}"
+        pattern = ".*".join(map(re.escape, wanted.split("…")))
+        return (
+            None
+            if re.fullmatch(pattern, found, re.DOTALL)
+            else f"{at}: {found!r} is not {wanted!r}"
+        )
     alike = isinstance(wanted, bool) == isinstance(found, bool) and wanted == found
     return None if alike else f"{at}: {found!r} is not {wanted!r}"
 
