@@ -56,14 +56,6 @@ def test_a_property_has_its_context(stocked: Company) -> None:
     assert read == {"@odata.context": f"{base}/$metadata#{path}", "value": "Graz"}
 
 
-def test_an_unchanged_property_is_304(stocked: Company) -> None:
-    tag = str(stocked.record(PATHS["contactsExt"])["@odata.etag"])
-
-    answer = stocked.get(f"{PATHS['contactsExt']}/city", headers={"If-None-Match": tag})
-
-    assert answer.status_code == 304
-
-
 def _alternate_keys() -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for resource, sample in SAMPLES.items():
