@@ -136,8 +136,10 @@ def _company_for(
     """The company of a folder; a new one for requests that change it, or need other settings."""
     if not area.settings and area.kind in ("", EARLY):
         return companies[folder]
-    service = start(area.settings)
-    company = service.new_company()
+    settings = dict(area.settings)
+    name = settings.pop("company", None)
+    service = start(settings)
+    company = service.new_company(name)
     load_data(company, folder)
     return company, service.client
 
