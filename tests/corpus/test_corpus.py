@@ -167,7 +167,9 @@ def _ask(
     for each in wanted.kept:
         values[each.name] = _value_of(answer, each)
     for name, value in wanted.headers.items():
-        assert _fits(answer.headers.get(name, ""), filled(value, values)), answer.headers
+        found = answer.headers.get(name)
+        assert found is not None, answer.headers
+        assert _fits(found, filled(value, values)), found
     assert not [name for name in wanted.absent if name in answer.headers], answer.headers
     if wanted.refused is not None:
         _assert_refused(answer, wanted.refused, values, is_plain=is_plain)
@@ -304,14 +306,20 @@ def _first_difference(
 
 
 def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
-    """Except where a request changes what a later one finds."""
+    """Except where requests change what later ones find, or are sent for a value of a response."""
     written = Counter(
-        (folder, tuple(area.settings), case.written, tuple(sorted(case.headers.items())), case.body)
+        (
+            folder,
+            tuple(area.settings.items()),
+            case.written,
+            tuple(sorted(case.headers.items())),
+            case.body,
+        )
         for folder in FOLDERS
         for area in areas(folder)
         for rule in area.rules
         for case in rule.cases
-        if area.kind != IN_ORDER and "{" not in case.written
+        if area.kind != IN_ORDER and "{" not in case.written and not case.answer.kept
     )
     assert {each for each, times in written.items() if times > 1} == set()
     assert written.total() >= 600

@@ -276,7 +276,7 @@ def _take_refusal(answer: Answer, text: str, place: str) -> None:
         raise CorpusError(f"{place}: a refusal begins with its status")
     first, _, following = rest.partition(" ")
     code = CODES.get(int(status), "")
-    if "_" in first or first in {"BadRequest", "SkipTokenIsNoLongerValid", "Unknown"}:
+    if "_" in first or first in {"BadRequest", "SkipTokenIsNoLongerValid"}:
         code, rest = first, following
     target = None
     if (named := _TARGET.match(rest)) is not None:
