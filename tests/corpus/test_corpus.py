@@ -78,7 +78,7 @@ def companies(service: Service, specimen_service: Service) -> Iterator[Companies
         created[folder] = company, chosen.client
     yield created
     for company, _ in created.values():
-        assert {change.by for change in company.changes()} <= {"tests"}
+        assert {change.by for change in company.changes()} == {"tests"}
 
 
 @pytest.fixture(scope="session")
