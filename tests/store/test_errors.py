@@ -61,10 +61,12 @@ def refused(url: str, work: Work) -> Refusal:
     return asyncio.run(tried())
 
 
-def raising(state: str, message: str = "of no use to a client") -> str:
+def raising(
+    state: str, message: str = "of no use to a client", detail: str = "onlinePassword = hush"
+) -> str:
     return (
         f"DO $$BEGIN RAISE EXCEPTION '{message}'"
-        f" USING ERRCODE = '{state}', DETAIL = 'onlinePassword = hush'; END$$"
+        f" USING ERRCODE = '{state}', DETAIL = '{detail}'; END$$"
     )
 
 
@@ -84,7 +86,7 @@ def test_each_error_has_its_error_code(
 @pytest.mark.parametrize(
     ("statement", "code", "status"),
     [
-        (raising("CO400", "2 is not 3."), "BadRequest_InvalidRequestUrl", 400),
+        (raising("CO400", "BEYOND_BITS"), "BadRequest_InvalidRequestUrl", 400),
         ("SELECT 9223372036854775807 + 1::BIGINT", "BadRequest_InvalidRequestUrl", 400),
         ("SELECT 1 / 0", "BadRequest_InvalidRequestUrl", 400),
         ("SELECT 1" + " + 1" * 50_000, "BadRequest_MethodNotImplemented", 501),
@@ -98,11 +100,12 @@ def test_an_error_of_the_request_is_not_503(
     assert (refusal.error.code, refusal.error.status) == (code, status)
 
 
-def test_the_message_of_a_routine_is_part_of_the_response(postgres_url: str) -> None:
-    refusal = refused(postgres_url, lambda each: each.execute(raising("CO400", "2 is not 3.")))
+def test_a_routine_names_its_refusal(postgres_url: str) -> None:
+    raises = raising("CO400", "DIVIDED_BY_ZERO", "2 div 0")
+    refusal = refused(postgres_url, lambda each: each.execute(raises))
     assert refusal.message == (
-        "The query cannot be computed: 2 is not 3. Change the expression, or exclude the records "
-        "with such values."
+        "The query cannot be computed: 2 div 0 has no result: the divisor is zero. Change the "
+        "expression, or exclude the records with such values."
     )
 
 

@@ -15,7 +15,7 @@ from comptoir.plan.expressions.nodes import Slot
 from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql import POSTGRESQL
-from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, routine_statements
+from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, not_computed, routine_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Prepared, prepare, slot_of
 from comptoir.sql.prepared import Value as BoundValue
@@ -90,10 +90,10 @@ class OnSqlite(Calling):
         try:
             row = self._connection.execute(prepared.text, prepared.bind(values)).fetchone()
         except sqlite3.OperationalError:
-            message = self._connection.errors.take()
-            if message is None:
+            refusal = self._connection.errors.take()
+            if refusal is None:
                 raise
-            raise NotComputed(message) from None
+            raise NotComputed(refusal.message) from None
         return cast("Value", row[0])
 
 
@@ -163,5 +163,6 @@ class OnPostgres(Calling):
         except asyncpg.PostgresError as error:
             if error.sqlstate != NOT_COMPUTED:
                 raise
-            raise NotComputed(error.args[0]) from None
+            refusal = not_computed(str(error.args[0]), error.detail or "")
+            raise NotComputed(refusal.message) from None
         return value

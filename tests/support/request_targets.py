@@ -174,7 +174,8 @@ def asked(question: Question) -> Query:
 
 def answered(question: Question, records: Mapping[str, Values]) -> tuple[int, Sequence[Values]]:
     """The number of records that a query finds, and those that the response contains."""
-    found = [records[key] for key in sorted(records) if holds(question.condition, records[key])]
+    keys = sorted(records, reverse=question.orders[-1][1] if question.orders else False)
+    found = [records[key] for key in keys if holds(question.condition, records[key])]
     for name, descends in reversed(question.orders):
         found.sort(key=lambda record: record[name], reverse=descends)
     end = None if question.top is None else question.skip + question.top

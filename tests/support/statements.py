@@ -1,8 +1,9 @@
 """The statements of a service in this process, as the drivers report them."""
 
+import asyncio
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 from weakref import WeakSet
@@ -14,6 +15,7 @@ from asyncpg.connection import LoggedQuery
 from comptoir.store.postgres import reader as postgres_reader
 from comptoir.store.sqlite import reader as sqlite_reader
 from comptoir.store.sqlite.connection import Connection
+from support.databases import run_sql
 
 T = TypeVar("T")
 
@@ -78,12 +80,41 @@ def _trace_sqlite(connection: sqlite3.Connection, statements: list[str], ends: E
     ends.callback(connection.set_trace_callback, None)
 
 
+class _Bound(str):
+    """A statement on PostgreSQL, with its values."""
+
+    __slots__ = ("values",)
+
+    values: Sequence[object]
+
+
+def plan_of(statement: str, url: str) -> str:
+    """The plan of a traced statement, on PostgreSQL by an index where one has the order."""
+    if not isinstance(statement, _Bound):
+        steps = run_sql(url, f"EXPLAIN QUERY PLAN {statement}")
+        return "\n".join(str(step[-1]) for step in steps)
+    return asyncio.run(_plan_on_postgres(statement, url))
+
+
+async def _plan_on_postgres(statement: _Bound, url: str) -> str:
+    connection = await asyncpg.connect(url)
+    try:
+        # the planner sorts a few records rather than to read them in the order of an index
+        await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
+        steps = await connection.fetch(f"EXPLAIN {statement}", *statement.values)
+    finally:
+        await connection.close()
+    return "\n".join(str(step[0]) for step in steps)
+
+
 def _trace_postgres(
     connection: "asyncpg.Connection[asyncpg.Record]", statements: list[str], ends: ExitStack
 ) -> None:
     def note(query: LoggedQuery) -> None:
         if _BY_CLOCK.search(query.query) is None:
-            statements.append(query.query)
+            bound = _Bound(query.query)
+            bound.values = query.args
+            statements.append(bound)
 
     connection.add_query_logger(note)
     ends.callback(connection.remove_query_logger, note)

@@ -73,11 +73,27 @@ def _batch(problem: str, remedy: str, error: ErrorType = BAD_REQUEST) -> Refusal
     return error.row(problem + " in {place}", remedy, Check.SYNTAX)
 
 
+def _not_computed(cause: str, remedy: str = "Change the expression, or exclude the records with such values.") -> RefusalRow:
+    """The row of a value that a query cannot compute."""
+    return INVALID_URL.row(f"The query cannot be computed: {cause}", remedy)
+
+
 # the database
 QUERY_TOO_LONG = UNAVAILABLE.row("The query took longer than {seconds:g} s",
     "Narrow the filter, or sort by the key.", group="LONG_WORK", headers=_retry(5))
 QUERY_STOPPED = replace(QUERY_TOO_LONG, problem="The query took too long")
-NOT_COMPUTABLE = INVALID_URL.row("The query cannot be computed: {cause}", "Change the expression, or exclude the records with such values.")
+DIVIDED_BY_ZERO = _not_computed("{what} has no result: the divisor is zero")
+BEYOND_BITS = _not_computed("{what} has a result of more than 64 bits, which does not fit")
+BEYOND_DIGITS = _not_computed("{what} has a result of more than {digits} digits before the point, which does not fit")
+TOO_FINE = _not_computed("{what} has a result of more than {decimals} decimals, which does not fit", "Round before, with `div 1`.")
+TOO_MANY_DIGITS = _not_computed("{what} has more than {digits} digits and does not go with numbers that have decimals")
+TOO_MANY_DECIMALS = _not_computed("{what} has more than {scale} decimals, which does not fit, and is never rounded unasked",
+    "Round it with `div 1`, or with round, floor or ceiling.")
+NEGATIVE_SUBSTRING = _not_computed("substring takes a length that is not negative, but got {what}")
+MOMENT_OUTSIDE = _not_computed("{what} give a moment outside the years 1 to 9999")
+DATE_OUTSIDE = _not_computed("{what} give a date outside the years 1 to 9999")
+NUMBER_TOO_LARGE = _not_computed("a number is too large")
+DIVISION_BY_ZERO = _not_computed("it divides by zero")
 TOO_COMPLEX = NOT_IMPLEMENTED.row("The expression is too large for the database", "Split the query into smaller ones.")
 INVALID_TEXT = INVALID_URL.row("A text has a character that the database does not support", "Remove the NUL or invalid character.")
 SERVICE_STOPPED = UNAVAILABLE.row("The service stopped before it finished this request",

@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 import termios
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
 from fcntl import ioctl
@@ -216,11 +216,9 @@ class Cycle(RequestResponseCycle):
     _framing = Framing.NO_BODY
     _left = 0
     """The bytes of a body of declared length that are not yet written."""
-    _head = b""
-    """The head of a response until the first piece of its body."""
+    _head: Sequence[bytes] = ()
+    """The pieces of the head of a response until the first piece of its body."""
 
-    _began_alone = False
-    """Whether no other request was under way; the last one of many is alone at its end only."""
     _task: asyncio.Task[None]
     _tasks: set[asyncio.Task[None]]
     _streams: set[asyncio.Task[None]]
@@ -241,8 +239,8 @@ class Cycle(RequestResponseCycle):
             app = self._resetting(app)
         self._tasks = tasks
         self._streams = streams
-        self._began_alone = len(tasks) == len(streams)
-        self._task = loop.create_task(self.run_asgi(app))
+        # without a name, asyncio would format a number for it
+        self._task = loop.create_task(self.run_asgi(app), name="request")
         tasks.add(self._task)
 
     @override
@@ -306,26 +304,22 @@ class Cycle(RequestResponseCycle):
         lines = _LINE_END.join(map(b": ".join, headers))
         if lines.translate(None, _FIELD_BYTES) != _LINE_END * (len(headers) - 1):
             raise ValueError(f"A header contains control characters: {lines!r}")
-        head = b"%b%b\r\n\r\n" % (STATUS_LINE[status], lines)
+        head = (STATUS_LINE[status], lines, b"\r\n\r\n")
         if self._framing in _OF_UNKNOWN_LENGTH:
             self._streams.add(self._task)
-            self.transport.write(head)
+            self.transport.writelines(head)
         else:
             self._head = head
 
     def _continue(self, body: bytes, *, is_last: bool) -> None:
-        pieces = self._framed(body, is_last=is_last)
-        if self._head:
-            pieces.insert(0, self._head)
-            self._head = b""
-        # if nobody else waits, the client need not wait for the next iteration, which may produce
-        # a slice of a stream first
-        if is_last and self._began_alone and len(self._tasks) - len(self._streams) == 1:
+        pieces = [*self._head, *self._framed(body, is_last=is_last)]
+        self._head = ()
+        if is_last:
+            # in the next iteration, a slice of a stream may come first
             self.transport.write_at_once(pieces)
+            self._end()
         else:
             self.transport.writelines(pieces)
-        if is_last:
-            self._end()
 
     def _framed(self, body: bytes, *, is_last: bool) -> list[bytes]:
         """A piece of the body as it is sent, in pieces because a large one is not copied."""

@@ -310,16 +310,16 @@ class Protocol(HttpToolsProtocol):
         version = self.parser.get_http_version()
         check_head(version, self.headers)
         method = self.parser.get_method()
-        if not self.url.startswith(b"/") or b"#" in self.url:
+        if not self.url.startswith(b"/") or self.url.find(b"#") >= 0:
             self.url = origin_form(method, self.url)
-        url = httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
+        raw_path, _, query = self.url.partition(b"?")
+        path = raw_path.decode("ascii")
         scope = self.scope
         scope["method"] = method.decode("ascii")
         scope["http_version"] = version
-        scope["raw_path"] = url.path
+        scope["raw_path"] = raw_path
         scope["path"] = unquote(path) if "%" in path else path
-        scope["query_string"] = url.query or b""
+        scope["query_string"] = query
         # a client of HTTP/1.0 does not expect an interim response (RFC 9110, 10.1.1)
         expects_continue = self.expect_100_continue and version != "1.0"
         keeps_alive = version != "1.0" and self.parser.should_keep_alive()
@@ -462,18 +462,19 @@ class Protocol(HttpToolsProtocol):
         return self._new_cycle(expects_continue=False, keeps_alive=False)
 
     def _new_cycle(self, *, expects_continue: bool, keeps_alive: bool) -> Cycle:
+        # by their positions, because names would cost a dictionary
         return Cycle(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=expects_continue,
-            keep_alive=keeps_alive,
-            on_response=self.on_response_complete,
+            self.scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            self.access_log,
+            self.server_state.default_headers,
+            asyncio.Event(),
+            expects_continue,
+            keeps_alive,
+            self.on_response_complete,
         )
 
 

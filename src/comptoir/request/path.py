@@ -28,8 +28,8 @@ _KEY_PART = re.compile(
     r"(?:([A-Za-z_]\w*)=)?(?:'([^']*(?:''[^']*)*)'(?!')|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
 )
 # most records are read by a key like this, which no other expression needs to look at
-_PLAIN_KEY = re.compile(r"([A-Za-z_]\w*)\(([\w-]+)\)", re.ASCII)
-_GUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_GUID = re.compile("-".join(f"[0-9A-Fa-f]{{{digits}}}" for digits in (8, 4, 4, 4, 12)))
+_PLAIN_KEY = re.compile(rf"([A-Za-z_]\w*)\((?:({_GUID.pattern})|([\w-]+))\)", re.ASCII)
 _WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
 
@@ -127,9 +127,9 @@ def _split(path: str) -> list[str]:
 def _segment(text: str) -> Segment:
     plain = _PLAIN_KEY.fullmatch(text)
     if plain is not None:
-        name, text = plain.groups()
-        guid = text.lower() if _GUID.fullmatch(text) else None
-        return Segment(name, (KeyPart(None, text, quoted=False),), guid=guid)
+        name, guid, other = plain.groups()
+        part = KeyPart(None, guid or other, quoted=False)
+        return Segment(name, (part,), guid=guid.lower() if guid else None)
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:

@@ -94,7 +94,7 @@ class Service:
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
         self._cached_verbs = cache(self._verbs_of)
-        self._answer = self._timed if settings.server_timing == "on" else self._untimed
+        self._shows_times = settings.server_timing == "on"
 
     def mount(self, resource: Mounted) -> None:
         """Answer the requests to a resource by itself."""
@@ -115,27 +115,20 @@ class Service:
         except Renewed:
             return await self._answer(request)
 
-    async def _untimed(self, request: Request) -> Response:
+    async def _answer(self, request: Request) -> Response:
         """Parse a request, bind it, run it on the store, and make the response."""
+        began = perf_counter()
         parsed = self._parse(request.path, request.query)
+        parsed_at = perf_counter()
         context, verb = await self._bind(parsed, request)
         run = await verb(context)
+        bound_at = perf_counter()
         respond = await run()
-        return await respond()
-
-    async def _timed(self, request: Request) -> Response:
-        """Answer as `_untimed` does, and add the times of the stages to the response."""
-        times = [perf_counter()]
-        parsed = self._parse(request.path, request.query)
-        times.append(perf_counter())
-        context, verb = await self._bind(parsed, request)
-        run = await verb(context)
-        times.append(perf_counter())
-        respond = await run()
-        times.append(perf_counter())
+        stored_at = perf_counter()
         response = await respond()
-        times.append(perf_counter())
-        response.headers.append((b"server-timing", _server_timing(times)))
+        if self._shows_times:
+            times = (began, parsed_at, bound_at, stored_at, perf_counter())
+            response.headers.append((b"server-timing", _server_timing(times)))
         return response
 
     def atomic(self) -> AtomicGroup:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    tuple_,
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
@@ -368,7 +369,26 @@ def _directed(key: OrderKey, column: SqlValue) -> UnaryExpression[str | int]:
 
 
 def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
-    """Whether a row comes after the keyset: by the first key in which they differ."""
+    """Whether a row comes after the keyset, as a condition that enters an index of the order.
+
+    Keys of one direction are compared as a row, which enters the index at the keyset. Others enter
+    it at the first key.
+    """
+    keys, columns = zip(*order, strict=True)
+    values = list(map(named, _numbered("keyset", len(keys))))
+    first, is_mixed = keys[0], len({each.descending for each in keys}) > 1
+    if not is_mixed and not any(each.nullable for each in keys):
+        found, kept = tuple_(*columns), tuple_(*values)
+        return found < kept if first.descending else found > kept
+    differs = _first_difference(order)
+    if first.nullable:
+        return differs
+    reached = columns[0] <= values[0] if first.descending else columns[0] >= values[0]
+    return and_(reached, differs)
+
+
+def _first_difference(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
+    """Whether a row comes after the keyset by the first key in which they differ."""
     cases: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for (key, column), name in zip(order, _numbered("keyset", len(order)), strict=True):

@@ -7,8 +7,8 @@ import httpx
 from comptoir.catalog import MODEL
 from support.client import page
 from support.companies import Company
-from support.databases import ON_SQLITE, run_sql
-from support.statements import traced
+from support.databases import ON_SQLITE
+from support.statements import plan_of, traced
 from support.together import together
 
 pytestmark = ON_SQLITE
@@ -32,8 +32,7 @@ def plan(company: Company, path: str, read: Callable[[], httpx.Response]) -> str
         answer = read()
     assert answer.status_code == 200, answer.text
     (reading,) = [each for each in statements if f'FROM "{path}"' in each]
-    steps = run_sql(company.admin.settings.database, f"EXPLAIN QUERY PLAN {reading}")
-    return "\n".join(str(step[-1]) for step in steps)
+    return plan_of(reading, company.admin.settings.database)
 
 
 @together(

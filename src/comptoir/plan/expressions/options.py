@@ -12,6 +12,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeGuard
 
+import msgspec
+
 from comptoir.edm.model import Model, PairFilter
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import refusal_rows as rows
@@ -241,7 +243,9 @@ def bind_condition(
 def bind_orderby(binding: BindingContext, text: str) -> Order:
     """Bind an `$orderby` to a total order: its keys, then the key of the set.
 
-    A repeated key is left out. Raises `Refusal` (400; 501 for what is not supported).
+    The key of the set has the direction of the last one, so that an index has the same order in
+    either direction. A repeated key is left out. Raises `Refusal` (400; 501 for what is not
+    supported).
     """
     model, entity_set = binding.model, binding.entity_set
     characters = 0.0
@@ -280,7 +284,9 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             raise rows.NOT_SUPPORTED(ORDERBY, item.position, construct=construct)
     order = tuple(keys.values())
     if all(key.name != entity_set.type.key for key in order):
-        order += default_order(entity_set).keys
+        (key,) = default_order(entity_set).keys
+        descends = bool(order) and order[-1].descending
+        order += (msgspec.structs.replace(key, descending=descends),)
     return Order(order, tuple(expressions), slots)
 
 

@@ -11,7 +11,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.refusal import OperatorError, Refusal, RefusalRow, UnreachableError
-from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
+from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, not_computed
 from comptoir.store import refusals
 from comptoir.store.urls import redacted
 
@@ -76,8 +76,8 @@ _BREAKS = (
     BrokenPipeError,
     ConnectionAbortedError,
 )
-_CAUSES: Mapping[str, str] = MappingProxyType(
-    {"22003": "a number is too large", "22012": "it divides by zero"}
+_NOT_COMPUTED: Mapping[str, RefusalRow] = MappingProxyType(
+    {"22003": rows.NUMBER_TOO_LARGE, "22012": rows.DIVISION_BY_ZERO}
 )
 _INVALID_TEXT = ("22021", "22P05")
 
@@ -144,10 +144,10 @@ def driver_message(error: DriverError) -> str:
 
 def _request_refusal(error: DriverError) -> Refusal | None:
     state = _state(error)
-    if state == NOT_COMPUTED:
-        return rows.NOT_COMPUTABLE(cause=str(error.args[0]).removesuffix("."))
-    if state in _CAUSES:
-        return rows.NOT_COMPUTABLE(cause=_CAUSES[state])
+    if isinstance(error, asyncpg.PostgresError) and state == NOT_COMPUTED:
+        return not_computed(str(error.args[0]), error.detail or "")
+    if state in _NOT_COMPUTED:
+        return _NOT_COMPUTED[state]()
     if state in _TOO_COMPLEX:
         return rows.TOO_COMPLEX()
     if state in _INVALID_TEXT:

@@ -15,7 +15,7 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
-from comptoir.sql.dialects.sqlite.routines import Computing, ComputingError, WideTotal
+from comptoir.sql.dialects.sqlite.routines import Computing, WideTotal
 from comptoir.sql.prepared import ManyQueries, Statement, Steps
 from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.store import characters
@@ -100,13 +100,13 @@ class StatementLimit:
 
 
 class RoutineErrors:
-    """Keeps the message of a function that fails: the driver reports only that it failed."""
+    """Keeps the refusal of a function that fails: the driver reports only that it failed."""
 
     def __init__(self) -> None:
-        self._message: str | None = None
+        self._refusal: Refusal | None = None
 
     def guarded(self, compute: Computing, limit: StatementLimit) -> Computing:
-        """Wrap a function: check the limit, return null for null, keep an error's message."""
+        """Wrap a function: check the limit, return null for null, keep a refusal."""
 
         def run(*arguments: Stored | None) -> Stored | None:
             if None in arguments:
@@ -114,20 +114,20 @@ class RoutineErrors:
             limit.check()
             try:
                 return compute(*arguments)
-            except ComputingError as error:
-                self.keep(error)
+            except Refusal as refusal:
+                self.keep(refusal)
                 raise
 
         return run
 
-    def keep(self, error: ComputingError) -> None:
-        """Keep the message of an error."""
-        self._message = str(error)
+    def keep(self, refusal: Refusal) -> None:
+        """Keep a refusal."""
+        self._refusal = refusal
 
-    def take(self) -> str | None:
-        """Return the message of the last error, once."""
-        message, self._message = self._message, None
-        return message
+    def take(self) -> Refusal | None:
+        """Return the last refusal, once."""
+        refusal, self._refusal = self._refusal, None
+        return refusal
 
 
 class _WideTotal:
@@ -153,8 +153,8 @@ class _WideTotal:
         """The result."""
         try:
             return self._result(self._total)
-        except ComputingError as error:
-            self._errors.keep(error)
+        except Refusal as refusal:
+            self._errors.keep(refusal)
             raise
 
 
@@ -208,9 +208,9 @@ class Connection(sqlite3.Connection):
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise StatementStopped from None
-            cause = self.errors.take()
-            if cause is not None:
-                raise refusal_rows.NOT_COMPUTABLE(cause=cause.removesuffix(".")) from None
+            refusal = self.errors.take()
+            if refusal is not None:
+                raise refusal from None
             if self.limit.is_over():
                 raise StatementStopped from None
             raise

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import array
 
-from comptoir.edm.numbers import INT32, MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
+from comptoir.edm.numbers import INT32, MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT
 from comptoir.plan.expressions.types import LARGEST, NAMED, WIDE_SCALE
 from comptoir.sql.dialects import (
     COMMON_FUNCTIONS,
@@ -42,8 +42,6 @@ from comptoir.sql.prepared import BLANK, CODE_POINTS, PREFIX, constant, constant
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
-
-_WHOLE_LIMIT = f"{WHOLE_DIGITS} digits before the point"
 
 
 def _numeric(number: str) -> SqlExpression:
@@ -274,17 +272,17 @@ _CASTS: FunctionTable = {
 }
 
 
-def _fitting(total: SqlExpression, most: str, fitting: str) -> SqlExpression:
-    return _call("total", Numeric, total, _numeric(most), constant_text(fitting))
+def _fitting(total: SqlExpression, most: str, refusal: str) -> SqlExpression:
+    return _call("total", Numeric, total, _numeric(most), constant_text(refusal))
 
 
-def _sum(most: int, fitting: str) -> Computed:
-    return lambda values: _as_whole(_fitting(func.sum(values), str(most), fitting))
+def _sum(most: int, refusal: str) -> Computed:
+    return lambda values: _as_whole(_fitting(func.sum(values), str(most), refusal))
 
 
 def _sum_wide(values: SqlValue) -> SqlExpression:
     most = f"{LARGEST // 10**WIDE_SCALE - 1}.{'9' * WIDE_SCALE}"
-    return _narrow(_fitting(func.sum(_exact(values)), most, _WHOLE_LIMIT))
+    return _narrow(_fitting(func.sum(_exact(values)), most, "BEYOND_DIGITS"))
 
 
 def _average(total: SqlExpression, values: SqlValue) -> SqlExpression:
@@ -302,8 +300,8 @@ def _of_wide(aggregate: Computed) -> Computed:
 
 _AGGREGATES: FunctionTable = {
     "unindexed": lambda column: column,
-    "sum_whole": _sum(MOST_WHOLE, "64 bits"),
-    "sum_decimal": _sum(MOST_DECIMAL, _WHOLE_LIMIT),
+    "sum_whole": _sum(MOST_WHOLE, "BEYOND_BITS"),
+    "sum_decimal": _sum(MOST_DECIMAL, "BEYOND_DIGITS"),
     "sum_wide": _sum_wide,
     "average_whole": lambda values: _average(func.sum(values), values),
     "average_decimal": _average_decimal,

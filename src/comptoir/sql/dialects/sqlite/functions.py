@@ -25,6 +25,7 @@ from sqlalchemy.sql.operators import custom_op
 from comptoir.edm.numbers import DECIMAL, INT32, MOST_DECIMAL, MOST_WHOLE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
+from comptoir.errors import refusal_rows as rows
 from comptoir.plan.expressions.options import fold
 from comptoir.plan.expressions.types import FINER, FunctionName, wide_text, wide_units
 from comptoir.request.pattern import found_in
@@ -115,8 +116,8 @@ REGISTERED: Mapping[str, Routine] = MappingProxyType(
     {
         **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
         TRIGRAMS: Routine(2, routines.trigrams),
-        f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, "64 bits")),
-        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, routines.WHOLE_LIMIT)),
+        f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, rows.BEYOND_BITS)),
+        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, rows.BEYOND_DIGITS)),
         f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
         f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
     }

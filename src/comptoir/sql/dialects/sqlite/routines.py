@@ -20,6 +20,8 @@ from comptoir.edm.numbers import (
 )
 from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
 from comptoir.edm.types import EdmError, PrimitiveType, Stored
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal, RefusalRow
 from comptoir.plan.expressions.options import INDEXED_LENGTH
 from comptoir.plan.expressions.types import (
     FINER,
@@ -35,20 +37,15 @@ Computing = Callable[..., Stored | None]
 SPLIT_AT = 30
 """The bit at which SQLite splits numbers, so that its sums of either part do not overflow."""
 
-WHOLE_LIMIT = f"{WHOLE_DIGITS} digits before the point"
 _FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - instants are stored in UTC, without an offset
 _MILLISECOND = SECOND // 1_000
 _DAYS = (date.max - date.min).days
 
 
-class ComputingError(Exception):
-    """A value that a query cannot compute. The message is for the client."""
-
-
 def substring(text: str, start: int, length: int | None = None) -> str:
     """The text from a position; a negative position counts from the end."""
     if length is not None and length < 0:
-        raise ComputingError(f"substring takes a length that is not negative, but got {length}.")
+        raise rows.NEGATIVE_SUBSTRING(what=f"{length}")
     first = max(len(text) + start, 0) if start < 0 else start
     return text[first:] if length is None else text[first : first + length]
 
@@ -81,12 +78,12 @@ def _own_units(value: Stored) -> tuple[int, int]:
     return (value, UNIT) if isinstance(value, int) else (wide_units(value), WIDE_UNIT)
 
 
-def _too_large(what: str, limit: str = WHOLE_LIMIT) -> ComputingError:
-    return ComputingError(f"{what} has a result of more than {limit}, which does not fit.")
+def _too_large(what: str) -> Refusal:
+    return rows.BEYOND_DIGITS(what=what, digits=WHOLE_DIGITS)
 
 
-def _by_zero(left: str, operator: str) -> ComputingError:
-    return ComputingError(f"{left} {operator} 0 has no result: the divisor is zero.")
+def _by_zero(left: str, operator: str) -> Refusal:
+    return rows.DIVIDED_BY_ZERO(what=f"{left} {operator} 0")
 
 
 def truncated(left: int, right: int) -> int:
@@ -121,7 +118,7 @@ def whole_operation(operator: str, compute: Callable[[int, int], int]) -> Callab
             raise _by_zero(str(left), operator)
         result = compute(left, right)
         if abs(result) > MOST_WHOLE:
-            raise _too_large(f"{left} {operator} {right}", "64 bits")
+            raise rows.BEYOND_BITS(what=f"{left} {operator} {right}")
         return result
 
     return run
@@ -172,10 +169,7 @@ def mul_wide(left: Stored, right: Stored) -> str:
     """The product of two numbers, a wide decimal."""
     units, rest = divmod(_units(left) * _units(right), WIDE_UNIT)
     if rest:
-        raise ComputingError(
-            f"{_operation_text(left, 'mul', right)} has a result of more than {WIDE_SCALE} "
-            "decimals, which does not fit. Round before, with `div 1`."
-        )
+        raise rows.TOO_FINE(what=_operation_text(left, "mul", right), decimals=WIDE_SCALE)
     return _wide_result(units, left, "mul", right)
 
 
@@ -211,10 +205,7 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
 def scale_checked(value: int) -> int:
     """A whole number as a Decimal."""
     if abs(value) > MOST_DECIMAL // UNIT:
-        raise ComputingError(
-            f"{value} has more than {WHOLE_DIGITS} digits and does not go with numbers that have "
-            "decimals."
-        )
+        raise rows.TOO_MANY_DIGITS(what=f"{value}", digits=WHOLE_DIGITS)
     return value * UNIT
 
 
@@ -222,20 +213,17 @@ def narrow(value: Stored) -> int:
     """A number as a Decimal."""
     stored, rest = divmod(_units(value), FINER)
     if rest:
-        raise ComputingError(
-            f"{number_text(value)} has more than {SCALE} decimals, which does not fit, and is "
-            "never rounded unasked. Round it with `div 1`, or with round, floor or ceiling."
-        )
+        raise rows.TOO_MANY_DECIMALS(what=number_text(value), scale=SCALE)
     return stored
 
 
-def total(most: int, limit: str) -> Callable[[int, int], int]:
-    """A function that joins the sums of both parts, up to `most`."""
+def total(most: int, row: RefusalRow) -> Callable[[int, int], int]:
+    """A function that joins the sums of both parts, up to `most`, beyond which `row` refuses."""
 
     def run(upper: int, lower: int) -> int:
         total = (upper << SPLIT_AT) + lower
         if abs(total) > most:
-            raise _too_large("a sum", limit)
+            raise row(what="a sum", digits=WHOLE_DIGITS)
         return total
 
     return run
@@ -298,9 +286,7 @@ def add_datetime(instant: str, duration: int) -> str:
     # an instant has no digits after the milliseconds
     elapsed = (_since_first(instant) + duration) // _MILLISECOND
     if not 0 <= elapsed <= (_DAYS + 1) * 86_400_000 - 1:
-        raise ComputingError(
-            f"{instant} and {duration_text(duration)} give a moment outside the years 1 to 9999."
-        )
+        raise rows.MOMENT_OUTSIDE(what=f"{instant} and {duration_text(duration)}")
     moved = _FIRST + timedelta(milliseconds=elapsed)
     return f"{moved.isoformat(timespec='milliseconds')}Z"
 
@@ -309,9 +295,7 @@ def add_date(day: str, duration: int) -> str:
     """The date after a duration."""
     days = date.fromisoformat(day).toordinal() - 1 + duration // DAY
     if not 0 <= days <= _DAYS:
-        raise ComputingError(
-            f"{day} and {duration_text(duration)} give a date outside the years 1 to 9999."
-        )
+        raise rows.DATE_OUTSIDE(what=f"{day} and {duration_text(duration)}")
     return date.fromordinal(days + 1).isoformat()
 
 

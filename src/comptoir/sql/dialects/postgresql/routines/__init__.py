@@ -2,7 +2,8 @@
 
 They compute what PostgreSQL cannot compute by itself, with the results of the Python functions on
 SQLite. `migrate` creates them, with the right to create functions and the collation "C" alone. A
-value that cannot be computed raises an error with the SQLSTATE `NOT_COMPUTED` and SQLite's message.
+value that cannot be computed raises an error with the SQLSTATE `NOT_COMPUTED`, the name of a row of
+refusals as its message, and the fact `what` of the row as its detail.
 A function that may raise it is volatile, so that the planner never computes it before the rows. A
 name in braces in the files is a key of `_values`. The statements contain the rules of case of the
 Python that creates them.
@@ -22,6 +23,8 @@ from unicodedata import category, unidata_version
 
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DAY, SECOND
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal, RefusalRow
 from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
 from comptoir.sql.dialects import LONGEST_TEXT
 
@@ -58,6 +61,12 @@ def routine_statements() -> tuple[str, ...]:
     )
 
 
+def not_computed(row: str, what: str) -> Refusal:
+    """The refusal that a routine raises by the name and the fact of its row."""
+    found: RefusalRow = getattr(rows, row)
+    return found(what=what, digits=WHOLE_DIGITS, decimals=WIDE_SCALE, scale=SCALE)
+
+
 def routines_digest(revision: str) -> str:
     """A digest of what the statements are built from, which costs much less than the statements.
 
@@ -77,7 +86,7 @@ def _values() -> dict[str, str]:
     lower, upper, folded = _cases(str.lower), _cases(str.upper), _cases(str.casefold)
     days = (date.max - date.min).days + 1
     return {
-        "fault": NOT_COMPUTED,
+        "not_computed": NOT_COMPUTED,
         "scale": str(SCALE),
         "unit": str(UNIT),
         "fifth": f"{Decimal(10) ** -SCALE:f}",
@@ -108,7 +117,6 @@ def _values() -> dict[str, str]:
         "separator": SEPARATOR,
         "blanks": _quoted(blanks),
         "most_characters": str(LONGEST_TEXT),
-        "whole_digits": str(WHOLE_DIGITS),
     }
 
 

@@ -36,8 +36,8 @@ DECLARE
     result numeric;
 BEGIN
     IF other = 0 AND operation IN ('div', 'mod') THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            one || ' ' || operation || ' 0 has no result: the divisor is zero.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'DIVIDED_BY_ZERO',
+            DETAIL = one || ' ' || operation || ' 0';
     END IF;
     result := CASE operation
         WHEN 'add' THEN one::numeric + other
@@ -47,9 +47,8 @@ BEGIN
         WHEN 'mod' THEN mod(one::numeric, other)
     END;
     IF abs(result) > {most_whole} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            one || ' ' || operation || ' ' || other
-            || ' has a result of more than 64 bits, which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'BEYOND_BITS',
+            DETAIL = one || ' ' || operation || ' ' || other;
     END IF;
     RETURN result;
 END
@@ -63,8 +62,8 @@ DECLARE
     result numeric;
 BEGIN
     IF other = 0 AND operation = 'mod' THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(comptoir_exact(one)) || ' mod 0 has no result: the divisor is zero.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'DIVIDED_BY_ZERO',
+            DETAIL = trim_scale(comptoir_exact(one)) || ' mod 0';
     END IF;
     result := CASE operation
         WHEN 'add' THEN one::numeric + other
@@ -73,10 +72,9 @@ BEGIN
         WHEN 'mod' THEN mod(one::numeric, other)
     END;
     IF abs(result) > {most_decimal} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(comptoir_exact(one)) || ' ' || operation || ' '
-            || CASE operation WHEN 'mul' THEN other ELSE trim_scale(comptoir_exact(other)) END
-            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'BEYOND_DIGITS',
+            DETAIL = trim_scale(comptoir_exact(one)) || ' ' || operation || ' '
+                || CASE operation WHEN 'mul' THEN other ELSE trim_scale(comptoir_exact(other)) END;
     END IF;
     RETURN result;
 END
@@ -89,8 +87,8 @@ DECLARE
     result numeric;
 BEGIN
     IF other = 0 AND operation = 'mod' THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(one) || ' mod 0 has no result: the divisor is zero.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'DIVIDED_BY_ZERO',
+            DETAIL = trim_scale(one) || ' mod 0';
     END IF;
     result := CASE operation
         WHEN 'add' THEN one + other
@@ -99,15 +97,12 @@ BEGIN
         WHEN 'mod' THEN mod(one, other)
     END;
     IF result <> trunc(result, {wide_scale}) THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(one) || ' ' || operation || ' ' || trim_scale(other)
-            || ' has a result of more than {wide_scale} decimals, which does not fit. '
-            || 'Round before, with `div 1`.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'TOO_FINE',
+            DETAIL = trim_scale(one) || ' ' || operation || ' ' || trim_scale(other);
     END IF;
     IF abs(result) >= {beyond_decimals} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(one) || ' ' || operation || ' ' || trim_scale(other)
-            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'BEYOND_DIGITS',
+            DETAIL = trim_scale(one) || ' ' || operation || ' ' || trim_scale(other);
     END IF;
     RETURN lpad(trunc((result + {beyond_decimals}) * {wide_unit})::text, {width}, '0');
 END
@@ -135,14 +130,13 @@ DECLARE
     result numeric;
 BEGIN
     IF other = 0 THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(one) || ' div 0 has no result: the divisor is zero.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'DIVIDED_BY_ZERO',
+            DETAIL = trim_scale(one) || ' div 0';
     END IF;
     result := comptoir_nearest_even(one * {unit}, other);
     IF abs(result) > {most_decimal} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(one) || ' div ' || trim_scale(other)
-            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'BEYOND_DIGITS',
+            DETAIL = trim_scale(one) || ' div ' || trim_scale(other);
     END IF;
     RETURN result;
 END
@@ -160,9 +154,8 @@ DECLARE
     END;
 BEGIN
     IF abs(result) > {most_decimal} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            direction || ' of ' || trim_scale(given)
-            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'BEYOND_DIGITS',
+            DETAIL = direction || ' of ' || trim_scale(given);
     END IF;
     RETURN result;
 END
@@ -174,8 +167,8 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
 BEGIN
     IF given NOT BETWEEN -{largest_scaled} AND {largest_scaled} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            given || ' has more than {whole_digits} digits and does not go with numbers that have decimals.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'TOO_MANY_DIGITS',
+            DETAIL = given::text;
     END IF;
     RETURN given * {unit};
 END
@@ -187,9 +180,8 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
 BEGIN
     IF given <> trunc(given, {scale}) THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            trim_scale(given) || ' has more than {scale} decimals, which does not fit, and is '
-            || 'never rounded unasked. Round it with `div 1`, or with round, floor or ceiling.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'TOO_MANY_DECIMALS',
+            DETAIL = trim_scale(given)::text;
     END IF;
     RETURN given * {unit};
 END

@@ -110,8 +110,8 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
 BEGIN
     IF characters < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            'substring takes a length that is not negative, but got ' || characters || '.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'NEGATIVE_SUBSTRING',
+            DETAIL = characters::text;
     END IF;
     RETURN left(comptoir_substring(given, start), least(characters, {most_characters})::int);
 END

@@ -43,9 +43,8 @@ DECLARE
     elapsed bigint := comptoir_span(moment) + span;
 BEGIN
     IF elapsed NOT BETWEEN 0 AND {moments} - 1 THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            moment || ' and ' || comptoir_text_of_duration(span)
-            || ' give a moment outside the years 1 to 9999.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'MOMENT_OUTSIDE',
+            DETAIL = moment || ' and ' || comptoir_text_of_duration(span);
     END IF;
     RETURN to_char(
         timestamp '0001-01-01' + elapsed / {day} * interval '1 day'
@@ -64,9 +63,8 @@ DECLARE
         + span / {day} - CASE WHEN span % {day} < 0 THEN 1 ELSE 0 END;
 BEGIN
     IF days NOT BETWEEN 0 AND {days} - 1 THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            given || ' and ' || comptoir_text_of_duration(span)
-            || ' give a date outside the years 1 to 9999.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'DATE_OUTSIDE',
+            DETAIL = given || ' and ' || comptoir_text_of_duration(span);
     END IF;
     RETURN to_char(date '0001-01-01' + days::int, 'YYYY-MM-DD');
 END

@@ -1,14 +1,13 @@
 -- Sums and averages: PostgreSQL computes them exactly, in numeric; these check that results fit.
 
--- Refuses a sum larger than `most`, which `fitting` describes.
-CREATE OR REPLACE FUNCTION comptoir_total(given numeric, most numeric, fitting text)
+-- Refuses a sum larger than `most` with a row of errors.
+CREATE OR REPLACE FUNCTION comptoir_total(given numeric, most numeric, refusal text)
 RETURNS numeric
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
 BEGIN
     IF abs(given) > most THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            'a sum has a result of more than ' || fitting || ', which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = refusal, DETAIL = 'a sum';
     END IF;
     RETURN given;
 END
@@ -22,9 +21,8 @@ DECLARE
     result numeric := comptoir_nearest_even(total * {unit}, numbers);
 BEGIN
     IF abs(result) > {most_decimal} THEN
-        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            'an average has a result of more than {whole_digits} digits before the point, '
-            || 'which does not fit.';
+        RAISE EXCEPTION USING ERRCODE = '{not_computed}', MESSAGE = 'BEYOND_DIGITS',
+            DETAIL = 'an average';
     END IF;
     RETURN result;
 END
