@@ -303,9 +303,9 @@ class Page(msgspec.Struct, frozen=True):
         token = SkipToken(self.earlier + rows, self.plan.keyset_after(row), self.now)
         return encode_skip(query, token)
 
-    def as_json(self) -> Self:
-        """The same page with rows of JSON."""
-        return msgspec.structs.replace(self, plan=self.plan.read_as(json=True))
+    def read_as(self, *, json: bool = False, names: tuple[str, ...] | None = None) -> Self:
+        """The same page with rows of JSON, or of some properties."""
+        return msgspec.structs.replace(self, plan=self.plan.read_as(json=json, names=names))
 
     def of_company(self, company: Company) -> Self:
         """The same page of a company's records."""

@@ -145,7 +145,8 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     unless `is_aggregated`, then the columns, then the keys of the order that are not properties.
 
     `is_applied`: the transformations come from `$apply`. `searches`: as in `Where`. `as_json`: a
-    row has only the record's JSON (see `RecordEncoder`), null if that is outdated.
+    row has only the record's JSON (see `RecordEncoder`), null if that is outdated. `names` are the
+    properties that a row has, None for all.
     """
 
     entity_set: EntitySet
@@ -157,6 +158,7 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     is_applied: bool = False
     searches: bool = False
     as_json: bool = False
+    names: tuple[str, ...] | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -172,7 +174,9 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     @property
     def property_columns(self) -> Mapping[str, int]:
         """The index of each property in a row of columns; none for an aggregated result."""
-        return {} if self.is_aggregated else self.entity_set.type.column_of
+        if self.is_aggregated:
+            return {}
+        return self.entity_set.type.column_of if self.names is None else columns_of(self.names)
 
     @property
     def appended(self) -> tuple[OrderKey, ...]:
@@ -181,10 +185,17 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
         return tuple([key for key in self.order if key.name not in own])
 
 
+def columns_of(names: Sequence[str]) -> Mapping[str, int]:
+    """The index of each of some properties in a row that has only these, after its version."""
+    return {name: number for number, name in enumerate(names, 1)}
+
+
 @lru_cache(CACHED_LISTS)
-def json_pipeline(pipeline: Pipeline, *, as_json: bool = True) -> Pipeline:
-    """The same rows as JSON, or again by columns; its hash is cached like that of a list."""
-    return msgspec.structs.replace(pipeline, as_json=as_json)
+def read_as(
+    pipeline: Pipeline, *, json: bool = False, names: tuple[str, ...] | None = None
+) -> Pipeline:
+    """The same rows as JSON or as some properties; its hash is cached like that of a list."""
+    return msgspec.structs.replace(pipeline, as_json=json, names=names)
 
 
 def json_of(rows: Sequence[Row]) -> list[bytes]:
@@ -230,9 +241,11 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
         """A part of the page."""
         return PagePlan(self.pipeline, self.bounds, limit, self.values, keyset, skip)
 
-    def read_as(self, *, json: bool) -> "PagePlan":
-        """The same page with rows of JSON, or of columns."""
-        return msgspec.structs.replace(self, pipeline=json_pipeline(self.pipeline, as_json=json))
+    def read_as(self, *, json: bool = False, names: tuple[str, ...] | None = None) -> "PagePlan":
+        """The same page with rows of JSON, or of all or some properties."""
+        return msgspec.structs.replace(
+            self, pipeline=read_as(self.pipeline, json=json, names=names)
+        )
 
     def keyset_after(self, row: Row) -> Keyset:
         """The keyset after which the rows continue that follow `row`."""

@@ -109,11 +109,18 @@ class RecordWriter:
     """Writes the records of a set in one shape and one format.
 
     The encoder writes a generated struct, which is faster than a dictionary. Its fields are the
-    control information, the properties and the related records.
+    control information, the properties and the related records. A `narrowed` writer writes rows
+    that have only the properties of the shape.
     """
 
     def __init__(
-        self, root: Root, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+        self,
+        root: Root,
+        entity_set: EntitySet,
+        form: Format,
+        shape: RecordShape = WHOLE,
+        *,
+        narrowed: bool = False,
     ) -> None:
         level = form.level
         self.root = root
@@ -146,9 +153,11 @@ class RecordWriter:
         fields = _fields(entity_set, form, shape)
         self._sources = [source for _, source in fields]
         streams = entity_type.streams
-        self._whole = (
-            shape.names is None and not shape.computed_fields and level != FULL and not streams
-        )
+        has_values_alone = not shape.computed_fields and level != FULL and not streams
+        self.narrows = has_values_alone and not shape.address and not shape.nested
+        """Whether a narrowed writer can write the records."""
+
+        self._whole = has_values_alone and (shape.names is None or narrowed)
         shown = [each for each in streams if shape.names is None or each in shape.names]
         links = [] if shape.address else list(_links(entity_type, shown, level))
         self._linked = [segment for _, segment in links]
@@ -160,12 +169,13 @@ class RecordWriter:
         )
         self._listed = struct_of(entity_type.name, names)
         self._converted: list[tuple[int, Callable[[Stored], Wire]]] = []
-        for number, declared in enumerate(entity_type.properties):
-            to_wire = wire_form(declared.type, form)
+        written = shape.names if narrowed and shape.names is not None else entity_type.by_name
+        for number, name in enumerate(written):
+            to_wire = wire_form(entity_type.by_name[name].type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
         self._key_column = entity_type.column_of[entity_type.key]
-        self._end = len(entity_type.properties) + 1
+        self._end = len(written) + 1
         self._key_quoted = entity_type.key_property.type.quoted
 
     def key(self, row: Row) -> Stored:

@@ -129,10 +129,15 @@ class Runtime:
 
 @lru_cache(1_000)
 def record_writer(
-    root: Root, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+    root: Root,
+    entity_set: EntitySet,
+    form: Format,
+    shape: RecordShape = WHOLE,
+    *,
+    narrowed: bool = False,
 ) -> RecordWriter:
     """The writer of a set's records in a format and a shape."""
-    return RecordWriter(root, entity_set, form, shape)
+    return RecordWriter(root, entity_set, form, shape, narrowed=narrowed)
 
 
 class Context(msgspec.Struct):

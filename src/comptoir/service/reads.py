@@ -287,8 +287,8 @@ class Collections:
                 return await self._deltas.changes(context, rows, page, delta)
         elif preferred.track_changes and self._tracks_changes:
             delta = await self._deltas.start(context, page)
-        if delta is None and isinstance(rows, RecordWriter) and rows.fits_json:
-            page, rows = _as_json(page, rows)
+        if delta is None and expander is None and isinstance(rows, RecordWriter):
+            page, rows = _narrowed(page, rows)
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
@@ -366,11 +366,18 @@ class _PageBody(msgspec.Struct):
         yield self.writer.finish()
 
 
-def _as_json(page: Page, records: RecordWriter) -> tuple[Page, RowWriter]:
-    """The page with stored JSON, if its rows have it, and their writer."""
-    if not page.plan.pipeline.fits_json:
+def _narrowed(page: Page, records: RecordWriter) -> tuple[Page, RowWriter]:
+    """The page with stored JSON or the selected properties alone, if it can be, and its writer."""
+    pipeline = page.plan.pipeline
+    if records.fits_json and pipeline.fits_json:
+        return page.read_as(json=True), JsonWriter(records)
+    names = records.shape.names
+    if names is None or not records.narrows or pipeline.columns or pipeline.is_applied:
         return page, records
-    return page.as_json(), JsonWriter(records)
+    writer = record_writer(
+        records.root, records.entity_set, records.form, records.shape, narrowed=True
+    )
+    return page.read_as(names=names), writer
 
 
 def _inline(context: Context, rows: Sequence[Row]) -> Row | None:

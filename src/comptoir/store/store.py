@@ -23,7 +23,7 @@ from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row, json_of
+from comptoir.plan.read import CountPlan, PagePlan, Pipeline, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
 from comptoir.sql.statements import Statements
@@ -57,7 +57,10 @@ SLICE = 25
 """The most records of a slice, whose work runs without yielding to the event loop."""
 
 JSON_SLICE = 256
-"""The most records of a slice of JSON, which needs no encoding."""
+"""The most records of a slice of JSON, which needs no encoding, or of `FEW_PROPERTIES`."""
+
+FEW_PROPERTIES = 10
+"""The most selected properties of records that need little encoding."""
 
 SHARED_JSON_SLICE = 48
 """The most records of a slice of JSON while others read by key."""
@@ -81,6 +84,13 @@ NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
 async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
     """Await a read to its end, whether or not a client is connected."""
     return await rows
+
+
+def slice_size(pipeline: Pipeline) -> int:
+    """The most records of a slice of a page."""
+    names = pipeline.names
+    is_small = pipeline.as_json or (names is not None and len(names) <= FEW_PROPERTIES)
+    return JSON_SLICE if is_small else SLICE
 
 
 class SliceScheduler:
@@ -208,7 +218,7 @@ class Reads:
             else:
                 return
         rest = plan.part(plan.keyset_after(*last), left, 0) if last else plan
-        rest = rest.read_as(json=False)
+        rest = rest.read_as()
         encode = record_encoder(plan.pipeline.entity_set.type).encode
         async with aclosing(self._page(rest, while_connected)) as slices:
             async for rows in slices:

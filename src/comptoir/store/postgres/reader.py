@@ -26,12 +26,12 @@ from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, refusal_of
 from comptoir.store.postgres.session import run_portion, run_query
 from comptoir.store.store import (
-    JSON_SLICE,
     SLICE,
     SLICE_CHARACTERS,
     Slices,
     SliceScheduler,
     WhileConnected,
+    slice_size,
 )
 
 PART_SLICES = 8
@@ -190,7 +190,7 @@ class PoolReader:
 
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices; the reader yields to the event loop between them."""
-        most = JSON_SLICE if plan.pipeline.as_json else SLICE
+        most = slice_size(plan.pipeline)
         is_slow, fetched = plan.pipeline.searches, PART_SLICES * most
         while plan.limit > 0:
             part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)

@@ -20,7 +20,7 @@ from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
-from comptoir.store.store import JSON_SLICE, SLICE, Slices, SliceScheduler, WhileConnected
+from comptoir.store.store import SLICE, Slices, SliceScheduler, WhileConnected, slice_size
 
 STEPS = 1_000
 """Steps of the database's machine between two callbacks: about twenty microseconds."""
@@ -216,7 +216,7 @@ class SqliteReader:
         so no cursor stays open while a client reads.
         """
         keyset, left, skip = plan.keyset, plan.limit, plan.skip
-        most = JSON_SLICE if plan.pipeline.as_json else SLICE
+        most = slice_size(plan.pipeline)
         slow, fetched, reads = plan.pipeline.searches, SLICE, self._reads
         if plan.pipeline.is_plain:
             fetched, reads = most, self._walks

@@ -1,4 +1,4 @@
-"""Every page after the first enters the index of its order at its keyset, in either direction."""
+"""What the database does for a page: it enters an index, and reads what the page shows."""
 
 import re
 from collections.abc import Iterator
@@ -46,3 +46,13 @@ def test_a_later_page_enters_the_index_of_its_order(company: Company) -> None:
 
     check_all(list(orders()), check, str)
     assert len(read) > 5
+
+
+def test_a_page_of_few_properties_reads_these_and_the_version(company: Company) -> None:
+    load_data(company)
+    query = "$select=number,city&$orderby=country"
+    _, statements = statements_of(lambda: company.get("customersExt", query))
+    (reading,) = [each for each in statements if "customersExt" in each]
+    columns = re.split(r"\sFROM\s", reading)[0].removeprefix("SELECT ").split(",")
+    names = [each.rpartition(".")[2].strip(' \n"') for each in columns]
+    assert names == ["record_version", "number", "city", "country", "id"]
