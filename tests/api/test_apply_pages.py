@@ -187,36 +187,6 @@ def test_one_page_has_thousands_of_groups(company: Company) -> None:
     assert whole.next_link is None
 
 
-OTHERS = [
-    {"$apply": "groupby((assetNumber,quantity),aggregate($count as n))"},
-    {"$apply": APPLY, "$orderby": "n"},
-    {"$apply": APPLY, "$filter": "n gt 1"},
-    {"$apply": APPLY, "$compute": "1 as one"},
-    {"$apply": f"filter(entryNo gt 3)/{APPLY}"},
-    {"$orderby": "assetNumber,quantity"},
-]
-
-
-@together("query", OTHERS)
-def test_a_token_of_another_query_is_refused(query: dict[str, str], prices: Company) -> None:
-    limited = {"Prefer": "odata.maxpagesize=2"}
-    link = page(prices.get("salesPricesExt", {"$apply": APPLY}, limited)).next_link
-    assert link is not None
-    token = link.partition("$skiptoken=")[2]
-
-    refusal(
-        prices.get("salesPricesExt", {**query, "$skiptoken": token}),
-        "BadRequest_InvalidRequestUrl",
-        "$skiptoken",
-    )
-    for damaged in (token[:-2], token[::-1], "x"):
-        refusal(
-            prices.get("salesPricesExt", {"$apply": APPLY, "$skiptoken": damaged}),
-            "BadRequest_InvalidRequestUrl",
-            "$skiptoken",
-        )
-
-
 def test_a_result_that_takes_too_long_is_503(start_service: StartService) -> None:
     hurried = start_service(scan_seconds=0.000_001)
     company = hurried.new_company()

@@ -85,15 +85,18 @@ def test_a_url_may_be_as_long_as_in_a_single_request(company: Company) -> None:
         start = f"/api/companies({company.id})/contactsExt?x="
         return start + "x" * (length - len(start) + 1)
 
+    new = {"atomicityGroup": "g", "method": "POST", "body": {"displayName": "x"}}
     answers = documents(
         company,
         {"id": "1", "method": "GET", "url": url(16 << 10)},
         {"id": "2", "method": "GET", "url": url((16 << 10) + 1)},
         {"id": "3", "method": "GET", "url": "contactsExt"},
+        {"id": "4", **new, "url": "contactsExt"},
+        {"id": "5", **new, "url": url((16 << 10) + 1)},
     )
 
-    assert [answers["1"].status, answers["3"].status] == [200, 200]
-    assert answers["2"].error.code == "Request_UriTooLong"
+    assert [each.status for each in answers.values()] == [200, 414, 200, 424, 414]
+    assert answers["2"].error.code == answers["5"].error.code == "Request_UriTooLong"
 
 
 def test_the_size_of_headers_of_a_part_is_limited(company: Company) -> None:

@@ -54,15 +54,6 @@ def test_a_delete_does_not_change_other_records(own_stock: Company) -> None:
     assert own_stock.listed("contactsExt") == others
 
 
-def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Company) -> None:
-    stale = tag_of(own_stock.get(AGENT))
-    current = tag_of(own_stock.patch(AGENT, {"name": "New"}, if_match=stale))
-
-    error = refusal(own_stock.delete(AGENT, if_match=stale), "Request_EntityChanged", "If-Match")
-
-    assert current in error.message
-
-
 @together("resource", WRITABLE)
 def test_a_deleted_record_can_be_created_again(resource: str, own_stock: Company) -> None:
     """Its key and unique values are free, and the new record has a new tag."""

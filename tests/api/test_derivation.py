@@ -4,12 +4,8 @@ from itertools import pairwise
 
 from support.client import Record, record
 from support.companies import Company
-from support.groups import Part, run_group, shown
 from support.refusals import refusal
-from support.service import Service
 from support.together import together
-
-COMPANY: Record = {"number": "C1", "type": "Company", "displayName": "Kontor AG"}
 
 
 def created(company: Company, body: Record) -> str:
@@ -56,13 +52,11 @@ def test_a_name_whose_upper_case_form_is_too_long_is_refused(company: Company) -
     assert company.changes() == []
 
 
-def test_a_record_that_is_renumbered_does_not_follow_its_own_old_number(
-    company: Company, service: Service
-) -> None:
-    path = created(company, COMPANY)
+def test_a_unit_has_the_time_of_its_last_change(own_stock: Company) -> None:
+    """Only a create stores a sent `lastModifiedDateTime`."""
+    created = own_stock.post("unitsOfMeasureExt", {"code": "BOX"}, {"If-Match": "*"})
+    sent = {"symbol": "x", "lastModifiedDateTime": "2019-04-03T10:20:30.123Z"}
+    changed = own_stock.patch("unitsOfMeasureExt('PCS')", sent, if_match="*")
 
-    renamed = Part("PATCH", path, {"displayName": "Kontor SE"}, {"If-Match": "*"})
-    renumbered = Part("PATCH", path, {"number": "C2", "companyNumber": "C1"}, {"If-Match": "*"})
-    answers = run_group(company, service.settings, renamed, renumbered)
-
-    assert shown(answers[1])["companyName"] == ""
+    times = [record(created, 201)["lastModifiedDateTime"], record(changed)["lastModifiedDateTime"]]
+    assert times == [change.at for change in own_stock.changes()[-2:]]

@@ -208,3 +208,14 @@ def test_relations_are_followed_100_times(stocked: Company) -> None:
     assert stocked.get("contactsExt", {"$filter": filtered(50)}).status_code == 200
     more = stocked.get("contactsExt", {"$filter": filtered(51)})
     refusal(more, "BadRequest_MethodNotImplemented", "$filter")
+
+
+@together("pattern", ["(a*)*b", "(a+)+$", "(a|a)*c", "(.*){1,50}x", "a{50}a{50}b"])
+def test_every_pattern_matches_in_linear_time(pattern: str, specimen_service: Service) -> None:
+    company = specimen_service.new_company()
+    texts: list[Row] = [{"code": f"{n}", "rank": n, "text": "a" * 4_000} for n in range(50)]
+    company.load("specimensExt", *texts)
+
+    read = company.listed("specimensExt", {"$filter": f"matchesPattern(text,'{pattern}')"})
+
+    assert len(read) == (50 if pattern == "(a+)+$" else 0)

@@ -38,41 +38,6 @@ def test_companies_are_filtered_too(service: Service) -> None:
     assert company.id in [each["id"] for each in read]
 
 
-@together(
-    ("order", "sorted_by"),
-    [
-        ("company/displayName,number", ["", "P3", "P4", "C1", "P1", "P2", "C2"]),
-        ("company/displayName desc,number", ["C2", "C1", "P1", "P2", "", "P3", "P4"]),
-        ("people/$count desc,number desc", ["C1", "P4", "P3", "P2", "P1", "C2", ""]),
-        ("people/any() desc,length(displayName),number", ["C1", "P3", "P4", "P1", "P2", "C2", ""]),
-        ("substring(number,1),type,number", ["", "C1", "P1", "C2", "P2", "P3", "P4"]),
-    ],
-)
-@together("size", [1, 3, 7])
-def test_pages_are_sorted_by_expressions(
-    order: str, sorted_by: list[str], size: int, people: Company
-) -> None:
-    headers = {"Prefer": f"odata.maxpagesize={size}"}
-    read = page(people.get("contactsExt", {"$orderby": order}, headers))
-    found = read.value
-    while read.next_link is not None:
-        read = page(people.follow(read.next_link, headers))
-        found += read.value
-
-    assert [each["number"] for each in found] == sorted_by
-
-
-def test_a_token_of_an_expression_belongs_to_its_order(people: Company) -> None:
-    headers = {"Prefer": "odata.maxpagesize=2"}
-    link = page(people.get("contactsExt", {"$orderby": "length(number)"}, headers)).next_link
-    assert link is not None
-    token = link.partition("$skiptoken=")[2]
-
-    for order in ("length(number) desc", "length(displayName)", "number", "tolower(number)"):
-        query = {"$orderby": order, "$skiptoken": token}
-        refusal(people.get("contactsExt", query), INVALID, "$skiptoken")
-
-
 def test_all_pages_have_the_time_of_the_first(people: Company) -> None:
     """The cursor of a page is computed with the time of the first page."""
     headers = {"Prefer": "odata.maxpagesize=2"}

@@ -5,7 +5,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.types import TEXT
-from support.client import record, tag_of
+from support.client import tag_of
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.samples import PATHS, SAMPLES, WRITABLE
@@ -14,7 +14,6 @@ from support.together import together
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
 MINIMAL = {"Prefer": "return=minimal", "If-Match": "*"}
-WHOLE = {"Prefer": "return=representation", "If-Match": "*"}
 
 
 def free_texts(resource: str) -> list[str]:
@@ -66,55 +65,3 @@ def test_an_update_may_return_no_record(resource: str, method: str, own_stock: C
     assert "location" not in answer.headers
     assert tag_of(answer) != before
     assert own_stock.record(path)[name] == "other"
-
-
-@pytest.mark.parametrize("method", ["PATCH", "PUT"])
-def test_a_create_by_its_key_may_return_no_record(method: str, company: Company) -> None:
-    headers = {"Prefer": "return=minimal", "If-None-Match": "*"}
-    path = PATHS["unitsOfMeasureExt"]
-
-    answer = company.request(method, path, "", {"code": "PCS"}, headers)
-
-    check_minimal(answer, company, path)
-    assert answer.headers["location"] == f"{company.root}/{path}"
-
-
-def test_the_record_may_be_requested(own_stock: Company) -> None:
-    path = PATHS["shippingAgentsExt"]
-    answers = {
-        201: own_stock.post("shippingAgentsExt", {"code": "UPS"}, WHOLE),
-        200: own_stock.patch(path, {"name": "New"}, headers=WHOLE),
-    }
-
-    for status, answer in answers.items():
-        assert record(answer, status)["@odata.etag"] == tag_of(answer)
-        assert answer.headers["preference-applied"] == "return=representation"
-        assert "odata-entityid" not in answer.headers
-
-
-@together("prefer", ["", "return", "return=all", "x=1"])
-def test_an_unknown_preference_is_ignored(prefer: str, own_stock: Company) -> None:
-    """It is neither refused nor applied (RFC 7240, section 2)."""
-    headers = {"Prefer": prefer, "If-Match": "*"}
-
-    answer = own_stock.patch(PATHS["shippingAgentsExt"], {"name": "New"}, headers=headers)
-
-    assert record(answer)["name"] == "New"
-    assert "preference-applied" not in answer.headers
-
-
-@pytest.mark.parametrize("headers", [MINIMAL, WHOLE])
-def test_a_delete_has_nothing_to_return(headers: dict[str, str], own_stock: Company) -> None:
-    answer = own_stock.delete(PATHS["shippingAgentsExt"], headers=headers)
-
-    assert answer.status_code == 204
-    assert answer.content == b""
-    assert not {"preference-applied", "odata-entityid"} & set(answer.headers)
-
-
-def test_a_refusal_has_its_whole_body(own_stock: Company) -> None:
-    answer = own_stock.patch(PATHS["shippingAgentsExt"], {"name": 5}, headers=MINIMAL)
-
-    assert answer.status_code == 400
-    assert answer.json()["error"]["target"] == "name"
-    assert "preference-applied" not in answer.headers

@@ -46,17 +46,6 @@ def test_omitted_properties_get_the_default_of_a_new_record(
     assert own_stock.record(path) == after
 
 
-@together("resource", WRITABLE)
-def test_a_replacement_with_equal_values_writes_nothing(resource: str, own_stock: Company) -> None:
-    before, changed = own_stock.get(PATHS[resource]), own_stock.changes()
-
-    answer = own_stock.put(PATHS[resource], SAMPLES[resource], if_match=tag_of(before))
-
-    assert record(answer) == record(before)
-    assert tag_of(answer) == tag_of(before)
-    assert own_stock.changes() == changed
-
-
 def test_a_replacement_is_an_update_in_the_change_log(own_stock: Company) -> None:
     before = own_stock.changes()
 

@@ -17,11 +17,11 @@ from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND, TOO_MANY_REQUESTS
 from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
 from comptoir.response.response import Response
-from comptoir.service import Service
+from comptoir.service import Request, Service
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.writes import GroupRefusal
 from support.companies import Company
-from support.groups import Part, request_of
+from support.direct import request_of
 from support.service import Service as InProcess
 
 COUNT = 15
@@ -55,6 +55,12 @@ def unit(company: Company, *codes: str) -> LoadPlan:
     return company.admin.plan(company.stored, AGENTS, [{"code": c} for c in codes])
 
 
+def renaming(company: Company, key: str) -> Request:
+    """The update of a shipping agent."""
+    path = f"{AGENTS}({key})"
+    return request_of(company, "PATCH", path, {"name": "changed"}, {"If-Match": "*"})
+
+
 def test_closing_a_store_finishes_accepted_units(company: Company, service: InProcess) -> None:
     plans = [unit(company, f"{number}a", f"{number}b") for number in range(COUNT)]
 
@@ -66,14 +72,14 @@ def test_closing_a_store_finishes_accepted_units(company: Company, service: InPr
 
 
 async def around(
-    company: Company, settings: Settings, plan: LoadPlan, *parts: Part
+    company: Company, settings: Settings, plan: LoadPlan, *requests: Request
 ) -> list[object]:
-    """Send the first part, give a load to the same store, send the rest, all of them at once."""
+    """Send the first request, give a load to the same store, send the rest, all at once."""
     store = open_store(settings)
     try:
         service = Service(MODEL, store, settings)
         await store.company(company.id)
-        first, *rest = (service.handle(request_of(company, part)) for part in parts)
+        first, *rest = map(service.handle, requests)
         return await asyncio.gather(first, write_rows(store, plan), *rest, return_exceptions=True)
     finally:
         await store.close()
@@ -83,8 +89,8 @@ def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -
     key = str(uuid4())
     row = {"id": key, "code": "LOADED", "name": "loaded"}
     plan = company.admin.plan(company.stored, AGENTS, [row])
-    change = Part("PATCH", f"{AGENTS}({key})", {"name": "changed"}, {"If-Match": "*"})
-    create = Part("POST", AGENTS, {"code": "LOADED"})
+    change = renaming(company, key)
+    create = request_of(company, "POST", AGENTS, {"code": "LOADED"})
 
     early, loaded, changed, created = company.admin.wait(
         around(company, service.settings, plan, change, change, create)
@@ -125,7 +131,7 @@ def test_a_refused_group_leaves_no_record_to_the_others(
 ) -> None:
     """The last write may share a transaction with the group."""
     key = str(uuid4())
-    change = Part("PATCH", f"{AGENTS}({key})", {"name": "changed"}, {"If-Match": "*"})
+    change = renaming(company, key)
     record = {"id": key, "code": "TWICE"}
 
     async def run() -> list[object]:
@@ -135,8 +141,8 @@ def test_a_refused_group_leaves_no_record_to_the_others(
             await store.company(company.id)
             group = running.atomic()
             for body in (record, {"code": "TWICE"}):
-                await group.add(request_of(company, Part("POST", AGENTS, body)))
-            first, last = (running.handle(request_of(company, change)) for _ in range(2))
+                await group.add(request_of(company, "POST", AGENTS, body))
+            first, last = (running.handle(change) for _ in range(2))
             return list(await asyncio.gather(first, group.commit(), last, return_exceptions=True))
         finally:
             await store.close()
@@ -154,8 +160,8 @@ def test_a_cancelled_write_still_returns_its_outcome(company: Company, service: 
         store = open_store(service.settings)
         try:
             await store.company(company.id)
-            part = Part("POST", AGENTS, {"code": "SENT"})
-            handling = Service(MODEL, store, service.settings).handle(request_of(company, part))
+            request = request_of(company, "POST", AGENTS, {"code": "SENT"})
+            handling = Service(MODEL, store, service.settings).handle(request)
             write = asyncio.ensure_future(handling)
             await asyncio.sleep(0)
             assert write.cancel()

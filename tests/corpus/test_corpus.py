@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
@@ -11,6 +12,7 @@ import httpx
 import msgspec
 import pytest
 
+from support.batches import Part, parts, replies
 from support.client import Client
 from support.companies import Company
 from support.corpus import (
@@ -18,23 +20,28 @@ from support.corpus import (
     FOLDER,
     FOLDERS,
     IN_ORDER,
+    INDEXED,
     Answer,
     Area,
+    Case,
     CorpusError,
+    Kept,
     Refused,
     areas,
-    cases,
+    filled,
     read_area,
 )
-from support.databases import ON_SQLITE
-from support.refusals import refusal
-from support.replay import ask, load_data
+from support.databases import ON_SQLITE, FreshDatabase
+from support.refusals import error_in, refusal
+from support.replay import ask, in_json, known_values, load_data
 from support.service import Service
+from support.specimen import WITH_SPECIMENS
 from support.together import check_all
 
 Json: TypeAlias = "str | Decimal | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = "Mapping[str, Json]"
 Companies: TypeAlias = Mapping[Path, tuple[Company, Client]]
+Starting: TypeAlias = Callable[[Mapping[str, str]], Service]
 
 _LABELS = (
     ("entryNo",),
@@ -53,9 +60,9 @@ _PLACE = re.compile(r"at column \d+ of (\S+)\.")
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-def each_area(kind: str) -> pytest.MarkDecorator:
-    """The files of the corpus of a kind, with their folders, as arguments of a test."""
-    found = [(folder, area) for folder in FOLDERS for area in areas(folder) if area.kind == kind]
+def each_area(*kinds: str) -> pytest.MarkDecorator:
+    """The files of the corpus of these kinds, with their folders, as arguments of a test."""
+    found = [(folder, area) for folder in FOLDERS for area in areas(folder) if area.kind in kinds]
     names = [f"{folder.name}/{area.name}" for folder, area in found]
     return pytest.mark.parametrize(("folder", "area"), found, ids=names)
 
@@ -74,69 +81,146 @@ def companies(service: Service, specimen_service: Service) -> Iterator[Companies
         assert {change.by for change in company.changes()} == {"tests"}
 
 
-@each_area("")
+@pytest.fixture(scope="session")
+def start(
+    specimen_service: Service,
+    fresh_database: FreshDatabase,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Starting]:
+    """Starts a service for the settings of a file, which files with the same settings share."""
+    started: dict[tuple[tuple[str, str], ...], Service] = {(): specimen_service}
+    with ExitStack() as opened:
+
+        def service_of(settings: Mapping[str, str]) -> Service:
+            key = tuple(sorted(settings.items()))
+            if key not in started:
+                given = {name: _setting(each) for name, each in key}
+                folder = tmp_path_factory.mktemp("corpus")
+                service = Service(fresh_database, folder, WITH_SPECIMENS, **given)
+                started[key] = opened.enter_context(service)
+            return started[key]
+
+        yield service_of
+
+
+def _setting(text: str) -> float | str:
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        return text
+
+
+@each_area("", INDEXED, IN_ORDER)
 def test_the_answers_are_those_beside_the_requests(
-    folder: Path, area: Area, companies: Companies
+    folder: Path, area: Area, companies: Companies, start: Starting
 ) -> None:
-    _check(area, *companies[folder])
+    _check(area, *_company_for(folder, area, companies, start))
+    if area.kind == INDEXED:
+        company, root = _company_for(folder, area, companies, start)
+        for resource in sorted(path.stem for path in folder.glob("data/*.ndjson")):
+            company.catch_up(resource)
+        _check(area, company, root)
 
 
 @ON_SQLITE
 @each_area(EARLY)
 def test_the_answers_without_the_database_are_those_beside_the_requests(
-    folder: Path, area: Area, companies: Companies
+    folder: Path, area: Area, companies: Companies, start: Starting
 ) -> None:
-    _check(area, *companies[folder])
+    _check(area, *_company_for(folder, area, companies, start))
 
 
-@each_area(IN_ORDER)
-def test_the_answers_to_changes_are_those_beside_the_requests(
-    folder: Path, area: Area, specimen_service: Service
-) -> None:
-    company = specimen_service.new_company()
+def _company_for(
+    folder: Path, area: Area, companies: Companies, start: Starting
+) -> tuple[Company, Client]:
+    """The company of a folder; a new one for requests that change it, or need other settings."""
+    if not area.settings and area.kind in ("", EARLY):
+        return companies[folder]
+    settings = dict(area.settings)
+    name = settings.pop("company", None)
+    service = start(settings)
+    company = service.new_company(name)
     load_data(company, folder)
-    _check(area, company, specimen_service.client)
+    return company, service.client
 
 
-def _check(area: Area, company: Company, base: Client) -> None:
+def _check(area: Area, company: Company, root: Client) -> None:
     assert all(rule.cases for rule in area.rules)
+    values = known_values(company, root)
+    if any("{other}" in each.request for rule in area.rules for each in rule.cases):
+        values["other"] = company.admin.add_company(root).id
     check_all(
         [(rule, case) for rule in area.rules for case in rule.cases],
-        lambda each: _assert_answer(ask(each[1], company, base), each[1].answer),
+        lambda each: _ask(each[1], company, root, values, is_plain="profile" not in area.settings),
         lambda each: f"{each[1].place}: {each[1].request} ({each[0].name})",
     )
 
 
-def _assert_answer(answer: httpx.Response, wanted: Answer) -> None:
+def _ask(
+    case: Case, company: Company, root: Client, values: dict[str, str], *, is_plain: bool
+) -> None:
+    wanted = case.answer
+    before = len(company.changes()) if wanted.verbs is not None else 0
+    answer = ask(case, company, root, values)
+    status = wanted.status if wanted.refused is None else wanted.refused.status
+    assert answer.status_code == status, answer.text[:1_000]
+    for each in wanted.kept:
+        values[each.name] = _value_of(answer, each)
     for name, value in wanted.headers.items():
-        assert answer.headers.get(name) == value, answer.headers
+        found = answer.headers.get(name)
+        assert found is not None, answer.headers
+        assert _fits(found, filled(value, values)), found
+    assert not [name for name in wanted.absent if name in answer.headers], answer.headers
     if wanted.refused is not None:
-        _assert_refused(answer, wanted.refused)
+        _assert_refused(answer, wanted.refused, values, is_plain=is_plain)
     else:
-        _assert_accepted(answer, wanted)
+        _assert_accepted(answer, wanted, values)
+    if wanted.verbs is not None:
+        assert [each.verb for each in company.changes()[before:]] == list(wanted.verbs)
 
 
-def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
-    assert answer.status_code == refused.status, answer.text[:1_000]
-    error = refusal(answer, refused.code)
+def _value_of(answer: httpx.Response, kept: Kept) -> str:
+    """The value at a place: a header, or the names and numbers that lead to it in the body."""
+    if kept.place.startswith("header "):
+        found = answer.headers[kept.place.removeprefix("header ")]
+    else:
+        found = _DECODER.decode(answer.content)
+        for name in kept.place.split("/"):
+            found = found[int(name)] if isinstance(found, list) else found[name]
+    assert kept.after in str(found)
+    return str(found).partition(kept.after)[2] if kept.after else str(found)
+
+
+def _assert_refused(
+    answer: httpx.Response, refused: Refused, values: Mapping[str, str], *, is_plain: bool
+) -> None:
+    error = refusal(answer, refused.code) if is_plain else error_in(answer.content)
+    assert error.code == refused.code
     assert "odata-version" in answer.headers
     assert answer.headers["content-length"] == str(len(answer.content))
     if refused.target is not None:
         assert error.target == refused.target
-    if (named := _PLACE.search(error.message)) is not None:
+    if (named := _PLACE.search(error.message)) is not None and is_plain:
         assert error.target == named[1]
-    behind = error.message
-    for fragment in refused.fragments:
-        assert fragment in behind, error.message
-        behind = behind.partition(fragment)[2]
+    _assert_in_order(error.message, [filled(each, values) for each in refused.fragments])
 
 
-def _assert_accepted(answer: httpx.Response, wanted: Answer) -> None:
-    assert answer.status_code == wanted.status, answer.text[:1_000]
+def _assert_in_order(text: str, fragments: Sequence[str]) -> None:
+    rest = text
+    for fragment in fragments:
+        assert fragment in rest, text
+        rest = rest[rest.index(fragment) + len(fragment) :]
+
+
+def _assert_accepted(answer: httpx.Response, wanted: Answer, values: Mapping[str, str]) -> None:
+    is_json = answer.headers.get("content-type", "").startswith("application/json")
+    shown = in_json(values) if is_json else values
     for fragment in wanted.fragments:
-        assert fragment in answer.text
+        _assert_in_order(answer.text, filled(fragment, shown).split("…"))
     if wanted.text is not None:
-        assert answer.text == wanted.text
+        assert answer.text == filled(wanted.text, shown)
+    if wanted.parts is not None:
+        assert _statuses(answer) == wanted.parts
     if wanted.keys is None and wanted.single is None and not wanted.records:
         return
     document: JsonObject = _DECODER.decode(answer.content)
@@ -154,15 +238,32 @@ def _assert_accepted(answer: httpx.Response, wanted: Answer) -> None:
         assert _label(document) == wanted.single
     if wanted.records:
         found = [document] if records is None else records
-        expected: list[Json] = [_DECODER.decode(each) for each in wanted.records]
+        expected: list[Json] = [_DECODER.decode(filled(each, shown)) for each in wanted.records]
         difference = _difference(found, expected, exact=wanted.exact)
         assert difference is None, f"{difference}\n{answer.text[:2_000]}"
+
+
+def _statuses(answer: httpx.Response) -> str:
+    """The statuses of a batch; those of a change set are in parentheses."""
+    if answer.headers["content-type"].startswith("multipart/"):
+        return " ".join(map(_status, parts(answer)))
+    return " ".join(str(each.status) for each in replies(answer))
+
+
+def _status(part: Part) -> str:
+    return str(part.status) if part.status else f"({' '.join(map(_status, part.parts))})"
 
 
 def _label(record: Json) -> str:
     assert isinstance(record, Mapping)
     names = next(each for each in _LABELS if set(each) <= set(record))
     return "/".join(str(record[name]) for name in names) or "''"
+
+
+def _fits(text: str, pattern: str) -> bool:
+    """If a text is a pattern, in which `…` is any text."""
+    parts_of = map(re.escape, pattern.split("…"))
+    return re.fullmatch(".*".join(parts_of), text, re.DOTALL) is not None
 
 
 def _difference(found: Json, wanted: Json, *, exact: bool, at: str = "") -> str | None:
@@ -185,9 +286,12 @@ def _difference(found: Json, wanted: Json, *, exact: bool, at: str = "") -> str 
         ]
         return _first_difference(numbered, exact=exact, at=at)
     if isinstance(wanted, str) and isinstance(found, str) and "…" in wanted:
-        first, _, last = wanted.partition("…")
-        fits = found.startswith(first) and found.endswith(last)
-        return None if fits else f"{at}: {found!r} is not {wanted!r}"
+        pattern = ".*".join(map(re.escape, wanted.split("…")))
+        return (
+            None
+            if re.fullmatch(pattern, found, re.DOTALL)
+            else f"{at}: {found!r} is not {wanted!r}"
+        )
     alike = isinstance(wanted, bool) == isinstance(found, bool) and wanted == found
     return None if alike else f"{at}: {found!r} is not {wanted!r}"
 
@@ -202,10 +306,20 @@ def _first_difference(
 
 
 def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
+    """Except where requests change what later ones find, or are sent for a value of a response."""
     written = Counter(
-        (folder, case.written, tuple(sorted(case.headers.items())), case.body)
+        (
+            folder,
+            tuple(area.settings.items()),
+            case.written,
+            tuple(sorted(case.headers.items())),
+            case.body,
+        )
         for folder in FOLDERS
-        for case in cases(folder)
+        for area in areas(folder)
+        for rule in area.rules
+        for case in rule.cases
+        if area.kind != IN_ORDER and "{" not in case.written and not case.answer.kept
     )
     assert {each for each, times in written.items() if times > 1} == set()
     assert written.total() >= 600

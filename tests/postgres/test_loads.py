@@ -15,7 +15,7 @@ from comptoir.service import Service
 from postgres.conftest import Served
 from support.companies import Company, Row
 from support.databases import migrated
-from support.groups import Part, request_of
+from support.direct import request_of
 from support.postgres import ROLE, Databases, name_of
 from support.statements import traced
 
@@ -125,7 +125,7 @@ async def written_beside(company: Company, settings: Settings, path: Path) -> Re
 
     def begin(stage: str, *_: int) -> None:
         if stage == "write" and not written:
-            item = request_of(company, Part("POST", "itemsExt", {"number": "I1"}))
+            item = request_of(company, "POST", "itemsExt", {"number": "I1"})
             written.append(asyncio.ensure_future(service.handle(item)))
 
     try:

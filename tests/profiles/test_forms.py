@@ -13,7 +13,7 @@ from comptoir.errors.refusal import OperatorError
 from support.client import page, record, tag_of
 from support.companies import Company
 from support.databases import FreshDatabase
-from support.service import Service, StartService
+from support.service import Service
 
 OPTIONS = (" ", "", "Customer", "Vendor", "Bar Code", "Unknown here")
 """Values of `referenceType` in files: empty ones, captions, and what Business Central lacks."""
@@ -179,46 +179,6 @@ def test_tags_are_two_numbers_in_base64(companies: tuple[Company, Company]) -> N
     kept = tag_of(plain.get(path))
     assert rehearsed.patch(path, {"name": "Three"}, kept).status_code == 200
     assert plain.patch(path, {"name": "Four"}, tag).status_code == 412
-
-
-def test_earlier_versions_write_captions(start_service: StartService) -> None:
-    service = start_service(profile="business-central", bc_version=23)
-    company = service.new_company()
-    company.load("itemsExt", {"number": "I"})
-    made = {"itemNo": "I", "referenceNo": "R", "referenceType": "Bar_x0020_Code"}
-    created = record(company.post("itemReferencesExt", made), 201)
-    assert created["referenceType"] == "Bar Code"
-    path = f"itemReferencesExt({created['id']})"
-    assert record(company.get(path))["referenceType"] == "Bar Code"
-    forms = {"1.0": "Bar Code", "2.0": "Bar_x0020_Code", "2.1": "Bar_x0020_Code"}
-    for version, shown in forms.items():
-        found = record(company.get(path, {"$schemaversion": version}))
-        assert found["referenceType"] == shown
-
-
-@pytest.mark.parametrize("shapes", ["on", "off"])
-def test_the_interface_may_give_way(shapes: str, start_service: StartService) -> None:
-    """Business Central alone has no lone price, no narrowing key, and no blank of its own."""
-    seed = shapes == "on"
-    service = start_service(profile="business-central", interface_extensions=shapes)
-    company = service.new_company()
-    company.load("salesPricesExt", {"entryNo": 1, "assetNumber": "I", "assetType": "Item"})
-    company.load("customersExt", {"number": "10000", "blocked": " "})
-    company.load("itemsExt", {"number": "I"})
-    (customer,) = company.listed("customersExt")
-    assert customer["blocked"] == (" " if seed else "_x0020_")
-    prices = msgspec.json.decode(
-        company.get("salesPricesExt", {"$filter": "assetNumber eq 'I'"}).content
-    )
-    assert ("assetNumber" in prices) is seed
-    item = company.listed("itemsExt")[0]
-    narrowed = msgspec.json.decode(company.get(f"filteredItemAttributesExt({item['id']})").content)
-    assert ("value" in narrowed) is seed
-    unit = {"code": "U", "lastModifiedDateTime": "2026-01-31T12:30:00Z"}
-    assert company.post("unitsOfMeasureExt", unit).status_code == (201 if seed else 400)
-    same = {"id": item["id"], "displayName": "One"}
-    changed = company.patch(f"itemsExt({item['id']})", same, "*")
-    assert changed.status_code == (200 if seed else 400)
 
 
 def test_interface_extensions_need_the_profile() -> None:

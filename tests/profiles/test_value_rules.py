@@ -17,7 +17,7 @@ from support.client import Record, record
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.refusals import error_in
-from support.service import Service, StartService
+from support.service import Service
 from support.together import together
 
 NEW: dict[str, Record] = {
@@ -225,29 +225,6 @@ def test_a_code_that_names_no_record(
     assert record(company.patch(paths[name], sent, if_match="*"))[field] == code
 
 
-def test_a_reference_to_a_record_of_another_kind(company: Company) -> None:
-    """The number of a person is not that of a company; a company may name itself."""
-    person = {"displayName": "Bo", "number": "P-1", "type": "Person"}
-    record(company.post("contactsExt", person), 201)
-    refused = company.post("contactsExt", {"displayName": "Cy", "companyNumber": "P-1"})
-    assert error_in(refused.content).code == "Internal_InvalidTableRelation"
-    own = {"displayName": "Cy", "number": "C-9", "companyNumber": "C-9"}
-    assert record(company.post("contactsExt", own), 201)["companyName"] == "Cy"
-
-
-@pytest.mark.parametrize("relations", ["on", "off"])
-def test_stored_codes_and_relations_off(relations: str, start_service: StartService) -> None:
-    """Commands accept any code, and clients may leave it; with `off` they may send any."""
-    service = start_service(profile="business-central", relations=relations)
-    company = service.new_company()
-    company.load("itemsExt", {"number": "I-1", "baseUnitOfMeasureCode": "NONE"})
-    path = f"itemsExt({company.listed('itemsExt')[0]['id']})"
-    same = {"displayName": "One", "baseUnitOfMeasureCode": "NONE"}
-    assert record(company.patch(path, same, "*"))["displayName"] == "One"
-    response = company.patch(path, {"baseUnitOfMeasureCode": "OTHER"}, "*")
-    assert response.status_code == (200 if relations == "off" else 400)
-
-
 STORED: Record = {
     "displayName": "X" * 101,
     "city": "Llanfairpwllgwyngyllgogerychwyrn",
@@ -314,78 +291,3 @@ def test_a_phone_number_with_letters(case: Field, company: Company, paths: dict[
             + "."
         )
     assert record(company.patch(paths[name], {field: "+49 (731) 12-3"}, "*"))[field]
-
-
-def test_a_period_that_ends_before_it_begins(company: Company) -> None:
-    days: Record = {"startingDate": "2026-03-02", "endingDate": "2026-03-01"}
-    responses = [company.post("campaignsExt", {"number": "C-7", **days})]
-    made = record(company.post("campaignsExt", {"number": "C-7", "endingDate": "2026-03-01"}), 201)
-    path = f"campaignsExt({made['id']})"
-    responses.append(company.patch(path, {"startingDate": "2026-03-02"}, "*"))
-    record(company.patch(path, {"startingDate": "2026-02-27"}, "*"))
-    responses.append(company.patch(path, {"endingDate": "2026-02-26"}, "*"))
-    errors = [error_in(each.content) for each in responses]
-    assert {each.code for each in errors} == {"Application_DialogException"}
-    first, second, third = (each.message.partition("  Correlation")[0] for each in errors)
-    assert first == second == "Starting Date must be before Ending Date."
-    assert third == "Ending Date must be after Starting Date."
-    assert record(company.patch(path, {"endingDate": "0001-01-01"}, "*"))["activated"] is False
-
-
-def test_a_unit_in_use_is_not_deleted(company: Company) -> None:
-    record(company.post("unitsOfMeasureExt", {"code": "USED"}, {"If-Match": "*"}), 201)
-    item = {"number": "I-USED", "baseUnitOfMeasureCode": "used"}
-    made = record(company.post("itemsExt", item), 201)
-    refused = company.delete("unitsOfMeasureExt('USED')")
-    assert refused.status_code == 400
-    error = error_in(refused.content)
-    assert error.code == "Application_DialogException"
-    assert error.message.startswith(
-        "You cannot delete the unit of measure because it is assigned to one or more records."
-    )
-    company.delete(f"itemsExt({made['id']})")
-    assert company.delete("unitsOfMeasureExt('USED')").status_code == 204
-
-
-def test_a_search_name_that_was_set_by_hand_remains(company: Company) -> None:
-    """Until it is blank, or the name in capitals again."""
-    first = record(company.post("contactsExt", {"displayName": " Ann"}), 201)
-    path = f"contactsExt({first['id']})"
-    assert first["searchName"] == "ANN"
-
-    def renamed(name: str) -> object:
-        return record(company.patch(path, {"displayName": name}, "*"))["searchName"]
-
-    assert renamed("Bo") == "BO"
-    company.patch(path, {"searchName": "own"}, "*")
-    assert renamed("Cy") == "OWN"
-    assert company.put(path, {"displayName": "Di"}, "*").json()["searchName"] == "OWN"
-    company.patch(path, {"searchName": "DI"}, "*")
-    assert renamed("Flo") == "FLO"
-    company.patch(path, {"searchName": ""}, "*")
-    assert renamed("Gus") == "GUS"
-
-
-def test_a_code_is_stored_and_found_in_upper_case(company: Company) -> None:
-    created = company.post("unitsOfMeasureExt", {"code": " crate "})
-    assert record(created, 201)["code"] == "CRATE"
-    assert company.record("unitsOfMeasureExt('crate')") == company.record(
-        "unitsOfMeasureExt('CRATE')"
-    )
-    for condition in ("code eq ' crate '", "code ge 'crate' and code le 'crate '"):
-        (found,) = company.listed("unitsOfMeasureExt", {"$filter": condition})
-        assert found["code"] == "CRATE"
-    for function in ("contains(code,'rat')", "startswith(code,'Cra')", "endswith(code,'te')"):
-        (found,) = company.listed("unitsOfMeasureExt", {"$filter": function})
-        assert found["code"] == "CRATE"
-    # a text is not a code
-    company.patch("unitsOfMeasureExt('CRATE')", {"displayName": "Crate"}, "*")
-    for part, found_count in (("Cra", 1), ("cra", 0)):
-        query = {"$filter": f"startswith(displayName,'{part}')"}
-        assert len(company.listed("unitsOfMeasureExt", query)) == found_count
-    by_list = {"$filter": "code in (' crate ')", "$schemaversion": "2.1"}
-    assert len(company.listed("unitsOfMeasureExt", by_list)) == 1
-    again = company.post("unitsOfMeasureExt", {"code": "Crate"})
-    assert again.status_code != 201
-    changed = company.patch("unitsOfMeasureExt('CRATE')", {"internationalStandardCode": "c62"}, "*")
-    assert record(changed)["internationalStandardCode"] == "C62"

@@ -29,6 +29,8 @@ EARLY = "before the database"
 """After the title of a file: its requests are decided there, whatever the database."""
 IN_ORDER = "in order"
 """After the title of a file: its requests change records, in a company of its own."""
+INDEXED = "indexed"
+"""After the title of a file: its requests are sent before and after the text index has all."""
 
 _METHODS = frozenset(
     {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
@@ -54,6 +56,15 @@ class Refused:
     fragments: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value of a response that later requests of its file may name."""
+
+    name: str
+    place: str
+    after: str
+
+
 @dataclass(slots=True)
 class Answer:
     """The required properties of a response; None or empty if the case does not require one."""
@@ -69,6 +80,10 @@ class Answer:
     has_delta: bool = False
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+    parts: str | None = None
+    verbs: Sequence[str] | None = None
+    kept: list[Kept] = field(default_factory=list)
     refused: Refused | None = None
 
 
@@ -93,15 +108,21 @@ class Case:
         first = self.written.partition(" ")[0]
         return first if first in _METHODS else "GET"
 
-    @property
-    def address(self) -> tuple[str, str]:
-        """Path and query, percent-encoded; that of a `raw` case is unchanged."""
+    def address(self, values: Mapping[str, str]) -> tuple[str, str]:
+        """Path and query with these values, percent-encoded; a `raw` case is not."""
         text = self.written
         if text.partition(" ")[0] in _METHODS:
             text = text.partition(" ")[2]
         is_raw = text.startswith("raw ")
-        path, _, query = text.removeprefix("raw ").partition("?")
+        path, _, query = filled(text.removeprefix("raw "), values).partition("?")
         return (path, query) if is_raw else (quote(path, _IN_PATH), quote(query, _IN_QUERY))
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with values for the names in braces."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
 @dataclass(slots=True)
@@ -123,11 +144,15 @@ class Rule:
 
 @dataclass(slots=True)
 class Area:
-    """A file of the corpus: its title, what is after it (`EARLY`, `IN_ORDER`), its rules."""
+    """A file of the corpus: its title, what is after it (`EARLY`, `IN_ORDER`), its rules.
+
+    `settings` are those of the service that gets its requests.
+    """
 
     name: str
     title: str
     kind: str
+    settings: Mapping[str, str]
     rules: list[Rule]
 
 
@@ -144,8 +169,10 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 def read_area(path: Path) -> Area:
     """A file of the corpus; raises `CorpusError` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    title, _, kind = lines[0].removeprefix("# ").partition(" | ")
-    area = Area(path.stem, title, kind, [])
+    title, *others = lines[0].removeprefix("# ").split(" | ")
+    settings = dict(each.split("=", 1) for each in others if "=" in each)
+    kind = next((each for each in others if "=" not in each), "")
+    area = Area(path.stem, title, kind, settings, [])
     for number, line in enumerate(lines[1:], 2):
         place = f"{path.stem}:{number}"
         if not line.strip() or line.startswith("# "):
@@ -225,13 +252,31 @@ def _take_header(answer: Answer, text: str, _: str) -> None:
     name, _, answer.headers[name] = text.partition(": ")
 
 
+def _take_absent(answer: Answer, text: str, _: str) -> None:
+    answer.absent.append(text)
+
+
+def _take_parts(answer: Answer, text: str, _: str) -> None:
+    answer.parts = text
+
+
+def _take_verbs(answer: Answer, text: str, _: str) -> None:
+    answer.verbs = text.split()
+
+
+def _take_kept(answer: Answer, text: str, _: str) -> None:
+    name, _, place = text.partition(" ")
+    place, _, after = place.partition(" after ")
+    answer.kept.append(Kept(name, place, after))
+
+
 def _take_refusal(answer: Answer, text: str, place: str) -> None:
     status, _, rest = text.partition(" ")
     if not status.isdigit():
         raise CorpusError(f"{place}: a refusal begins with its status")
     first, _, following = rest.partition(" ")
     code = CODES.get(int(status), "")
-    if "_" in first or first == "BadRequest":
+    if "_" in first or first in {"BadRequest", "SkipTokenIsNoLongerValid"}:
         code, rest = first, following
     target = None
     if (named := _TARGET.match(rest)) is not None:
@@ -246,6 +291,14 @@ def _take_more(answer: Answer) -> None:
 
 def _take_delta(answer: Answer) -> None:
     answer.has_delta = True
+
+
+def _take_no_verbs(answer: Answer) -> None:
+    answer.verbs = ()
+
+
+def _take_no_parts(answer: Answer) -> None:
+    answer.parts = ""
 
 
 def _take_no_keys(answer: Answer) -> None:
@@ -265,6 +318,10 @@ _TAKEN: Mapping[str, Callable[[Answer, str, str], None]] = {
     "~ ": _take_fragment,
     "count ": _take_count,
     "with ": _take_header,
+    "without ": _take_absent,
+    "parts ": _take_parts,
+    "changes ": _take_verbs,
+    "keep ": _take_kept,
     "! ": _take_refusal,
 }
 """The readers of the lines of a response, by their first word."""
@@ -274,5 +331,7 @@ _KEPT: Mapping[str, Callable[[Answer], None]] = {
     ":": _take_no_text,
     "more": _take_more,
     "delta": _take_delta,
+    "changes": _take_no_verbs,
+    "parts": _take_no_parts,
 }
 """The meanings of lines of one word."""

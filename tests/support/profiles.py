@@ -42,7 +42,10 @@ class Case(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Elsewhere(msgspec.Struct, forbid_unknown_fields=True):
-    """A test of some rows that no single request shows, as `tests/api/test_reads.py::test_it`."""
+    """A test of some rows that no single request shows, as `tests/api/test_reads.py::test_it`.
+
+    In the corpus, it is a rule: `tests/corpus/folder/file.txt::rule`.
+    """
 
     rows: list[str]
     test: str

@@ -1,0 +1,38 @@
+"""Requests for a direct call of the service, over a company's database."""
+
+from collections.abc import Awaitable, Mapping
+
+import msgspec
+
+from comptoir.auth.roles import Principal
+from comptoir.auth.tokens import Scope
+from comptoir.plan.read import Row
+from comptoir.response.response import Root
+from comptoir.service import Request
+from support.client import Body
+from support.companies import Company
+
+
+def request_of(
+    company: Company, method: str, path: str, body: Body, headers: Mapping[str, str] | None = None
+) -> Request:
+    """A write of a company."""
+    content = msgspec.json.encode(body)
+
+    async def read_body() -> bytes:
+        return content
+
+    async def while_connected(rows: Awaitable[list[Row]]) -> list[Row]:
+        return await rows
+
+    sent = {"content-type": "application/json", **(headers or {})}
+    return Request(
+        method=method,
+        root=Root(company.root.partition("/companies(")[0]),
+        path=f"/companies({company.id})/{path}",
+        query="",
+        headers={name.lower().encode(): value.encode() for name, value in sent.items()},
+        principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
+        read_body=read_body,
+        while_connected=while_connected,
+    )
