@@ -12,7 +12,6 @@ from joserfc import jws
 from joserfc.jwk import ECKey, Key, OctKey
 
 from comptoir.auth.keys import load_keys
-from support.assertions import add_signer
 from support.clients import add_client
 from support.companies import Company
 from support.refusals import refusal
@@ -196,13 +195,3 @@ def test_a_token_within_the_rules_is_accepted(
 ) -> None:
     """So nothing but the forgery is the reason for a refusal above."""
     assert company.using(ACCEPTED[variant](genuine)).get("itemsExt").status_code == 200
-
-
-def test_an_assertion_is_not_an_access_token(
-    service: Service, company: Company, tmp_path: Path
-) -> None:
-    """It proves to the token endpoint who the client is, and allows nothing."""
-    signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
-    assertion = signer.sign(signer.claims(aud=["comptoir", signer.audience], scope="records.read"))
-    assert company.using(assertion).get("itemsExt").status_code == 401
-    assert signer.ask(assertion).status_code == 200

@@ -238,14 +238,6 @@ def test_the_header_comes_before_rules_and_is_not_counted() -> None:
     assert hits(second, 2) == [2]
 
 
-def test_a_header_with_a_key_acts_so_many_times_for_a_client() -> None:
-    none = chooser()
-    sent = [parse_header("throttle; times=2; key=abc") for _ in range(4)]
-    assert [none.choose(asked(), each) is not None for each in sent] == [True, True, False, False]
-    assert none.choose(asked(), parse_header("throttle; times=1; key=abd")) is not None
-    assert none.choose(asked("client:b"), sent[0]) is not None
-
-
 def test_counts_are_bounded_and_keys_do_not_displace_those_of_rules() -> None:
     once = chooser('{"fault": "vanish", "times": 1}')
     assert hits(once, 1) == [1]

@@ -81,6 +81,6 @@ class Rehearsal:
         (party,) = [each for each in found.value if each.client == client]
         return {each.trap: each for each in party.traps}
 
-    def advance(self, duration: str) -> httpx.Response:
+    def advance(self, duration: str | int | None) -> httpx.Response:
         """Move the clock on."""
         return self.client.post("clock", {"advance": duration})
