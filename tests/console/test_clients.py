@@ -161,7 +161,7 @@ def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
         assert message in error
         if "rate" not in given:
             assert 'value="1/1s"' in page.text
-        assert name not in admin.get(LIST).text
+        assert f">{name}</a>" not in admin.get(LIST).text
 
     check_all(REFUSED, check)
 
