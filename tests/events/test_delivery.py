@@ -5,13 +5,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comptoir.features.notifications.delivery import (
-    LEASE_SECONDS,
-    DeliveryCursor,
-    Outcome,
-    Retries,
-    due_at,
-)
+from comptoir.features.notifications.delivery import LEASE_SECONDS, DeliveryCursor, Outcome, Retries
 from comptoir.features.notifications.tables import LANES
 from comptoir.outgoing import PostAnswer
 from comptoir.sql.tables import COMPANY_ID
@@ -50,21 +44,6 @@ def test_a_wait_is_not_shortened_by_rounding() -> None:
     failed = leased.settled(Outcome.FAILED, 9, START + 0.25, RETRIES)
     assert failed is not None
     assert failed.due_at == START + MINUTE + 1
-
-
-def test_a_lease_excludes_others_until_its_end() -> None:
-    leased = NEW.leased("one", START)
-    assert leased is not None
-    for holder in ("one", "other"):
-        assert leased.leased(holder, START + LEASE_SECONDS - 0.001) is None
-    later = leased.leased("other", START + LEASE_SECONDS)
-    assert later is not None
-    assert (later.holder, later.cursor) == ("other", NEW.cursor)
-    assert later != leased
-
-
-def test_changes_are_due_some_time_after_the_first() -> None:
-    assert due_at("2023-11-14T22:13:20.500Z", 30) == START + 30.5
 
 
 class Stored:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import COMPANY_NOT_FOUND
@@ -29,6 +28,7 @@ from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
 from support.service import Service, StartService
+from support.stores import opened
 from support.subscriptions import subscribe
 from support.waiting import until
 from transfer.conftest import ON_ONE_PAIR
@@ -85,11 +85,8 @@ def delete_here(command: Command, company_id: str, listener: ShowProgress) -> No
     """Delete a company within this process, with a progress listener."""
 
     async def work() -> None:
-        opened = open_store(Settings(database=command.url))
-        try:
-            await delete_companies(opened, [company_id], listener)
-        finally:
-            await opened.close()
+        async with opened(Settings(database=command.url)) as store:
+            await delete_companies(store, [company_id], listener)
 
     asyncio.run(work())
 

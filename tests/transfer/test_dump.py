@@ -12,7 +12,6 @@ from typing import IO
 import msgspec
 import pytest
 
-from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.store.snapshot import open_snapshot
@@ -23,6 +22,7 @@ from support.load_target import LoadTarget
 from support.processes import Process
 from support.samples import OF_THE_INTERFACE
 from support.service import Service
+from support.stores import opened
 
 TEXTS = (
     'He said "no", twice',
@@ -167,29 +167,24 @@ def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> 
         company.load("shippingAgentsExt", {"code": "B"})
 
     async def dump() -> list[int]:
-        store = open_store(company.admin.settings)
-        try:
-            async with open_snapshot(store) as snapshot:
-                reading = snapshot.rows("customersExt", company.id)
-                first = await anext(reading)
-                await asyncio.to_thread(write)
-                rest = [row async for rows in reading for row in rows]
-                assert not any("Wien" in row for row in rest)
-                sets = MODEL.by_name["customersExt"], MODEL.by_name["shippingAgentsExt"]
-                dumped = [
-                    await dump_records(
-                        snapshot,
-                        company.stored,
-                        each,
-                        dump_file(tmp_path, each, DumpFormat.NDJSON),
-                        lambda *_: None,
-                        with_secrets=False,
-                    )
-                    for each in sets
-                ]
-                return [len(first) + len(rest), *dumped]
-        finally:
-            await store.close()
+        async with opened(company.admin.settings) as store, open_snapshot(store) as snapshot:
+            reading = snapshot.rows("customersExt", company.id)
+            first = await anext(reading)
+            await asyncio.to_thread(write)
+            rest = [row async for rows in reading for row in rows]
+            assert not any("Wien" in row for row in rest)
+            dumped = [
+                await dump_records(
+                    snapshot,
+                    company.stored,
+                    each,
+                    dump_file(tmp_path, each, DumpFormat.NDJSON),
+                    lambda *_: None,
+                    with_secrets=False,
+                )
+                for each in map(MODEL.by_name.__getitem__, ("customersExt", "shippingAgentsExt"))
+            ]
+            return [len(first) + len(rest), *dumped]
 
     assert asyncio.run(dump()) == [SLICE_ROWS + 10, SLICE_ROWS + 10, 1]
     assert b"Wien" not in (tmp_path / "customersExt.ndjson").read_bytes()
