@@ -4,6 +4,7 @@ import pytest
 
 from comptoir.auth.failures import FREE_FAILURES, MOST_ENTRIES, Guesses
 from support.clocks import SetClock
+from support.together import together
 
 HERE, ELSEWHERE = "198.51.100.7", "198.51.100.8"
 
@@ -70,7 +71,7 @@ def test_a_minute_after_the_last_wait_all_is_forgotten(guesses: Guesses, clock: 
     assert wait(guesses) == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("first", "second", "is_same"),
     [
         (HERE, HERE, True),
@@ -87,17 +88,11 @@ def test_a_minute_after_the_last_wait_all_is_forgotten(guesses: Guesses, clock: 
     ],
 )
 def test_an_address_is_a_network_of_ipv6(
-    guesses: Guesses, first: str, second: str, *, is_same: bool
+    clock: SetClock, first: str, second: str, *, is_same: bool
 ) -> None:
+    guesses = Guesses(clock)
     fail(guesses, FREE_FAILURES, address=first)
     assert (wait(guesses, address=second) > 0) == is_same
-
-
-def test_other_clients_and_addresses_do_not_wait(guesses: Guesses) -> None:
-    fail(guesses, 20)
-    assert wait(guesses) == 60
-    assert wait(guesses, client="other") == 0
-    assert wait(guesses, address=ELSEWHERE) == 0
 
 
 def test_the_memory_is_bounded(guesses: Guesses) -> None:

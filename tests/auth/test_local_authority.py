@@ -10,6 +10,7 @@ import pytest
 from comptoir.auth.local_authority import LocalCertificate, Pair, local_certificate
 from comptoir.errors.refusal import OperatorError
 from support.certificates import trusting, write_pair
+from support.together import together
 
 
 @pytest.fixture
@@ -35,12 +36,12 @@ def files(folder: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
+@together("name", ["localhost", "127.0.0.1", "::1"])
 def test_a_strict_client_accepts_the_certificate(name: str, local: LocalCertificate) -> None:
     shake_hands(local.localhost, local.authority.certificate, name)
 
 
-@pytest.mark.parametrize("name", ["example.com", "192.0.2.1"])
+@together("name", ["example.com", "192.0.2.1"])
 def test_the_certificate_is_for_no_other_name(name: str, local: LocalCertificate) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
         shake_hands(local.localhost, local.authority.certificate, name)
@@ -110,13 +111,13 @@ def test_a_key_that_others_can_read_is_refused(local: LocalCertificate) -> None:
         local_certificate(local.authority.key.parent)
 
 
-@pytest.mark.parametrize("content", [b"", b"nonsense"])
-def test_a_broken_file_is_refused_and_left_alone(content: bytes, local: LocalCertificate) -> None:
+def test_a_broken_file_is_refused_and_left_alone(local: LocalCertificate) -> None:
     for path in (local.localhost.key, local.authority.certificate):
-        path.write_bytes(content)
-        with pytest.raises(OperatorError, match=f"{path} does not contain"):
-            local_certificate(path.parent)
-        assert path.read_bytes() == content
+        for content in (b"", b"nonsense"):
+            path.write_bytes(content)
+            with pytest.raises(OperatorError, match=f"{path} does not contain"):
+                local_certificate(path.parent)
+            assert path.read_bytes() == content
 
 
 def test_the_key_of_another_certificate_is_refused(local: LocalCertificate) -> None:

@@ -65,7 +65,7 @@ def test_a_name_is_taken_until_its_client_is_removed(ready: Command) -> None:
 
 @ON_SQLITE
 def test_an_invalid_rate_is_refused(ready: Command) -> None:
-    for rate in ("6000", "0/300s", "6000/300"):
+    for rate in ("", "6000", "0/300s", "6000/0s", "6/5", "6/5m", "-6/5s", "\uff16/5s"):
         error = ready.error("client", "add", "webshop", *READS, "--rate", rate)
         assert error == (
             f"comptoir: invalid rate '{rate}'. Write requests and seconds, such as 6000/300s."

@@ -21,7 +21,8 @@ from support.clients import failed
 from support.command import Command
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
-from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer, responding
+from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer
+from support.lying_server import with_body
 from support.service import Roaming, Service
 from support.together import check_all
 from support.waiting import until
@@ -522,7 +523,7 @@ LIES = {
 @ON_SQLITE
 def test_answers_of_the_token_endpoint(lasting: Known, strangers: Iterator[Browser]) -> None:
     def check(case: str) -> None:
-        lasting.issuer.lies[TOKEN], stranger = responding(LIES[case]), next(strangers)
+        lasting.issuer.lies[TOKEN], stranger = with_body(LIES[case]), next(strangers)
         answer = come_back(stranger, lasting)
         assert answer.status_code in (403, 502)
         assert "the audit log has the reason." in answer.text
@@ -625,7 +626,7 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
         assert stranger.get("/console/login/nobody").status_code == 404
         issuer.lie(TOKEN, {"id_token": 1})
         assert come_back(stranger, known).status_code == 502
-        issuer.lies[TOKEN] = responding(b"", b"HTTP/1.1 302 Found\r\nLocation: /other\r\n")
+        issuer.lies[TOKEN] = with_body(b"", b"HTTP/1.1 302 Found\r\nLocation: /other\r\n")
         assert come_back(stranger, known).status_code == 502
         issuer.lie(DISCOVERY, issuer.discovery(token_endpoint="https://10.1.2.3/token"))
         command.done("refresh", "audited")
