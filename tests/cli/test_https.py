@@ -112,27 +112,17 @@ def test_an_unusable_certificate(case: str, command: Command) -> None:
     spoil, expected = REFUSED[case]
     pair = Pair(command.folder / "certificate.pem", command.folder / "certificate.key")
     spoil(write_pair(pair))
-    config = command.folder / "comptoir.toml"
-    config.write_text(f"tls_certificate = '{pair.certificate}'\ntls_key = '{pair.key}'\n")
-
-    assert expected in command.error("serve", "--config", config)
+    config = f"tls_certificate = '{pair.certificate}'\ntls_key = '{pair.key}'\n"
+    assert expected in command.refused(config)
     assert not command.database.exists()
 
 
-@pytest.mark.parametrize(
-    ("given", "missing"), [("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")]
-)
-def test_a_certificate_and_its_key_are_set_together(
-    given: str, missing: str, command: Command
-) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text(f"{given} = 'file.pem'\n")
-    assert f"invalid setting {missing} ''" in command.error("serve", "--config", config)
+def test_a_certificate_and_its_key_are_set_together(command: Command) -> None:
+    for given, missing in (("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")):
+        assert f"invalid setting {missing} ''" in command.refused(f"{given} = 'file.pem'\n")
 
 
 def test_there_is_one_certificate(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text("tls_certificate = 'a.pem'\ntls_key = 'a.key'\n")
-    error = command.error("serve", "--https", "--config", config)
+    error = command.refused("tls_certificate = 'a.pem'\ntls_key = 'a.key'\n", "--https")
     assert "--https creates a certificate, but tls_certificate is a.pem" in error
     assert not (command.folder / "tls").exists()

@@ -24,10 +24,9 @@ def test_a_port_in_use_is_an_error_in_one_line(command: Command) -> None:
 
 
 def test_an_admin_port_in_use_is_an_error_before_anything_starts(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        config.write_text(f"admin_port = {port}\n", encoding="utf-8")
+        config = command.config(f"admin_port = {port}\n")
         error = command.run("serve", "--port", "0", "--config", config).error()
     assert f"port {port} of 127.0.0.1 is in use" in error
     assert "set admin_port to another one" in error
@@ -35,10 +34,8 @@ def test_an_admin_port_in_use_is_an_error_before_anything_starts(command: Comman
 
 
 def test_an_invalid_admin_port_is_an_error(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
     for port in (8080, 65_536, -1):
-        config.write_text(f"admin_port = {port}\n", encoding="utf-8")
-        assert "invalid setting admin_port" in command.error("serve", "--config", config)
+        assert "invalid setting admin_port" in command.refused(f"admin_port = {port}\n")
 
 
 @pytest.mark.parametrize(
@@ -52,8 +49,7 @@ def test_an_invalid_admin_port_is_an_error(command: Command) -> None:
 def test_settings_are_checked_before_the_port_opens(
     name: str, value: str, problem: str, command: Command
 ) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text(f"{name} = '{value}'\n", encoding="utf-8")
+    config = command.config(f"{name} = '{value}'\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         given = replace(command, url=value) if name == "database" else command
@@ -129,15 +125,12 @@ def test_a_quickstart_is_short_names_the_documentation_and_keeps_requests(
 
 
 def test_requests_are_kept_only_for_a_console(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text('inspect = "heads"\nconsole = "off"\n', encoding="utf-8")
-    error = command.error("serve", "--config", config)
+    error = command.refused('inspect = "heads"\nconsole = "off"\n')
     assert "inspect is heads, but the console, which shows requests, is not served." in error
 
 
 def test_faults_where_others_use_the_service_need_the_config_file(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text('public_url = "https://erp.example.com/api"\n', encoding="utf-8")
+    config = command.config('public_url = "https://erp.example.com/api"\n')
     with socket.create_server(("127.0.0.1", 0)) as taken:
         serving = ("serve", "--config", config, "--port", str(taken.getsockname()[1]))
         error = command.error(*serving, "--faults")

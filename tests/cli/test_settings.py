@@ -121,8 +121,7 @@ def test_an_option_overrides_the_environment_and_that_the_file(tmp_path: Path) -
 
 
 def test_a_command_reports_an_invalid_setting_in_one_line(command: Command) -> None:
-    file = command.folder / "comptoir.toml"
-    file.write_text("page_size = 0\n", encoding="utf-8")
+    file = command.config("page_size = 0\n")
     error = command.run("token", "--config", str(file)).error()
     problem = f"invalid setting page_size in {file}: '0'"
     assert error == f"comptoir: {problem}. Use an integer greater than 0."

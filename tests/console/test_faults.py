@@ -7,14 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from comptoir.auth.records import ConsoleRole
-from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS
-from support.client import Client
 from support.console import Browser, audited, logged_in
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal
+from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
 from support.together import check_all
 
@@ -31,8 +29,7 @@ def faulty(share_service: StartService) -> Service:
 @pytest.fixture
 def control(faulty: Service) -> Iterator[Rehearsal]:
     """The control endpoint, without rules at the end."""
-    token = faulty.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
+    control = control_of(faulty)
     yield control
     control.client.post("reset", {})
 

@@ -20,12 +20,11 @@ from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart
-from support.client import Client
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, logged_in, origin_of
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal
+from support.rehearsal import control_of
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
 from support.service import Service, StartService
 from support.together import check_all
@@ -560,8 +559,7 @@ def test_the_recording_changes_for_a_time(start_service: StartService) -> None:
 def test_a_fault_is_the_check_that_refused(start_service: StartService) -> None:
     service = start_service(inspect="bodies", faults="on")
     company, browser = stock(service.new_company()), logged_in(service)
-    control = Client(service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS]))
-    Rehearsal(control).set("throttle; retry-after=1")
+    control_of(service).set("throttle; retry-after=1")
     answer = company.get(AGENT)
     page = page_of(browser, answer)
 

@@ -61,8 +61,7 @@ def test_a_service_may_be_set_to_read_only(fresh_database: FreshDatabase, tmp_pa
         ready = service.origin.get("readyz")
         assert ready.text == "ready\nread_only is on: writes of records and companies are refused\n"
     command = Command(tmp_path, service.settings.database)
-    config = tmp_path / "comptoir.toml"
-    config.write_text("read_only = 'on'\n", encoding="utf-8")
+    config = command.config("read_only = 'on'\n")
     # what concerns the console and clients still works
     assert "/console/login#" in command.done("console", "--config", config).last
     error = command.error("company", "create", "Other", "--config", config)

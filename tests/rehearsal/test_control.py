@@ -6,10 +6,8 @@ from comptoir.auth.tokens import Scope
 from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.rules import PRESETS
-from support.client import Client
-from support.companies import Company
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal, Rule
+from support.rehearsal import Rehearsal, Rule, control_of
 from support.service import Service
 from support.together import together
 
@@ -49,17 +47,11 @@ def test_each_address_needs_the_scope(method: str, path: str, faulty: Service) -
     assert admin.request(method, path).status_code in (200, 204, 400, 404)
 
 
-def limited(faulty: Service, company: Company) -> Rehearsal:
-    """The control endpoint for a token of one company."""
-    token = faulty.tokens.issue([Scope.FAULTS], [company.id])
-    return Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
-
-
 @together(("method", "path"), OF_ALL_COMPANIES)
 def test_what_concerns_all_companies_needs_a_token_for_all(
     method: str, path: str, faulty: Service
 ) -> None:
-    control = limited(faulty, faulty.new_company())
+    control = control_of(faulty, [faulty.new_company().id])
     refused = control.client.request(method, path.removeprefix("faults").lstrip("/"), body={})
     assert refused.status_code == 403
     assert refused.json()["error"]["message"] == (
@@ -72,7 +64,7 @@ def test_a_token_for_a_company_sees_and_changes_only_this_company(
     faulty: Service, rehearsal: Rehearsal
 ) -> None:
     own, other = faulty.new_company(), faulty.new_company()
-    control = limited(faulty, own)
+    control = control_of(faulty, [own.id])
     rehearsal.set({"id": "all", "fault": "throttle", "match": {"client": "both"}, "times": 1})
     about_other = {"id": "other", "fault": "vanish", "match": {"company": other.id}}
     assert rehearsal.client.post("rules", about_other).status_code == 201

@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 from comptoir.auth.tokens import Scope
-from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal
+from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
 from support.together import together
 
@@ -294,8 +293,7 @@ def test_a_path_is_the_one_that_the_client_used_or_that_below_the_base_path(
         ("/v2.0/Sandbox/*", False),
         ("/api/companies(*)/contacts", True),
     ):
-        token = rehearsed.tokens.issue([Scope.FAULTS])
-        control = Rehearsal(Client(rehearsed, f"{rehearsed.origin.root}/faults", token))
+        control = control_of(rehearsed)
         control.set({"id": "r", "fault": "throttle", "match": {"path": path}})
         company = rehearsed.new_company()
         address = "/v2.0/Production/api/v2.0"
@@ -307,8 +305,7 @@ def test_a_path_is_the_one_that_the_client_used_or_that_below_the_base_path(
 
 
 def test_a_batch_is_met_at_the_address_that_the_client_used(rehearsed: Service) -> None:
-    token = rehearsed.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(rehearsed, f"{rehearsed.origin.root}/faults", token))
+    control = control_of(rehearsed)
     batch = "/BC/api/v2.0/$batch"
     control.set({"id": "r", "fault": "batch-rollback", "match": {"path": batch}})
     company = rehearsed.new_company()
@@ -376,12 +373,12 @@ def test_a_gateway_refuses_a_token(rehearsed: Service) -> None:
 def test_the_clock_ends_tokens(start_service: StartService) -> None:
     service = start_service(faults="on")
     company = service.new_company()
-    control = Client(service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS]))
+    control = control_of(service)
     assert company.get("contactsExt").status_code == 200
-    moved = Rehearsal(control).advance("PT59M")
+    moved = control.advance("PT59M")
     assert moved.json() == {"aheadSeconds": 59 * 60}
     assert company.get("contactsExt").status_code == 200
-    assert Rehearsal(control).advance("PT1M1S").json() == {"aheadSeconds": 3601}
+    assert control.advance("PT1M1S").json() == {"aheadSeconds": 3601}
     assert company.get("contactsExt").status_code == 401
 
 

@@ -130,6 +130,16 @@ class Command:
         """The error of a command within this process, which must fail."""
         return self.here(*arguments).error()
 
+    def config(self, text: str) -> Path:
+        """A config file with this text."""
+        path = self.folder / "comptoir.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def refused(self, config: str, *options: str) -> str:
+        """The error of `serve` with a config file of this text."""
+        return self.error("serve", "--config", self.config(config), *options)
+
     @contextmanager
     def started(self, *arguments: str | Path) -> Iterator[Process]:
         """A command that keeps running; it is killed at the end of the block."""

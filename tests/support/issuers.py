@@ -166,7 +166,7 @@ class OtherIssuer:
         """The key set."""
         return {"keys": [public(kid, key) for kid, key in self.keys.items()]}
 
-    def _with_body(self, connection: ssl.SSLSocket) -> None:
+    def _responding(self, connection: ssl.SSLSocket) -> None:
         path = self._server.heads[-1].split()[1].decode().removeprefix(self._path)
         self.asked.append(path)
         self.gate.wait()
