@@ -110,19 +110,6 @@ async def test_both_documents_share_one_limit_of_time(watched: Watched) -> None:
 
 
 @in_event_loop
-async def test_waiting_requests_share_a_fetch_that_none_of_them_ends(watched: Watched) -> None:
-    source = watched.source
-    source.gate.clear()
-    waiting = [asyncio.ensure_future(watched.key()) for _ in range(5)]
-    await watched.source.settled()
-    waiting[0].cancel()
-    await watched.source.settled()
-    source.gate.set()
-    await asyncio.gather(*waiting[1:])
-    assert source.fetches == 1
-
-
-@in_event_loop
 async def test_a_key_that_is_published_during_a_fetch_is_fetched_again(watched: Watched) -> None:
     source = watched.source
     await watched.key()

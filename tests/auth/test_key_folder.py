@@ -74,13 +74,6 @@ def test_a_key_of_another_process_is_found_without_a_look(
     assert kid_of(folder) == added.kid
 
 
-def test_a_second_key_must_begin_later(folder: KeyFolder) -> None:
-    folder.add_signing_key(at(NOW + 900))
-    folder.reload()
-    with pytest.raises(OperatorError, match="signs from 2027-01-15T08:15:00Z on"):
-        folder.add_signing_key(at(NOW + 900))
-
-
 def test_a_key_that_has_not_begun_signs_if_it_is_the_only_one(
     folder: KeyFolder, directory: Path
 ) -> None:

@@ -101,17 +101,6 @@ async def test_a_known_token_is_accepted_without_a_yield_to_the_event_loop(
 
 
 @in_event_loop
-async def test_known_tokens_of_a_withdrawn_key_are_refused(trusting: Trusting) -> None:
-    """As soon as another token causes a fetch."""
-    former = trusting.token()
-    await trusting.principal(former)
-    trusting.source.keys = {"b": new_key()}
-    await trusting.principal(former)
-    await trusting.principal(trusting.token("b"))
-    assert "(kid) is not one of" in await trusting.refused(former, INVALID_CREDENTIALS)
-
-
-@in_event_loop
 async def test_known_tokens_keep_the_keys_fresh(trusting: Trusting) -> None:
     """And find out that a key was withdrawn, if no other token does."""
     former = trusting.token(exp=NOW + DAY)

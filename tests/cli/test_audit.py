@@ -88,15 +88,6 @@ def test_following_prints_new_entries(ready: Command) -> None:
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
 
 
-def test_no_secret_is_in_the_log(ready: Command) -> None:
-    secrets = [ready.done("client", "add", "webshop", "--scope", "records.read").last]
-    secrets.append(ready.done("client", "secret", "add", "webshop").last)
-    text = ready.done("audit").out
-    for each in secrets:
-        assert each not in text
-        assert each[5:] not in text
-
-
 def test_a_name_cannot_forge_an_entry(ready: Command, tmp_path: Path) -> None:
     """A role may have any printable name, also one with quotes and of another script."""
     name = 'x","act":"client.remove'

@@ -1,14 +1,11 @@
 """The screen of roles."""
 
-import re
-from collections.abc import Callable
-
 from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
-from support.console import Browser, audited
+from console.conftest import LoggedIn
+from support.console import Browser, audited, error_beside
 from support.service import Service
 
-LoggedIn = Callable[[ConsoleRole], Browser]
 LIST = "/console/roles"
 EDIT = f"{LIST}/edit"
 
@@ -39,9 +36,7 @@ def test_the_names_of_roles(admin: Browser) -> None:
         ("", "is"),
     ):
         page = admin.submit(admin.get(EDIT), EDIT, name=name)
-        assert page.status_code == 400
-        (error,) = re.findall(r'<p class="error" id="name-error">([^<]+)</p>', page.text)
-        assert message in error
+        assert message in error_beside(page, "name")
 
 
 def test_a_role_in_use_is_kept(admin: Browser) -> None:

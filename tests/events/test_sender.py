@@ -534,23 +534,6 @@ def test_the_outcome_of_a_lost_lease_does_not_count(
     assert len(receiver.deliveries) == 2, "the failure of the slow one is not repeated"
 
 
-def test_one_of_several_processes_delivers(rig: Rig, company: Company, receiver: Receiver) -> None:
-    paths = {path: create(company) for path in ("/a", "/b", "/c")}
-    for path in paths:
-        rig.subscribe(company, receiver.url(path))
-    for path in paths.values():
-        change(company, path)
-    rig.move_on(MINUTE)
-    senders = [rig.another() for _ in range(3)]
-
-    async def look() -> None:
-        assert all(await asyncio.gather(*(each.look() for each in senders)))
-        await asyncio.gather(*(each.delivered() for each in senders))
-
-    rig.wait(look())
-    assert sorted(path for path, _ in receiver.deliveries) == sorted(paths)
-
-
 def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
     rig: Rig, company: Company, receiver: Receiver
 ) -> None:

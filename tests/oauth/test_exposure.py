@@ -1,13 +1,11 @@
 """Credentials and tokens do not get into URLs, caches, logs, or scripts of other sites."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from support.clients import GRANT, TOKEN_PATH, Webshop, add_client, ask
 from support.databases import FreshDatabase
-from support.server import Server
 from support.service import Service
 
 SITE = "https://app.example.com"
@@ -66,12 +64,3 @@ def test_no_response_is_cached(open_to_all: Webshop, path: str) -> None:
         ask(service, {}, path=path),
     ]
     assert {each.headers["Cache-Control"] for each in responses} == {"no-store"}
-
-
-def test_a_token_in_the_url_authenticates_nobody(server: Server, tmp_path: Path) -> None:
-    """RFC 6750, 2.3 allows services to refuse it, because URLs end up in logs."""
-    token = add_client(server, tmp_path).token()
-    refused = server.client.using("").get("companies", f"access_token={token}")
-    assert refused.status_code == 401
-    server.wait_for_log('"status":401')
-    assert token not in server.log.read_text()

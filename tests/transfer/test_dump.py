@@ -1,13 +1,8 @@
 """`comptoir dump`: the files load back as equal records."""
 
 import asyncio
-import os
-import pty
 import stat
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 import msgspec
 import pytest
@@ -19,7 +14,6 @@ from comptoir.store.store import SLICE_ROWS
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget
-from support.processes import Process
 from support.samples import OF_THE_INTERFACE
 from support.service import Service
 from support.stores import opened
@@ -51,28 +45,6 @@ def ready(load_target: LoadTarget) -> Command:
 
 def dumped(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
-    """The output of a command on a terminal, and into a pipe."""
-    terminal, errors = pty.openpty()
-    with (
-        os.fdopen(terminal, "rb", buffering=0) as shown,
-        os.fdopen(errors, "wb", buffering=0) as file,
-        Process(arguments, command.environment, command.folder, errors=file) as process,
-    ):
-        file.close()
-        # read while it runs: a terminal that nobody reads blocks the command
-        written = b"".join(chunks_of(shown)).decode()
-        assert process.wait() == 0
-        return written, process.stdout.read().decode()
-
-
-def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
-    """The output on a terminal; Linux ends it with an error when it is closed."""
-    with suppress(OSError):
-        while chunk := terminal.read(65_536):
-            yield chunk
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
@@ -200,10 +172,10 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
     arguments = ("dump", "--company", load_target.company_id)
     piped = ready.run(*arguments, "piped")
     assert piped.err == ""
-    shown, out = on_terminal(ready, *arguments, "piped2")
-    assert "writing customersExt" in shown
-    assert "3000 rows" in shown
-    assert out == piped.out.replace("piped", "piped2")
+    shown = ready.on_terminal(*arguments, "piped2")
+    assert "writing customersExt" in shown.err
+    assert "3000 rows" in shown.err
+    assert shown.out == piped.out.replace("piped", "piped2")
 
 
 def test_a_dump_that_is_not_possible_is_an_error_in_one_line(

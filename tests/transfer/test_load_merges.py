@@ -72,15 +72,6 @@ def test_computed_values_are_kept_when_given_and_derived_when_not(load_target: L
     assert str(second["lastModifiedDateTime"]) > "2020"
 
 
-def test_a_derivation_sees_earlier_rows(load_target: LoadTarget) -> None:
-    load_target.load(
-        "contactsExt.csv",
-        "number,type,displayName,companyNumber\nK1,Company,Acme,\nK2,Person,Ann,K1\n",
-    )
-    by_number = {each["number"]: each for each in load_target.records("contactsExt")}
-    assert by_number["K2"]["companyName"] == "Acme"
-
-
 def test_an_update_derives_what_the_file_leaves_out(load_target: LoadTarget) -> None:
     load_target.load("contactsExt.csv", "number,displayName\nK1,One\n")
     load_target.load("contactsExt.csv", "number,displayName\nK1,Two\n")
@@ -119,11 +110,6 @@ def test_the_record_completes_an_incomplete_unique_rule(load_target: LoadTarget)
             "Choose another value."
         )
     ]
-
-
-def test_a_single_space_is_a_value(load_target: LoadTarget) -> None:
-    load_target.load("customersExt.csv", "number,blocked\nC1, \n")
-    assert load_target.records("customersExt")[0]["blocked"] == " "
 
 
 def test_a_file_that_changes_while_it_is_checked_is_refused(load_target: LoadTarget) -> None:
@@ -176,13 +162,6 @@ def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
         report = load_target.load_file(path)
         assert reasons(report) == []
         assert report.inserted == report.rows > 0
-
-
-def test_a_large_file_is_loaded_as_a_small_one_is(load_target: LoadTarget) -> None:
-    rows = [f"C{at},{'maybe' if at % 5 == 0 else 'true'}" for at in range(5_000)]
-    content = "\n".join(["number,taxLiable", *rows])
-    report = load_target.load("customersExt.csv", content, keep_good=True)
-    assert (report.rows, report.refused, report.inserted) == (5_000, 1_000, 4_000)
 
 
 def test_memory_does_not_grow_with_the_file(load_target: LoadTarget) -> None:
