@@ -182,23 +182,13 @@ def test_a_conflict_is_resolved_field_by_field(desk: Desk) -> None:
     assert ", change 2." in said(conflict)
     for part in ("yours: mine", "theirs: theirs", "taken over", "the same as theirs", "Save over"):
         assert part in said(conflict)
-    desk.browser.follow(desk.save(conflict, **{"choice.text": "yours"}))
+    # of what only one side has changed, there is nothing to choose
+    choices = {"choice.text": "yours", "choice.series": "yours", "choice.day": "theirs"}
+    desk.browser.follow(desk.save(conflict, **choices))
     assert (
         desk.now.items()
         >= {"text": "mine", "series": "T", "amount": 1, "day": "2026-03-01"}.items()
     )
-
-
-def test_theirs_can_be_chosen(desk: Desk) -> None:
-    page = desk.open()
-    desk.elsewhere(text="theirs", series="T")
-
-    conflict = desk.save(page, text="mine", day="2026-03-01")
-    # of what only one side has changed, there is nothing to choose
-    choices = {"choice.text": "theirs", "choice.series": "yours", "choice.day": "theirs"}
-    desk.browser.follow(desk.save(conflict, **choices))
-
-    assert desk.now.items() >= {"text": "theirs", "series": "T", "day": "2026-03-01"}.items()
 
 
 def test_what_both_changed_must_be_chosen(desk: Desk) -> None:
@@ -343,17 +333,7 @@ def test_values_of_a_unique_rule_are_refused_beside_its_fields(desk: Desk) -> No
     assert answer.text.count('aria-invalid="true"') == 2
 
 
-def test_a_delete_asks_first(desk: Desk) -> None:
-    question = desk.open("/record/delete")
-    assert len(desk.company.listed("specimensExt")) == 1
-
-    answer = desk.browser.follow(desk.save(question))
-
-    assert "The record was deleted." in answer.text
-    assert desk.company.listed("specimensExt") == []
-
-
-def test_a_delete_of_a_changed_record_asks_again(desk: Desk) -> None:
+def test_a_delete_asks_first_and_again_if_the_record_has_changed(desk: Desk) -> None:
     question = desk.open("/record/delete")
     desk.elsewhere(text="theirs")
 
@@ -363,7 +343,8 @@ def test_a_delete_of_a_changed_record_asks_again(desk: Desk) -> None:
     assert "Somebody changed this record meanwhile: tests, " in said(again)
     assert "theirs" in again.text
     assert len(desk.company.listed("specimensExt")) == 1
-    desk.browser.follow(desk.save(again))
+    answer = desk.browser.follow(desk.save(again))
+    assert "The record was deleted." in answer.text
     assert desk.company.listed("specimensExt") == []
 
 

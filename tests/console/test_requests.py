@@ -484,19 +484,6 @@ def test_a_batch_is_not_sent_again(
     assert "The request is a batch." in again.text
 
 
-def test_a_viewer_does_not_write_by_sending_again(company: Company, recording: Service) -> None:
-    viewer = logged_in(recording, ConsoleRole.VIEWER)
-    written = company.patch(AGENT, {"name": "Viewed"}, if_match="*")
-    company.patch(AGENT, {"name": "Kept"}, if_match="*")
-    page = viewer.get(f"/console/requests/{written.headers['x-request-id']}")
-    action = next(each.action for each in forms_of(page) if "/again" in each.action)
-
-    done = viewer.submit(viewer.submit(page, action), action)
-
-    assert "by the check <strong>scope</strong>" in done.text
-    assert company.get(AGENT).json()["name"] == "Kept"
-
-
 @ON_SQLITE
 def test_an_unknown_id(browser: Browser) -> None:
     answer = browser.get("/console/requests/0-1")

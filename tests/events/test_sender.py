@@ -137,6 +137,12 @@ class Rig:
         assert self.wait(self.sender.look())
         self.wait(self.sender.delivered())
 
+    def begin(self, receiver: Receiver) -> None:
+        """Look, and return when a delivery hangs until it is released."""
+        receiver.delivery = receiver.hang
+        assert self.wait(self.sender.look())
+        self.wait(asyncio.to_thread(receiver.wait, 1))
+
     def acts(self, subscription: Subscription) -> list[tuple[str, str]]:
         """What the audit log has of a subscription after its start."""
         entries = self.wait(self.store.control.audit(0, 10_000))
@@ -497,9 +503,7 @@ def test_a_process_that_stops_leaves_its_delivery_to_another(
     rig.subscribe(company, receiver.url())
     path = create(company)
     rig.move_on(MINUTE)
-    receiver.delivery = receiver.hang
-    assert rig.wait(rig.sender.look())
-    rig.wait(asyncio.to_thread(receiver.wait, 1))
+    rig.begin(receiver)
     rig.wait(rig.sender.stop())
     receiver.delivery = status(200)
 
@@ -540,9 +544,7 @@ def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
     subscription = rig.subscribe(company, receiver.url())
     create(company)
     rig.move_on(MINUTE)
-    receiver.delivery = receiver.hang
-    assert rig.wait(rig.sender.look())
-    rig.wait(asyncio.to_thread(receiver.wait, 1))
+    rig.begin(receiver)
     act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
     assert rig.wait(rig.subscriptions.remove(subscription, act))
     receiver.release()

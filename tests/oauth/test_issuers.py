@@ -328,18 +328,6 @@ def test_its_tokens_are_revoked_by_their_issuer_only(
     assert status(company.using(token)) == 200
 
 
-@ON_SQLITE
-def test_a_rotated_key_is_fetched_when_a_token_names_it(
-    command: IssuerCommand, issuer: OtherIssuer, company: Company
-) -> None:
-    command.add(new_name(), issuer.url, *EVERY)
-    former = company.using(issuer.token())
-    assert status(former) == 200
-    issuer.rotate(keep=True)
-    assert status(company.using(issuer.token())) == 200
-    assert status(former) == 200
-
-
 def test_a_withdrawn_key_is_not_trusted_after_a_refresh(
     command: IssuerCommand, issuer: OtherIssuer, company: Company
 ) -> None:
