@@ -12,7 +12,6 @@ from support.command import Command
 from support.databases import ON_SQLITE
 from support.greeting import greeting_of
 from support.processes import Process
-from support.quickstart import pasted, ready_lines
 from support.sockets import http_client
 
 TRUSTING = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]
@@ -55,16 +54,6 @@ def test_services_that_start_at_the_same_time_have_one_authority(ready: Command)
         ]
         for process in processes:
             check_health(*greeted(process))
-
-
-@ON_SQLITE
-@pytest.mark.usefixtures("curl")
-def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
-    with migrated.started("serve", "--port", "0", "--https", "--quickstart") as process:
-        lines = ready_lines(process)
-        listed, changed = pasted(lines)
-    assert len(listed) == 1
-    assert changed["city"] == "Bremen"
 
 
 def change_key(pair: Pair) -> None:

@@ -84,10 +84,10 @@ def test_a_start_names_what_there_is(command: Command) -> None:
 
 @pytest.mark.usefixtures("curl")
 def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
-    """Under each profile, and again when nothing is left to change."""
+    """Under each profile, with TLS, and again when nothing is left to change."""
     companies = set()
-    for profile in sorted(PROFILES):
-        with migrated.started(*QUICKSTART, "--profile", profile) as process:
+    for options in (*(("--profile", each) for each in sorted(PROFILES)), ("--https",)):
+        with migrated.started(*QUICKSTART, *options) as process:
             lines = ready_lines(process)
             listed, changed = pasted(lines)
             assert [each["number"] for each in listed] == ["CT000034"]

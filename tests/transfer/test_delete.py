@@ -3,7 +3,6 @@
 import asyncio
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from itertools import count
 from pathlib import Path
@@ -21,6 +20,7 @@ from support.client import Client, page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
+from support.event_loop import in_thread
 from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
@@ -253,9 +253,7 @@ def during(command: Command, company: Company, work: Callable[[], object]) -> No
         nonlocal left
         if left:
             left -= 1
-            with ThreadPoolExecutor(1) as thread:
-                # in another thread, since the work may run its own event loop
-                thread.submit(work).result()
+            in_thread(work)
 
     delete_here(command, company.id, listen)
 

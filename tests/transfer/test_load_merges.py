@@ -1,11 +1,11 @@
 """A load matches rows with records, and updates or inserts them."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from comptoir.edm.types import is_guid
 from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from comptoir.features.transfer.load import LoadReport
+from support.event_loop import in_thread
 from support.load_target import LoadTarget, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"
@@ -146,9 +146,7 @@ def test_records_that_others_create_meanwhile_are_matched(load_target: LoadTarge
     def create(stage: str, *_: int) -> None:
         if stage == "write" and not others:
             content = f'{{"number": "C{ROWS - 1}", "city": "Bonn"}}\n'
-            with ThreadPoolExecutor(1) as pool:
-                created = pool.submit(other.load, "customersExt.ndjson", content)
-                others.append(created.result())
+            others.append(in_thread(other.load, "customersExt.ndjson", content))
 
     with LoadTarget(load_target.folder, load_target.url, load_target.company_id) as other:
         report = load_target.load_file(path, show_progress=create)

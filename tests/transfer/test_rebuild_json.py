@@ -3,7 +3,6 @@
 import asyncio
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import Connection, Table, func, select, update
@@ -21,6 +20,7 @@ from support.client import record
 from support.command import Command
 from support.companies import Company
 from support.databases import in_database
+from support.event_loop import in_thread
 from support.repeats import repeatable
 from support.samples import PATHS, SAMPLES
 from support.service import Service
@@ -105,9 +105,7 @@ def before_writing(work: Callable[[int, int], object]) -> ShowProgress:
     """A listener that runs `work` when records are read, and their JSON is not yet written."""
 
     def listen(_: str, done: int, total: int) -> None:
-        with ThreadPoolExecutor(1) as thread:
-            # in another thread, since the work may run its own event loop
-            thread.submit(work, done, total).result()
+        in_thread(work, done, total)
 
     return listen
 

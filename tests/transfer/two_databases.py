@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Self
 
@@ -22,6 +21,7 @@ from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres
 from support.command import Command, Result
 from support.companies import Company
+from support.event_loop import in_thread
 from support.service import Service
 from support.stores import opened
 
@@ -102,9 +102,7 @@ class TwoDatabases:
         def listen(what: str, _done: int, _rows: int) -> None:
             if left and what.startswith(left[0]):
                 del left[0]
-                with ThreadPoolExecutor(1) as thread:
-                    # in another thread, since the work may run its own event loop
-                    thread.submit(work).result()
+                in_thread(work)
 
         report = self.attempt(company, listen)
         assert not left, f"the copy was never {left[0]}"
