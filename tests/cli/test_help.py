@@ -5,9 +5,10 @@ import pytest
 from comptoir.cli.main import SUBCOMMANDS, imported
 from support.command import Command
 from support.processes import Process
+from support.together import together
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
+@together("name", SUBCOMMANDS)
 def test_the_table_of_subcommands_has_the_first_paragraph_of_their_help(name: str) -> None:
     text = imported(name).help or ""
     assert " ".join(text.partition("\n\n")[0].split()) == SUBCOMMANDS[name][1]

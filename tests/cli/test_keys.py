@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.command import Command
+from support.together import together
 
 DAY = timedelta(days=1)
 
@@ -76,9 +77,7 @@ def test_the_command_shown_keeps_longer_tokens_valid(command: Command) -> None:
     assert len(set(copies)) == 2
 
 
-@pytest.mark.parametrize(
-    "time", ["tomorrow", "2027-01-31", "2027-01-31T22:00:00", "9999-12-31T23:59:59Z", ""]
-)
+@together("time", ["tomorrow", "2027-01-31", "2027-01-31T22:00:00", "9999-12-31T23:59:59Z", ""])
 def test_a_time_needs_an_offset(command: Command, time: str) -> None:
     assert "invalid --at" in command.error("keys", "rotate", "--at", time)
 

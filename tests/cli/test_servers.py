@@ -19,6 +19,7 @@ from support.command import Command
 from support.ports import LOOPBACK
 from support.postgres import Databases, name_of
 from support.sockets import http_client
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 COMMANDS = (("migrate",), ("company", "list"))
@@ -74,7 +75,7 @@ def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
     assert "No such file or directory" in line
 
 
-@pytest.mark.parametrize(
+@together(
     ("url", "said"),
     [
         ("postgresql://me:hu@sh@host/x", "%40"),

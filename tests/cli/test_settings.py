@@ -10,9 +10,10 @@ from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
 from support.command import Command
 from support.databases import ON_SQLITE
+from support.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("variable", "value", "remedy"),
     [
         ("PORT", "70000", "Use an integer from 0 to 65535."),
@@ -57,7 +58,7 @@ def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, reme
     assert remedy in message
 
 
-@pytest.mark.parametrize(
+@together(
     ("given", "message"),
     [
         ({"BASE_PATH": "/bc/api"}, "Choose another first segment than bc or v2.0."),

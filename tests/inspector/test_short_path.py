@@ -1,14 +1,13 @@
 """Paths as lists and lines show them."""
 
-import pytest
-
 from comptoir.http.log import short_path
+from support.together import together
 
 COMPANY = "0eb4d1b2-6d4e-4f6b-9a51-0f2f5ad4e001"
 RECORD = "0184377a-52f4-8393-9f2e-e4c13115bc0b"
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "short"),
     [
         (f"/api/companies({COMPANY})/contactsExt({RECORD})", "contactsExt(0184…)"),

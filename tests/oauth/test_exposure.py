@@ -5,8 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from support.clients import GRANT, TOKEN_PATH, Webshop, add_client, ask
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
+from support.together import together
+
+pytestmark = ON_SQLITE  # headers do not depend on the database
 
 SITE = "https://app.example.com"
 WITH_A_CLIENT = [
@@ -31,7 +34,7 @@ def open_to_all(
         yield add_client(service, folder)
 
 
-@pytest.mark.parametrize("path", WITH_A_CLIENT)
+@together("path", WITH_A_CLIENT)
 def test_scripts_of_other_sites_do_not_use_the_endpoint(open_to_all: Webshop, path: str) -> None:
     """A script cannot keep a secret, so only the API has CORS headers."""
     service = open_to_all.service
@@ -46,14 +49,14 @@ def test_scripts_of_other_sites_do_not_use_the_endpoint(open_to_all: Webshop, pa
         assert not [name for name in response.headers if name.startswith("access-control-")]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS)
+@together("path", DOCUMENTS)
 def test_scripts_of_other_sites_do_not_read_the_documents(open_to_all: Webshop, path: str) -> None:
     response = open_to_all.service.origin.get(path, headers={"Origin": SITE})
     assert response.status_code == 200
     assert "access-control-allow-origin" not in response.headers
 
 
-@pytest.mark.parametrize("path", [*WITH_A_CLIENT, *DOCUMENTS])
+@together("path", [*WITH_A_CLIENT, *DOCUMENTS])
 def test_no_response_is_cached(open_to_all: Webshop, path: str) -> None:
     """Neither a token, nor an error, nor a document whose addresses depend on `Host`."""
     service = open_to_all.service

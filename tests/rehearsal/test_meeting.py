@@ -211,13 +211,21 @@ def test_requests_of_an_atomic_group_meet_faults(company: Company, rehearsal: Re
         assert len(company.listed("contactsExt", {"$filter": f"displayName eq '{name}'"})) == stored
 
 
-def test_a_rule_says_which_requests_meet_it(company: Company, rehearsal: Rehearsal) -> None:
-    match = {"method": "GET", "path": "/api/*/contactsExt", "set": "contactsExt", "client": "tests"}
+def test_a_rule_says_which_requests_meet_it(
+    faulty: Service, company: Company, rehearsal: Rehearsal
+) -> None:
+    """Its requests are counted for each client."""
+    match = {"method": "GET", "path": "/api/*/contactsExt", "set": "contactsExt"}
     rehearsal.set({"id": "r", "fault": "throttle", "match": {**match, "nth": 2}, "times": 2})
-    statuses = [company.get("contactsExt").status_code for _ in range(6)]
-    assert statuses == [200, 429, 200, 429, 200, 200]
+    other = company.using(faulty.tokens.issue(subject="other"))
+    for client in (company, other):
+        statuses = [client.get("contactsExt").status_code for _ in range(6)]
+        assert statuses == [200, 429, 200, 429, 200, 200]
+        assert [each.count for each in rehearsal.firings()[-2:]] == [2, 4]
+    rehearsal.set({"id": "r", "fault": "throttle", "match": {**match, "client": "tests"}})
+    assert [each.get("contactsExt").status_code for each in (company, other)] == [429, 200]
     assert company.get("itemsExt").status_code == 200
-    assert [each.count for each in rehearsal.firings()[-2:]] == [2, 4]
+    assert company.post("contactsExt", {"displayName": "A"}).status_code == 201
 
 
 def test_a_set_is_matched_at_all_addresses_and_a_path_at_some(
