@@ -554,10 +554,3 @@ def test_a_fault_is_the_check_that_refused(start_service: StartService) -> None:
     assert rows(browser, check="fault")[0].id == answer.headers["x-request-id"]
     assert "✗ fault" in page
     assert "<dt>Fault</dt><dd>r</dd>" in page
-
-
-@ON_SQLITE
-def test_a_request_of_a_contact_masks_its_password(company: Company, browser: Browser) -> None:
-    page = page_of(browser, company.get(f"contactsExt({CONTACT})"))
-
-    assert '"onlinePassword": "•••"' in page

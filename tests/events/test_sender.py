@@ -22,10 +22,11 @@ from comptoir.edm.times import INSTANT
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.notifications import sender
-from comptoir.features.notifications.delivery import LEASE_SECONDS
+from comptoir.features.notifications.delivery import LEASE_SECONDS, Outcome, Retries
 from comptoir.features.notifications.notifications import at
 from comptoir.features.notifications.sender import Sender
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.outgoing import PostAnswer
 from comptoir.outgoing.session import Guard, Outgoing
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.jobs import every, running
@@ -385,6 +386,18 @@ def test_a_client_with_slow_receivers_leaves_room_for_others(
     assert [path for path, _ in receiver.deliveries].count(waiting) == 1
 
 
+def test_the_outcome_of_a_status() -> None:
+    assert HOOKS is not None
+    retries = Retries(HOOKS.retries, HOOKS.retried)
+    for number, outcome in (
+        *((number, Outcome.DELIVERED) for number in (200, 201, 202, 204, 299)),
+        *((number, Outcome.FAILED) for number in (408, 429, 500, 502, 503, 504, 599)),
+        *((number, Outcome.REFUSED) for number in (100, 199, 300, 301, 302, 307, 308, 304)),
+        *((number, Outcome.REFUSED) for number in (400, 401, 403, 404, 405, 410, 413, 499, 600)),
+    ):
+        assert retries.outcome(PostAnswer(number, b"")) is outcome
+
+
 @pytest.mark.parametrize("answer", ["503", "cut"])
 def test_a_failed_delivery_is_repeated_five_times(
     answer: str, rig: Rig, company: Company, receiver: Receiver
@@ -394,14 +407,17 @@ def test_a_failed_delivery_is_repeated_five_times(
     end = int(rig.clock()) + LATER
     subscription = rig.subscribe(company, receiver.url(), expires_at=end)
     path = create(company)
-    rig.look(after=3_600)
+    rig.move_on(3_600)
+    rig.clock.now = int(rig.clock.now) + 0.75
+    rig.look()
     for count, minutes in enumerate((1, 1, 10, 100, 1_000), start=1):
         assert len(receiver.deliveries) == count
-        rig.look(after=minutes * MINUTE - 10)
+        rig.look(after=minutes * MINUTE - 0.5)
         assert len(receiver.deliveries) == count
         assert rig.stored(subscription)
         change(company, path, f"N{count}")
-        rig.look(after=20)
+        # rounding does not shorten a wait
+        rig.look(after=1.5)
     assert [len(value) for _, value in receiver.deliveries] == [1, 2, 2, 2, 2, 2]
     assert not rig.stored(subscription)
     reason = f"the receiver responded with status {answer}"
