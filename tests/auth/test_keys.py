@@ -40,21 +40,15 @@ def test_first_use_creates_a_private_key_that_only_its_owner_can_read(directory:
     directory = directory / "data" / "keys"
     before = os.umask(0)
     try:
-        load_keys(directory)
+        first = load_keys(directory)
     finally:
         os.umask(before)
     assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
     assert mode(directory) == mode(directory.parent) == 0o700
     assert mode(directory / SIGNING_KEY_FILE) == 0o600
-
-
-def test_later_uses_find_the_same_key(directory: Path) -> None:
-    first, second = load_keys(directory), load_keys(directory)
-    assert first.trusted.keys() == second.trusted.keys() == {first.signing.thumbprint()}
-
-
-def test_trusted_keys_have_no_private_half(directory: Path) -> None:
-    assert not any(key.is_private for key in load_keys(directory).trusted.values())
+    again = load_keys(directory)
+    assert again.trusted.keys() == first.trusted.keys() == {first.signing.thumbprint()}
+    assert not any(key.is_private for key in again.trusted.values())
 
 
 def test_threads_that_start_at_the_same_time_share_one_key(tmp_path: Path) -> None:

@@ -55,29 +55,22 @@ def test_the_authority_cannot_certify_another_name(local: LocalCertificate, tmp_
         shake_hands(forged, local.authority.certificate, "example.com")
 
 
-def test_first_use_creates_parents_for_their_owner_only(tmp_path: Path) -> None:
-    """They may become the folders of the database and of the keys."""
+def test_first_use_creates_files_and_parents_that_later_uses_find(tmp_path: Path) -> None:
+    """For their owner only: the parents may become the folders of the database and of the keys."""
     folder = tmp_path / "srv" / "data" / "tls"
     before = os.umask(0)
     try:
-        local_certificate(folder)
+        local = local_certificate(folder)
     finally:
         os.umask(before)
     for each in (folder.parent, folder.parent.parent):
         assert stat.S_IMODE(each.stat().st_mode) == 0o700
-
-
-def test_later_uses_find_the_same_files(local: LocalCertificate) -> None:
-    folder = local.localhost.key.parent
-    before = files(folder)
-    assert local_certificate(folder) == local
-    assert files(folder) == before
-
-
-def test_only_the_owner_can_read_the_keys(local: LocalCertificate) -> None:
     for pair in (local.localhost, local.authority):
         assert stat.S_IMODE(pair.key.stat().st_mode) == 0o600
         assert stat.S_IMODE(pair.certificate.stat().st_mode) == 0o644
+    created = files(folder)
+    assert local_certificate(folder) == local
+    assert files(folder) == created
 
 
 def test_a_certificate_is_renewed_by_the_same_authority(local: LocalCertificate) -> None:

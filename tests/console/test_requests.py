@@ -176,6 +176,9 @@ def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
 
     assert "✓ token" in page
     assert "uniqueness" not in page
+    assert "records.read" in page
+    assert '"sub": "tests"' in page
+    assert company.token.rpartition(".")[2] not in page
     assert "Record now" in page
     address = page.partition('class="button" href="')[2].partition('"')[0]
     assert browser.get(address).status_code == 200
@@ -357,15 +360,6 @@ def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
     assert "in a batch" in page
     (row,) = [each for each in rows(browser) if each.id == answer.headers["x-request-id"]]
     assert (row.status, row.check) == (200, "tag")
-
-
-@ON_SQLITE
-def test_the_token_is_described(company: Company, browser: Browser) -> None:
-    page = page_of(browser, company.get(AGENT))
-
-    assert "records.read" in page
-    assert '"sub": "tests"' in page
-    assert company.token.rpartition(".")[2] not in page
 
 
 def test_a_request_is_sent_again(company: Company, browser: Browser) -> None:

@@ -93,9 +93,6 @@ def test_a_client_looks_its_token_up(webshop: Webshop, other: Webshop, admin: We
     assert other.send("introspect", token).json() == INACTIVE
     webshop.send("revoke", token)
     assert admin.send("introspect", token).json() == INACTIVE
-
-
-def test_a_token_of_a_disabled_client_is_not_active(webshop: Webshop, admin: Webshop) -> None:
     token = webshop.token()
     webshop.command.done("client", "disable", webshop.name)
     assert admin.send("introspect", token).json() == INACTIVE
