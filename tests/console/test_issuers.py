@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from comptoir.auth.records import ConsoleRole
-from console.conftest import LoggedIn
 from support.clients import add_client
 from support.console import Browser, audited, error_beside
 from support.databases import ON_SQLITE
@@ -128,9 +126,3 @@ def test_a_form_names_no_file(admin: Browser, tmp_path: Path) -> None:
     page = admin.follow(page)
     assert str(tmp_path) not in page.text
     admin.submit(page, f"{LIST}/remove")
-
-
-def test_viewers_do_not_add_issuers(logged_in: LoggedIn) -> None:
-    viewer = logged_in(ConsoleRole.VIEWER)
-    assert viewer.get(LIST).status_code == 200
-    assert viewer.get(NEW).status_code == 403

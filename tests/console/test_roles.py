@@ -1,8 +1,6 @@
 """The screen of roles."""
 
-from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
-from console.conftest import LoggedIn
 from support.console import Browser, audited, error_beside
 from support.service import Service
 
@@ -47,10 +45,3 @@ def test_a_role_in_use_is_kept(admin: Browser) -> None:
     refused = admin.submit(admin.get(LIST), f"{LIST}/remove", name="in-use")
     assert refused.status_code == 409
     assert "the client role-user has the role in-use" in refused.text
-
-
-def test_viewers_see_roles(admin: Browser, logged_in: LoggedIn) -> None:
-    admin.follow(admin.submit(admin.get(EDIT), EDIT, name="seen"))
-    viewer = logged_in(ConsoleRole.VIEWER)
-    assert "seen" in viewer.get(LIST).text
-    assert viewer.get(EDIT).status_code == 403

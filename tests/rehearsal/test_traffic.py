@@ -2,7 +2,6 @@
 
 import pytest
 
-from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal, Trap
@@ -124,8 +123,3 @@ def test_a_client_follows_the_link_to_the_next_page_or_not(
     assert met(rehearsal, "reader", "page-limit") == (1, 0, 0, "no")
     assert client.follow(link).status_code == 200
     assert met(rehearsal, "reader", "page-limit") == (1, 0, 0, "yes")
-
-
-def test_the_report_needs_no_request(faulty: Service, rehearsal: Rehearsal) -> None:
-    other = Client(faulty, rehearsal.client.root, rehearsal.client.token)
-    assert other.get("report").status_code == 200

@@ -99,16 +99,13 @@ def test_an_error_of_the_request_is_not_503(
 
 
 def test_the_message_of_a_routine_is_part_of_the_response(postgres_url: str) -> None:
+    refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
+    assert refusal.error.status == 400
     refusal = refused(postgres_url, lambda each: each.execute(raising("CO400", "2 is not 3.")))
     assert refusal.message == (
         "The query cannot be computed: 2 is not 3. Change the expression, or exclude the records "
         "with such values."
     )
-
-
-def test_a_text_with_a_nul_returns_400(postgres_url: str) -> None:
-    refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
-    assert refusal.error.status == 400
 
 
 @pytest.mark.parametrize(
