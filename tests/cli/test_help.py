@@ -15,6 +15,7 @@ def test_the_table_of_subcommands_has_the_first_paragraph_of_their_help(name: st
 
 
 def test_every_command_has_help(command: Command) -> None:
+    assert command.done("--version").out.startswith("comptoir ")
     assert "--help" in command.run("--help").out
     for name in SUBCOMMANDS:
         assert "--help" in command.done(name, "--help").out

@@ -20,16 +20,11 @@ def applied(command: Command, text: str) -> str:
     return command.done("role", "apply", file).out
 
 
-def test_roles_are_applied_and_listed_by_name(ready: Command) -> None:
+def test_roles_are_listed_by_name_and_replaced_as_a_whole(ready: Command) -> None:
     assert applied(ready, SHOP) == "shop: applied\narchive: applied\n"
-
     assert ready.done("role", "list").out == "archive\nshop contactsExt=RIM *=R\n"
 
-
-def test_a_role_is_replaced_as_a_whole_and_others_stay(ready: Command) -> None:
-    applied(ready, SHOP)
     applied(ready, '[shop]\nitemsExt = "D"')
-
     assert ready.done("role", "list").out == "archive\nshop itemsExt=D\n"
 
 

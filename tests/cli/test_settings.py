@@ -48,6 +48,7 @@ from support.together import together
         ("TOKEN_ISSUER", "\udcff", "Use text in UTF-8, without control characters."),
         ("TOKEN_ISSUER", "a\nb", "Use text in UTF-8, without control characters."),
         ("CORS_ORIGINS", "https://a.example/path", "Use * or sites such as"),
+        ("SEED_SHAPES", "off", "COMPTOIR_SEED_SHAPES. Use COMPTOIR_INTERFACE_EXTENSIONS."),
     ],
 )
 def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, remedy: str) -> None:
@@ -100,12 +101,6 @@ def test_an_invalid_config_file_is_named(content: str, message: str, tmp_path: P
     with pytest.raises(OperatorError) as refused:
         load_settings({"config": str(file)}, {})
     assert message in str(refused.value)
-
-
-def test_a_former_name_in_the_environment_is_refused() -> None:
-    with pytest.raises(OperatorError) as refused:
-        load_settings({}, {"COMPTOIR_SEED_SHAPES": "off"})
-    assert "COMPTOIR_SEED_SHAPES. Use COMPTOIR_INTERFACE_EXTENSIONS." in str(refused.value)
 
 
 def test_a_missing_config_file_is_named(tmp_path: Path) -> None:
