@@ -7,29 +7,18 @@ import pytest
 
 from comptoir.auth.audit import Act
 from comptoir.auth.failures import FREE_ENTRIES, MOST_CHARACTERS, MOST_WAITING, Failures
-from comptoir.errors.refusal import Refusal
-from comptoir.errors.refusal_rows import UNANSWERED
 from support.clocks import SetClock
 
 
-class Log:
-    """A log that is away at first, if it `fails`."""
+def written(failures: Failures) -> list[Act]:
+    """Write failures; what was written."""
+    found: list[Act] = []
 
-    def __init__(self, *, fails: int = 0) -> None:
-        self.fails = fails
-        self.acts: list[Act] = []
+    async def record(acts: Sequence[Act]) -> None:
+        found.extend(acts)
 
-    async def record(self, acts: Sequence[Act]) -> None:
-        if self.fails:
-            self.fails -= 1
-            raise UNANSWERED()
-        self.acts += acts
-
-    def write(self, failures: Failures) -> list[Act]:
-        """Write failures; what was written."""
-        before = len(self.acts)
-        asyncio.run(failures.write(self.record))
-        return self.acts[before:]
+    asyncio.run(failures.write(record))
+    return found
 
 
 @pytest.fixture
@@ -42,55 +31,29 @@ def failures(clock: SetClock) -> Failures:
     return Failures(clock)
 
 
-def test_a_failure_is_an_entry(failures: Failures) -> None:
-    for at in range(2):
-        failures.note("webshop", "10.0.0.1", "The secret is wrong", f"r-{at}")
-    log = Log()
-    first, second = log.write(failures)
-    assert (first.target, first.actor.address, first.actor.request) == (
-        "webshop",
-        "10.0.0.1",
-        "r-0",
-    )
-    assert first.detail == "reason=The secret is wrong"
-    assert second.actor.request == "r-1"
-    assert log.write(failures) == []
-
-
 def test_an_address_cannot_flood_the_log(failures: Failures, clock: SetClock) -> None:
     for at in range(100):
         failures.note(f"client-{at}", "10.0.0.1", "The client is unknown", "r")
     failures.note("webshop", "10.0.0.2", "The secret is wrong", "r")
-    log = Log()
-    assert [each.target for each in log.write(failures)] == [
+    assert [each.target for each in written(failures)] == [
         *(f"client-{at}" for at in range(FREE_ENTRIES)),
         "webshop",
     ]
     for _ in range(600):
         clock.now += 1
         failures.note("later", "10.0.0.1", "The client is unknown", "r")
-    assert len(log.write(failures)) < 20
+    assert len(written(failures)) < 20
 
 
 def test_many_addresses_do_not_fill_the_memory(failures: Failures) -> None:
     for at in range(MOST_WAITING + 5):
         failures.note("webshop", f"10.0.{at // 256}.{at % 256}", "The secret is wrong", "r")
-    assert len(Log().write(failures)) == MOST_WAITING
-
-
-def test_failures_that_cannot_be_written_are_kept(failures: Failures) -> None:
-    failures.note("one", "", "", "r")
-    log = Log(fails=1)
-    with pytest.raises(Refusal):
-        log.write(failures)
-    failures.note("two", "", "", "r")
-    assert [each.target for each in log.write(failures)] == ["one", "two"]
-    assert log.write(failures) == []
+    assert len(written(failures)) == MOST_WAITING
 
 
 def test_what_was_sent_is_cut_and_has_no_control_characters(failures: Failures) -> None:
     failures.note("a\0b\nc\x1b[31m\u2028\ud800" + "x" * 1_000, "1\r\n2", "why\0", "r")
-    (act,) = Log().write(failures)
+    (act,) = written(failures)
     assert act.target.startswith("a\ufffdb\ufffdc\ufffd[31m\ufffd\ufffdx")
     assert len(act.target) == MOST_CHARACTERS
     assert act.actor.address == "1\ufffd\ufffd2"

@@ -1,8 +1,7 @@
 """When the keys of an issuer are fetched, and how long they are believed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
-from typing import TypeVar
+from collections.abc import Collection
 
 import pytest
 from joserfc.jwk import ECKey
@@ -15,11 +14,10 @@ from comptoir.errors.refusal import ErrorType, Refusal
 from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE
 from comptoir.outgoing import OutgoingError
 from support.clocks import SetClock
+from support.event_loop import in_event_loop
 from support.waiting import PATIENCE_SECONDS
 
 DAY = 86_400
-
-T = TypeVar("T")
 
 
 class Watched:
@@ -44,11 +42,9 @@ class Watched:
         return caught.value
 
 
-def run(work: Callable[[Watched], Awaitable[T]]) -> T:
-    async def running() -> T:
-        return await work(Watched())
-
-    return asyncio.run(running())
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
 
 
 @pytest.mark.parametrize(
@@ -64,151 +60,120 @@ def run(work: Callable[[Watched], Awaitable[T]]) -> T:
         ("s-maxage=1200", 3_600),
     ],
 )
-def test_keys_are_fresh_as_long_as_the_issuer_says(cache_control: str, seconds: int) -> None:
+@in_event_loop
+async def test_keys_are_fresh_as_long_as_the_issuer_says(
+    cache_control: str, seconds: int, watched: Watched
+) -> None:
     """From five minutes to a day; then they are used while they are fetched again."""
-
-    async def work(watched: Watched) -> None:
-        source = watched.source
-        source.cache_control = cache_control
-        await watched.key()
-        watched.clock.now = seconds - 1
-        await watched.key()
-        await watched.source.settled()
-        assert source.fetches == 1
-        watched.clock.now = seconds
-        source.gate.clear()
-        await watched.key()
-        source.gate.set()
-        await watched.source.settled()
-        assert source.fetches == 2
-        assert watched.withdrawn == []
-
-    run(work)
+    source = watched.source
+    source.cache_control = cache_control
+    await watched.key()
+    watched.clock.now = seconds - 1
+    await watched.key()
+    await watched.source.settled()
+    assert source.fetches == 1
+    watched.clock.now = seconds
+    source.gate.clear()
+    await watched.key()
+    source.gate.set()
+    await watched.source.settled()
+    assert source.fetches == 2
+    assert watched.withdrawn == []
 
 
-def test_unknown_keys_are_fetched_once_in_half_a_minute() -> None:
+@in_event_loop
+async def test_unknown_keys_are_fetched_once_in_half_a_minute(watched: Watched) -> None:
     """They evict no other key."""
-
-    async def work(watched: Watched) -> None:
-        source = watched.source
-        await watched.key()
-        for kid in ("x", "y", "x"):
-            await watched.refused(INVALID_CREDENTIALS, kid)
-        assert source.fetches == 2
-        watched.clock.now = 29
-        source.keys["b"] = new_key()
-        await watched.refused(INVALID_CREDENTIALS, "b")
-        watched.clock.now = 30
-        assert await watched.key("b") == ECKey.import_key(source.keys["b"].as_dict(private=False))
-        await watched.key()
-        assert source.fetches == 3
-
-    run(work)
+    source = watched.source
+    await watched.key()
+    for kid in ("x", "y", "x"):
+        await watched.refused(INVALID_CREDENTIALS, kid)
+    assert source.fetches == 2
+    watched.clock.now = 29
+    source.keys["b"] = new_key()
+    await watched.refused(INVALID_CREDENTIALS, "b")
+    watched.clock.now = 30
+    assert await watched.key("b") == ECKey.import_key(source.keys["b"].as_dict(private=False))
+    await watched.key()
+    assert source.fetches == 3
 
 
-def test_both_documents_share_one_limit_of_time() -> None:
+@in_event_loop
+async def test_both_documents_share_one_limit_of_time(watched: Watched) -> None:
     """The first is there at once, and the second never."""
-
-    async def work(watched: Watched) -> None:
-        watched.source.gate.clear()
-        with pytest.raises(OutgoingError) as caught:
-            await asyncio.wait_for(
-                fetch_keys(ISSUER, watched.source.fetch, seconds=0.001), PATIENCE_SECONDS
-            )
-        assert "and its keys within 0.001 seconds" in str(caught.value)
-
-    run(work)
+    watched.source.gate.clear()
+    with pytest.raises(OutgoingError) as caught:
+        await asyncio.wait_for(
+            fetch_keys(ISSUER, watched.source.fetch, seconds=0.001), PATIENCE_SECONDS
+        )
+    assert "and its keys within 0.001 seconds" in str(caught.value)
 
 
-def test_waiting_requests_share_a_fetch_that_none_of_them_ends() -> None:
-    async def work(watched: Watched) -> None:
-        source = watched.source
-        source.gate.clear()
-        waiting = [asyncio.ensure_future(watched.key()) for _ in range(5)]
-        await watched.source.settled()
-        waiting[0].cancel()
-        await watched.source.settled()
-        source.gate.set()
-        await asyncio.gather(*waiting[1:])
-        assert source.fetches == 1
-
-    run(work)
-
-
-def test_a_key_that_is_published_during_a_fetch_is_fetched_again() -> None:
-    async def work(watched: Watched) -> None:
-        source = watched.source
-        await watched.key()
-        watched.clock.now = 3_600
-        source.gate.clear()
-        await watched.key()
-        await watched.source.settled()
-        source.keys["b"] = new_key()
-        waiting = [asyncio.ensure_future(watched.key("b")) for _ in range(3)]
-        await watched.source.settled()
-        source.gate.set()
-        await asyncio.gather(*waiting)
-        assert source.fetches == 3
-
-    run(work)
+@in_event_loop
+async def test_a_key_that_is_published_during_a_fetch_is_fetched_again(watched: Watched) -> None:
+    source = watched.source
+    await watched.key()
+    watched.clock.now = 3_600
+    source.gate.clear()
+    await watched.key()
+    await watched.source.settled()
+    source.keys["b"] = new_key()
+    waiting = [asyncio.ensure_future(watched.key("b")) for _ in range(3)]
+    await watched.source.settled()
+    source.gate.set()
+    await asyncio.gather(*waiting)
+    assert source.fetches == 3
 
 
-def test_an_issuer_that_is_away_is_believed_for_a_day() -> None:
+@in_event_loop
+async def test_an_issuer_that_is_away_is_believed_for_a_day(watched: Watched) -> None:
     """After its keys should have been fetched; while it is away, it is asked in half minutes."""
-
-    async def work(watched: Watched) -> None:
-        source = watched.source
+    source = watched.source
+    await watched.key()
+    source.is_away = True
+    for now in (3_600, 3_600, 3_629, 3_630, 3_600 + DAY - 1):
+        watched.clock.now = now
         await watched.key()
-        source.is_away = True
-        for now in (3_600, 3_600, 3_629, 3_630, 3_600 + DAY - 1):
-            watched.clock.now = now
-            await watched.key()
-            await watched.source.settled()
-        assert source.fetches == 4
-        watched.clock.now = 3_600 + DAY
+        await watched.source.settled()
+    assert source.fetches == 4
+    watched.clock.now = 3_600 + DAY
+    refusal = await watched.refused(ISSUER_UNREACHABLE)
+    assert refusal.headers["Retry-After"] == "29"
+    watched.clock.now += 29
+    source.is_away = False
+    await watched.key()
+
+
+@in_event_loop
+async def test_keys_that_nobody_needed_for_days_are_fetched_before_they_are_used(
+    watched: Watched,
+) -> None:
+    await watched.key()
+    watched.clock.now = 10 * DAY
+    watched.source.keys = {"b": new_key()}
+    await watched.refused(INVALID_CREDENTIALS)
+    await watched.key("b")
+
+
+@in_event_loop
+async def test_an_issuer_that_was_never_reached_is_unavailable(watched: Watched) -> None:
+    watched.source.is_away = True
+    for now, seconds in ((0, "30"), (10, "20"), (29.5, "1"), (30, "30")):
+        watched.clock.now = now
         refusal = await watched.refused(ISSUER_UNREACHABLE)
-        assert refusal.headers["Retry-After"] == "29"
-        watched.clock.now += 29
-        source.is_away = False
-        await watched.key()
-
-    run(work)
+        assert refusal.headers["Retry-After"] == seconds
+    assert watched.source.fetches == 2
 
 
-def test_keys_that_nobody_needed_for_days_are_fetched_before_they_are_used() -> None:
-    async def work(watched: Watched) -> None:
-        await watched.key()
-        watched.clock.now = 10 * DAY
-        watched.source.keys = {"b": new_key()}
-        await watched.refused(INVALID_CREDENTIALS)
-        await watched.key("b")
-
-    run(work)
-
-
-def test_an_issuer_that_was_never_reached_is_unavailable() -> None:
-    async def work(watched: Watched) -> None:
-        watched.source.is_away = True
-        for now, seconds in ((0, "30"), (10, "20"), (29.5, "1"), (30, "30")):
-            watched.clock.now = now
-            refusal = await watched.refused(ISSUER_UNREACHABLE)
-            assert refusal.headers["Retry-After"] == seconds
-        assert watched.source.fetches == 2
-
-    run(work)
-
-
-def test_a_refresh_fetches_at_once_and_reports_withdrawn_keys() -> None:
-    async def work(watched: Watched) -> None:
-        former = await watched.key()
-        watched.source.keys = {"b": new_key()}
-        await watched.key("b", refreshed=1)
-        assert watched.withdrawn == [former]
-        watched.source.keys = {"b": new_key()}
-        changed = await watched.key("b", refreshed=2)
-        assert len(watched.withdrawn) == 2
-        assert changed not in watched.withdrawn
-        await watched.key("b", refreshed=2)
-        assert watched.source.fetches == 3
-
-    run(work)
+@in_event_loop
+async def test_a_refresh_fetches_at_once_and_reports_withdrawn_keys(watched: Watched) -> None:
+    former = await watched.key()
+    watched.source.keys = {"b": new_key()}
+    await watched.key("b", refreshed=1)
+    assert watched.withdrawn == [former]
+    watched.source.keys = {"b": new_key()}
+    changed = await watched.key("b", refreshed=2)
+    assert len(watched.withdrawn) == 2
+    assert changed not in watched.withdrawn
+    await watched.key("b", refreshed=2)
+    assert watched.source.fetches == 3

@@ -66,21 +66,6 @@ def test_the_former_key_is_trusted_for_a_day_more(
     assert set(KeyFolder(directory, clock).ring.trusted) == {added.kid}
 
 
-def test_a_key_of_another_process_is_found_without_a_look(
-    folder: KeyFolder, directory: Path, clock: SetClock
-) -> None:
-    added = KeyFolder(directory, clock).add_signing_key(at(NOW))
-    assert folder.own(added.kid) is not None
-    assert kid_of(folder) == added.kid
-
-
-def test_a_second_key_must_begin_later(folder: KeyFolder) -> None:
-    folder.add_signing_key(at(NOW + 900))
-    folder.reload()
-    with pytest.raises(OperatorError, match="signs from 2027-01-15T08:15:00Z on"):
-        folder.add_signing_key(at(NOW + 900))
-
-
 def test_a_key_that_has_not_begun_signs_if_it_is_the_only_one(
     folder: KeyFolder, directory: Path
 ) -> None:

@@ -1,10 +1,8 @@
 import os
 import stat
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +11,7 @@ from threading import Barrier
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from joserfc import jws
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from auth.token_forger import AUDIENCE, ISSUER
@@ -20,7 +19,9 @@ from comptoir.auth.keys import SIGNING_KEY_FILE, load_keys
 from comptoir.auth.tokens import Scope, TokenIssuer
 from comptoir.auth.verification import TokenVerifier
 from comptoir.errors.refusal import OperatorError
-from support.waiting import PATIENCE_SECONDS
+from support.command import Command
+from support.processes import read_lines
+from support.together import together
 
 
 def mode(path: Path) -> int:
@@ -39,21 +40,15 @@ def test_first_use_creates_a_private_key_that_only_its_owner_can_read(directory:
     directory = directory / "data" / "keys"
     before = os.umask(0)
     try:
-        load_keys(directory)
+        first = load_keys(directory)
     finally:
         os.umask(before)
     assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
     assert mode(directory) == mode(directory.parent) == 0o700
     assert mode(directory / SIGNING_KEY_FILE) == 0o600
-
-
-def test_later_uses_find_the_same_key(directory: Path) -> None:
-    first, second = load_keys(directory), load_keys(directory)
-    assert first.trusted.keys() == second.trusted.keys() == {first.signing.thumbprint()}
-
-
-def test_trusted_keys_have_no_private_half(directory: Path) -> None:
-    assert not any(key.is_private for key in load_keys(directory).trusted.values())
+    again = load_keys(directory)
+    assert again.trusted.keys() == first.trusted.keys() == {first.signing.thumbprint()}
+    assert not any(key.is_private for key in again.trusted.values())
 
 
 def test_threads_that_start_at_the_same_time_share_one_key(tmp_path: Path) -> None:
@@ -71,55 +66,33 @@ def test_threads_that_start_at_the_same_time_share_one_key(tmp_path: Path) -> No
             assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
 
 
-def test_processes_that_start_at_the_same_time_share_one_key(directory: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from comptoir.auth.keys import load_keys;"
-        "print('ready', flush=True); sys.stdin.readline();"
-        "print(load_keys(Path(sys.argv[1])).signing.thumbprint())"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, str(directory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for _ in range(3)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    printed = {process.communicate(timeout=PATIENCE_SECONDS)[0] for process in processes}
-    assert printed == {f"{load_keys(directory).signing.thumbprint()}\n"}
+def test_processes_that_start_at_the_same_time_share_one_key(tmp_path: Path) -> None:
+    command = Command.without_database(tmp_path)
+    with ExitStack() as processes:
+        started = [processes.enter_context(command.started("token")) for _ in range(4)]
+        tokens = [read_lines(each, 1)[0].decode() for each in started]
+    keys = {jws.extract_compact(each.strip().encode()).headers()["kid"] for each in tokens}
+    assert keys == {load_keys(tmp_path / "keys").signing.thumbprint()}
 
 
-@pytest.mark.parametrize("bits", [0o640, 0o604, 0o660])
-def test_a_private_key_open_to_others_is_refused(directory: Path, bits: int) -> None:
+@together(
+    ("name", "bits", "remedy"),
+    [
+        *((SIGNING_KEY_FILE, bits, "chmod go-rwx") for bits in (0o640, 0o604, 0o660)),
+        *(("", bits, "chmod go-w") for bits in (0o770, 0o702)),
+        ("other.pub.pem", 0o664, "chmod go-w"),
+    ],
+)
+def test_what_is_open_to_others_is_refused(
+    tmp_path: Path, name: str, bits: int, remedy: str
+) -> None:
+    directory = tmp_path / f"{name}{bits}"
     load_keys(directory)
-    path = directory / SIGNING_KEY_FILE
+    path = directory / name
+    if name == "other.pub.pem":
+        path.write_bytes(ECKey.generate_key("P-256").as_pem())
     path.chmod(bits)
-    assert f"chmod go-rwx {path}" in refusal_of(directory)
-
-
-@pytest.mark.parametrize("bits", [0o770, 0o702])
-def test_a_directory_that_others_can_write_to_is_refused(directory: Path, bits: int) -> None:
-    load_keys(directory)
-    directory.chmod(bits)
-    assert f"chmod go-w {directory}" in refusal_of(directory)
-
-
-def test_a_public_key_that_others_can_write_to_is_refused(directory: Path) -> None:
-    load_keys(directory)
-    path = directory / "other.pub.pem"
-    path.write_bytes(ECKey.generate_key("P-256").as_pem())
-    path.chmod(0o664)
-    assert f"chmod go-w {path}" in refusal_of(directory)
+    assert f"{remedy} {path}" in refusal_of(directory)
 
 
 def test_a_directory_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
@@ -148,7 +121,7 @@ def test_an_unwritable_directory_is_refused() -> None:
         assert f"the key directory {directory} cannot be used:" in refusal_of(directory)
 
 
-@pytest.mark.parametrize(
+@together(
     "content",
     [
         b"",
@@ -158,43 +131,32 @@ def test_an_unwritable_directory_is_refused() -> None:
         ECKey.generate_key("P-384").as_pem(private=True),
         OKPKey.generate_key("Ed25519").as_pem(private=True),
     ],
-    ids=["empty", "cut short", "public", "encrypted", "other curve", "other type"],
 )
 def test_a_broken_private_key_is_refused_and_left_alone(directory: Path, content: bytes) -> None:
-    load_keys(directory)
+    directory.mkdir(parents=True, exist_ok=True)
     path = directory / SIGNING_KEY_FILE
+    path.touch(mode=0o600)
     path.write_bytes(content)
     assert f"{path} does not contain" in refusal_of(directory)
     assert path.read_bytes() == content
 
 
-def x25519_pem() -> bytes:
-    public = X25519PrivateKey.generate().public_key()
-    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-
-
-def small_rsa_pem() -> bytes:
-    with pytest.warns(match="2048"):
-        return RSAKey.generate_key(1024).as_pem()
-
-
-@pytest.mark.parametrize(
-    "pem",
-    [
-        lambda: b"",
-        lambda: ECKey.generate_key("P-256").as_pem(private=True),
-        lambda: ECKey.generate_key("secp256k1").as_pem(),
-        x25519_pem,
-        small_rsa_pem,
-    ],
-    ids=["empty", "private", "other curve", "not for signing", "weak"],
-)
-def test_an_unusable_public_key_is_refused(directory: Path, pem: Callable[[], bytes]) -> None:
+def test_an_unusable_public_key_is_refused(directory: Path) -> None:
     load_keys(directory)
     path = directory / "other.pub.pem"
-    path.write_bytes(pem())
-    path.chmod(0o644)
-    assert f"{path} does not contain" in refusal_of(directory)
+    with pytest.warns(match="2048"):
+        weak = RSAKey.generate_key(1024)
+    not_for_signing = X25519PrivateKey.generate().public_key()
+    for content in (
+        b"",
+        ECKey.generate_key("P-256").as_pem(private=True),
+        ECKey.generate_key("secp256k1").as_pem(),
+        not_for_signing.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+        weak.as_pem(),
+    ):
+        path.write_bytes(content)
+        path.chmod(0o644)
+        assert f"{path} does not contain" in refusal_of(directory)
 
 
 def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
@@ -211,10 +173,8 @@ def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
         assert verifier.verify(token).principal.subject == "tests"
 
 
-@pytest.mark.parametrize(
-    "key",
-    [RSAKey.generate_key(2048), ECKey.generate_key("P-521"), OKPKey.generate_key("Ed25519")],
-    ids=lambda key: key.key_type,
+@together(
+    "key", [RSAKey.generate_key(2048), ECKey.generate_key("P-521"), OKPKey.generate_key("Ed25519")]
 )
 def test_a_public_key_is_found_by_its_thumbprint_and_its_file_name(
     directory: Path, key: RSAKey | ECKey | OKPKey

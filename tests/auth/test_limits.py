@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from comptoir.auth.limits import Account, Limits, Rate, parse_rate
-from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import TOO_MANY_REQUESTS
 from support.clocks import SetClock
 
@@ -141,20 +141,6 @@ def test_each_worker_allows_its_share(clock: SetClock, wall: SetClock) -> None:
     assert allowed(few, 10) == 1
 
 
-def test_requests_at_once_are_limited(clock: SetClock, wall: SetClock) -> None:
-    """A refused request counts too, until it has its response."""
-    account = account_with(clock, wall, at_once=2)
-    account.enter()
-    account.enter()
-    assert seconds_of(account.enter) == 1
-    account.leave()
-    assert seconds_of(account.enter) == 1
-    account.leave()
-    account.leave()
-    account.enter()
-    assert account.headers() == []
-
-
 def test_a_quota_ends_with_the_day(clock: SetClock, wall: SetClock) -> None:
     account = account_with(clock, wall, quota=100)
     account.spend(99)
@@ -177,15 +163,3 @@ def test_a_client_has_one_account() -> None:
     assert allowed(account, 1) == 1
     assert allowed(limits.account("1", rate, None), 5) == 1
     assert allowed(limits.account("2", rate, None), 5) == 2
-
-
-@pytest.mark.parametrize(
-    "text", ["", "6000", "0/300s", "6000/0s", "6/5", "6/5m", "-6/5s", "\uff16/5s"]
-)
-def test_an_invalid_rate_is_refused(text: str) -> None:
-    with pytest.raises(OperatorError, match="invalid rate"):
-        parse_rate(text)
-
-
-def test_a_rate_is_shown_as_it_was_given() -> None:
-    assert str(parse_rate("6000/300s")) == "6000/300s"

@@ -10,6 +10,7 @@ import pytest
 from comptoir.auth.local_authority import LocalCertificate, Pair, local_certificate
 from comptoir.errors.refusal import OperatorError
 from support.certificates import trusting, write_pair
+from support.together import together
 
 
 @pytest.fixture
@@ -35,12 +36,12 @@ def files(folder: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
+@together("name", ["localhost", "127.0.0.1", "::1"])
 def test_a_strict_client_accepts_the_certificate(name: str, local: LocalCertificate) -> None:
     shake_hands(local.localhost, local.authority.certificate, name)
 
 
-@pytest.mark.parametrize("name", ["example.com", "192.0.2.1"])
+@together("name", ["example.com", "192.0.2.1"])
 def test_the_certificate_is_for_no_other_name(name: str, local: LocalCertificate) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
         shake_hands(local.localhost, local.authority.certificate, name)
@@ -54,29 +55,22 @@ def test_the_authority_cannot_certify_another_name(local: LocalCertificate, tmp_
         shake_hands(forged, local.authority.certificate, "example.com")
 
 
-def test_first_use_creates_parents_for_their_owner_only(tmp_path: Path) -> None:
-    """They may become the folders of the database and of the keys."""
+def test_first_use_creates_files_and_parents_that_later_uses_find(tmp_path: Path) -> None:
+    """For their owner only: the parents may become the folders of the database and of the keys."""
     folder = tmp_path / "srv" / "data" / "tls"
     before = os.umask(0)
     try:
-        local_certificate(folder)
+        local = local_certificate(folder)
     finally:
         os.umask(before)
     for each in (folder.parent, folder.parent.parent):
         assert stat.S_IMODE(each.stat().st_mode) == 0o700
-
-
-def test_later_uses_find_the_same_files(local: LocalCertificate) -> None:
-    folder = local.localhost.key.parent
-    before = files(folder)
-    assert local_certificate(folder) == local
-    assert files(folder) == before
-
-
-def test_only_the_owner_can_read_the_keys(local: LocalCertificate) -> None:
     for pair in (local.localhost, local.authority):
         assert stat.S_IMODE(pair.key.stat().st_mode) == 0o600
         assert stat.S_IMODE(pair.certificate.stat().st_mode) == 0o644
+    created = files(folder)
+    assert local_certificate(folder) == local
+    assert files(folder) == created
 
 
 def test_a_certificate_is_renewed_by_the_same_authority(local: LocalCertificate) -> None:
@@ -110,13 +104,13 @@ def test_a_key_that_others_can_read_is_refused(local: LocalCertificate) -> None:
         local_certificate(local.authority.key.parent)
 
 
-@pytest.mark.parametrize("content", [b"", b"nonsense"])
-def test_a_broken_file_is_refused_and_left_alone(content: bytes, local: LocalCertificate) -> None:
+def test_a_broken_file_is_refused_and_left_alone(local: LocalCertificate) -> None:
     for path in (local.localhost.key, local.authority.certificate):
-        path.write_bytes(content)
-        with pytest.raises(OperatorError, match=f"{path} does not contain"):
-            local_certificate(path.parent)
-        assert path.read_bytes() == content
+        for content in (b"", b"nonsense"):
+            path.write_bytes(content)
+            with pytest.raises(OperatorError, match=f"{path} does not contain"):
+                local_certificate(path.parent)
+            assert path.read_bytes() == content
 
 
 def test_the_key_of_another_certificate_is_refused(local: LocalCertificate) -> None:

@@ -1,8 +1,6 @@
 """What becomes of the known tokens of an outside issuer, whose keys and terms change."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import pytest
 from msgspec.structs import replace
@@ -19,6 +17,7 @@ from comptoir.errors.refusal import ErrorType, Refusal
 from comptoir.errors.table import INVALID_CREDENTIALS, ISSUER_UNREACHABLE
 from support.clients import NO_LIMITS
 from support.clocks import SetClock
+from support.event_loop import in_event_loop
 
 HOUR, DAY = 3_600, 86_400
 LOGIN = Issuer(
@@ -36,8 +35,6 @@ LOGIN = Issuer(
         required={},
     ),
 )
-
-T = TypeVar("T")
 
 
 class Registry:
@@ -83,121 +80,89 @@ class Trusting:
 
 
 @pytest.fixture
-def run(keys: KeyRing) -> Callable[[Callable[[Trusting], Awaitable[T]]], T]:
-    def ran(work: Callable[[Trusting], Awaitable[T]]) -> T:
-        async def running() -> T:
-            return await work(Trusting(keys))
-
-        return asyncio.run(running())
-
-    return ran
+def trusting(keys: KeyRing) -> Trusting:
+    return Trusting(keys)
 
 
-Run = Callable[[Callable[[Trusting], Awaitable[None]]], None]
+@in_event_loop
+async def test_a_known_token_is_accepted_without_a_yield_to_the_event_loop(
+    trusting: Trusting,
+) -> None:
+    token = trusting.token()
+    principal = await trusting.principal(token)
+    assert principal.subject == "login:tests"
+    assert principal.scopes == {"records.read"}
+    # other services may mean something else by these names
+    others = await trusting.principal(trusting.token(scope="records.read events admin"))
+    assert others.scopes == {"records.read"}
+    with pytest.raises(StopIteration) as returned:
+        trusting.principal(token).send(None)
+    assert returned.value.value is principal
 
 
-def test_a_known_token_is_accepted_without_a_yield_to_the_event_loop(run: Run) -> None:
-    async def work(trusting: Trusting) -> None:
-        token = trusting.token()
-        principal = await trusting.principal(token)
-        assert principal.subject == "login:tests"
-        assert principal.scopes == {"records.read"}
-        # other services may mean something else by these names
-        others = await trusting.principal(trusting.token(scope="records.read events admin"))
-        assert others.scopes == {"records.read"}
-        with pytest.raises(StopIteration) as returned:
-            trusting.principal(token).send(None)
-        assert returned.value.value is principal
-
-    run(work)
-
-
-def test_known_tokens_of_a_withdrawn_key_are_refused(run: Run) -> None:
-    """As soon as another token causes a fetch."""
-
-    async def work(trusting: Trusting) -> None:
-        former = trusting.token()
-        await trusting.principal(former)
-        trusting.source.keys = {"b": new_key()}
-        await trusting.principal(former)
-        await trusting.principal(trusting.token("b"))
-        assert "(kid) is not one of" in await trusting.refused(former, INVALID_CREDENTIALS)
-
-    run(work)
-
-
-def test_known_tokens_keep_the_keys_fresh(run: Run) -> None:
+@in_event_loop
+async def test_known_tokens_keep_the_keys_fresh(trusting: Trusting) -> None:
     """And find out that a key was withdrawn, if no other token does."""
+    former = trusting.token(exp=NOW + DAY)
+    await trusting.principal(former)
+    trusting.source.keys = {"b": new_key()}
+    trusting.clock.now = NOW + HOUR - 1
+    await trusting.principal(former)
+    assert trusting.source.fetches == 1
+    trusting.clock.now = NOW + HOUR
+    await trusting.principal(former)
+    await trusting.source.settled()
+    assert "(kid) is not one of" in await trusting.refused(former, INVALID_CREDENTIALS)
 
-    async def work(trusting: Trusting) -> None:
-        former = trusting.token(exp=NOW + DAY)
-        await trusting.principal(former)
-        trusting.source.keys = {"b": new_key()}
-        trusting.clock.now = NOW + HOUR - 1
-        await trusting.principal(former)
-        assert trusting.source.fetches == 1
-        trusting.clock.now = NOW + HOUR
-        await trusting.principal(former)
+
+@in_event_loop
+async def test_known_tokens_of_an_issuer_that_is_away_too_long_are_unavailable(
+    trusting: Trusting,
+) -> None:
+    token = trusting.token(exp=NOW + 10 * DAY)
+    await trusting.principal(token)
+    trusting.source.is_away = True
+    for seconds in (HOUR, HOUR + 1, HOUR + DAY - 1):
+        trusting.clock.now = NOW + seconds
+        await trusting.principal(token)
         await trusting.source.settled()
-        assert "(kid) is not one of" in await trusting.refused(former, INVALID_CREDENTIALS)
-
-    run(work)
-
-
-def test_known_tokens_of_an_issuer_that_is_away_too_long_are_unavailable(run: Run) -> None:
-    async def work(trusting: Trusting) -> None:
-        token = trusting.token(exp=NOW + 10 * DAY)
-        await trusting.principal(token)
-        trusting.source.is_away = True
-        for seconds in (HOUR, HOUR + 1, HOUR + DAY - 1):
-            trusting.clock.now = NOW + seconds
-            await trusting.principal(token)
-            await trusting.source.settled()
-        trusting.clock.now = NOW + HOUR + DAY
-        await trusting.refused(token, ISSUER_UNREACHABLE)
-
-    run(work)
+    trusting.clock.now = NOW + HOUR + DAY
+    await trusting.refused(token, ISSUER_UNREACHABLE)
 
 
-def test_a_known_token_ends_a_minute_after_its_end(run: Run) -> None:
-    async def work(trusting: Trusting) -> None:
-        token = trusting.token(exp=NOW + 10)
-        await trusting.principal(token)
-        trusting.clock.now = NOW + 10 + CLOCK_SKEW - 1
-        await trusting.principal(token)
-        trusting.clock.now += 1
-        assert "expired" in await trusting.refused(token, INVALID_CREDENTIALS)
-
-    run(work)
+@in_event_loop
+async def test_a_known_token_ends_a_minute_after_its_end(trusting: Trusting) -> None:
+    token = trusting.token(exp=NOW + 10)
+    await trusting.principal(token)
+    trusting.clock.now = NOW + 10 + CLOCK_SKEW - 1
+    await trusting.principal(token)
+    trusting.clock.now += 1
+    assert "expired" in await trusting.refused(token, INVALID_CREDENTIALS)
 
 
-def test_other_terms_bind_known_tokens(run: Run) -> None:
-    async def work(trusting: Trusting) -> None:
-        token = trusting.token(scp="records.write")
-        await trusting.principal(token)
-        trusting.registry.trust(
-            replace(LOGIN, terms=replace(LOGIN.terms, scope_claim="scp")),
-            replace(LOGIN, name="other", url="https://other.example"),
-        )
-        assert (await trusting.principal(token)).scopes == {"records.write"}
-        trusting.registry.trust(replace(LOGIN, name="renamed"))
-        assert (await trusting.principal(token)).subject == "renamed:tests"
-        trusting.registry.trust()
-        await trusting.refused(token, INVALID_CREDENTIALS)
-        assert trusting.source.fetches == 1
-
-    run(work)
+@in_event_loop
+async def test_other_terms_bind_known_tokens(trusting: Trusting) -> None:
+    token = trusting.token(scp="records.write")
+    await trusting.principal(token)
+    trusting.registry.trust(
+        replace(LOGIN, terms=replace(LOGIN.terms, scope_claim="scp")),
+        replace(LOGIN, name="other", url="https://other.example"),
+    )
+    assert (await trusting.principal(token)).scopes == {"records.write"}
+    trusting.registry.trust(replace(LOGIN, name="renamed"))
+    assert (await trusting.principal(token)).subject == "renamed:tests"
+    trusting.registry.trust()
+    await trusting.refused(token, INVALID_CREDENTIALS)
+    assert trusting.source.fetches == 1
 
 
-def test_an_issuer_that_is_removed_during_a_fetch_is_not_trusted(run: Run) -> None:
-    async def work(trusting: Trusting) -> None:
-        trusting.source.gate.clear()
-        waiting = asyncio.ensure_future(trusting.principal(trusting.token()))
-        await trusting.source.settled()
-        trusting.registry.trust()
-        trusting.source.gate.set()
-        with pytest.raises(Refusal) as caught:
-            await waiting
-        assert caught.value.error is INVALID_CREDENTIALS
-
-    run(work)
+@in_event_loop
+async def test_an_issuer_that_is_removed_during_a_fetch_is_not_trusted(trusting: Trusting) -> None:
+    trusting.source.gate.clear()
+    waiting = asyncio.ensure_future(trusting.principal(trusting.token()))
+    await trusting.source.settled()
+    trusting.registry.trust()
+    trusting.source.gate.set()
+    with pytest.raises(Refusal) as caught:
+        await waiting
+    assert caught.value.error is INVALID_CREDENTIALS

@@ -20,13 +20,10 @@ def test_a_client_is_added_and_listed(ready: Command) -> None:
     listed, _, end = ready.done("client", "list").last.partition("…")
     assert listed == f"webshop {client_id} active records.read {secret[:4]}"
     assert end in days_ahead(180, began)
-
-
-def test_clients_are_listed_by_name(ready: Command) -> None:
     for name in ("b", "a", "B"):
         ready.done("client", "add", name, *READS)
     lines = ready.done("client", "list").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["B", "a", "b"]
+    assert [line.split()[0] for line in lines] == ["B", "a", "b", "webshop"]
 
 
 def test_a_client_has_what_its_options_say(ready: Command) -> None:
@@ -45,11 +42,8 @@ def test_a_client_has_what_its_options_say(ready: Command) -> None:
     assert " records.read quota=1000000000000000 " in second
     stored = run_sql(ready.url, "SELECT companies FROM clients WHERE name = 'webshop'")
     assert stored == [(f'["{COMPANY}","{OTHER_COMPANY}"]',)]
-
-
-def test_an_unknown_company_is_warned_of(ready: Command) -> None:
     unknown = "c0ffee00-0000-4000-8000-00000000000f"
-    added = ready.done("client", "add", "webshop", *READS, "--company", unknown)
+    added = ready.done("client", "add", "yshop", *READS, "--company", unknown)
     assert added.err.startswith(f"WARNING: the company {unknown} does not exist")
 
 
@@ -65,7 +59,7 @@ def test_a_name_is_taken_until_its_client_is_removed(ready: Command) -> None:
 
 @ON_SQLITE
 def test_an_invalid_rate_is_refused(ready: Command) -> None:
-    for rate in ("6000", "0/300s", "6000/300"):
+    for rate in ("", "6000", "0/300s", "6000/0s", "6/5", "6/5m", "-6/5s", "\uff16/5s"):
         error = ready.error("client", "add", "webshop", *READS, "--rate", rate)
         assert error == (
             f"comptoir: invalid rate '{rate}'. Write requests and seconds, such as 6000/300s."

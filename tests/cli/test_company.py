@@ -81,7 +81,3 @@ INVALID = [
 def test_an_invalid_argument_is_an_error_in_one_line(ready: Command) -> None:
     for arguments, reason in INVALID:
         assert reason in ready.error("company", "create", *arguments)
-
-
-def test_the_version_is_printed(command: Command) -> None:
-    assert command.done("--version").out.startswith("comptoir ")

@@ -29,8 +29,15 @@ DENIED = "Permission denied. Check its path and its permissions."
 
 
 @pytest.fixture
-def item(command: Command) -> None:
-    (command.folder / "itemsExt.csv").write_text("number\nI1\n", encoding="utf-8")
+def item(command: Command) -> Path:
+    """A file with an item."""
+    return items(command.folder, 1)
+
+
+def items(folder: Path, number: int) -> Path:
+    path = folder / "itemsExt.csv"
+    path.write_text("number\n" + "".join(f"I{at}\n" for at in range(number)), encoding="utf-8")
+    return path
 
 
 def test_migrate_creates_a_database_and_can_be_repeated(command: Command) -> None:
@@ -107,7 +114,7 @@ def test_a_file_that_is_not_a_database_is_left_unchanged(command: Command) -> No
 
 @pytest.mark.parametrize("url", ["comptoir.db", "mysql://x/y", "sqlite:///"])
 def test_an_unsupported_url_is_reported(command: Command, url: str) -> None:
-    for arguments in (("migrate",), ("company", "list")):
+    for arguments in (("migrate",), ("company", "list"), ("serve", "--port", "0")):
         error = command.error(*arguments, "--database", url)
         assert "invalid database '" in error
 
@@ -153,8 +160,7 @@ def test_a_read_only_folder_is_reported(closed: Command) -> None:
 
 @ON_SQLITE
 def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
-    (ready.folder / "itemsExt.csv").write_text("number\nI1\n", encoding="utf-8")
-    ready.done("load", "--company", COMPANY, "itemsExt.csv")
+    ready.done("load", "--company", COMPANY, items(ready.folder, 1))
     out = ready.folder / "out"
     out.mkdir(mode=0o555)
     with obeying_modes():
@@ -167,8 +173,7 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
 def test_a_file_that_cannot_be_read_is_reported(ready: Command) -> None:
     folder = ready.folder / "in"
     folder.mkdir()
-    path = folder / "itemsExt.csv"
-    path.write_text("number\nI1\n", encoding="utf-8")
+    path = items(folder, 1)
     path.chmod(0o200)
     with obeying_modes():
         result = ready.here("load", "--company", COMPANY, folder)
@@ -190,8 +195,7 @@ def error_on_full_disk(command: Command, limit: int, *arguments: str | Path) -> 
 
 @ON_SQLITE
 def test_a_full_disk_of_the_records_is_an_error_in_one_line(ready: Command) -> None:
-    path = ready.folder / "itemsExt.csv"
-    path.write_text("number\n" + "".join(f"I{at}\n" for at in range(20_000)), encoding="utf-8")
+    path = items(ready.folder, 20_000)
     error = error_on_full_disk(ready, 1 << 20, "load", "--company", COMPANY, path)
     assert error.startswith("comptoir: ")
     ready.done("load", "--company", COMPANY, path)
@@ -208,12 +212,9 @@ def test_a_full_temporary_folder_is_an_error_in_one_line(ready: Command) -> None
 
 @ON_SQLITE
 def test_a_full_disk_of_a_dump_is_an_error_in_one_line(ready: Command) -> None:
-    path = ready.folder / "itemsExt.csv"
-    path.write_text("number\n" + "".join(f"I{at}\n" for at in range(5_000)), encoding="utf-8")
-    ready.done("load", "--company", COMPANY, path)
-    connection = sqlite3.connect(ready.database)
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+    ready.done("load", "--company", COMPANY, items(ready.folder, 5_000))
+    with closing(sqlite3.connect(ready.database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     out = ready.folder / "out"
     error = error_on_full_disk(ready, 1 << 16, "dump", "--company", COMPANY, out)
     assert "cannot be written" in error

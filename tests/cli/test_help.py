@@ -5,15 +5,17 @@ import pytest
 from comptoir.cli.main import SUBCOMMANDS, imported
 from support.command import Command
 from support.processes import Process
+from support.together import together
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
+@together("name", SUBCOMMANDS)
 def test_the_table_of_subcommands_has_the_first_paragraph_of_their_help(name: str) -> None:
     text = imported(name).help or ""
     assert " ".join(text.partition("\n\n")[0].split()) == SUBCOMMANDS[name][1]
 
 
 def test_every_command_has_help(command: Command) -> None:
+    assert command.done("--version").out.startswith("comptoir ")
     assert "--help" in command.run("--help").out
     for name in SUBCOMMANDS:
         assert "--help" in command.done(name, "--help").out

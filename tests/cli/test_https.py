@@ -12,7 +12,6 @@ from support.command import Command
 from support.databases import ON_SQLITE
 from support.greeting import greeting_of
 from support.processes import Process
-from support.quickstart import pasted, ready_lines
 from support.sockets import http_client
 
 TRUSTING = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]
@@ -55,16 +54,6 @@ def test_services_that_start_at_the_same_time_have_one_authority(ready: Command)
         ]
         for process in processes:
             check_health(*greeted(process))
-
-
-@ON_SQLITE
-@pytest.mark.usefixtures("curl")
-def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
-    with migrated.started("serve", "--port", "0", "--https", "--quickstart") as process:
-        lines = ready_lines(process)
-        listed, changed = pasted(lines)
-    assert len(listed) == 1
-    assert changed["city"] == "Bremen"
 
 
 def change_key(pair: Pair) -> None:
@@ -112,27 +101,17 @@ def test_an_unusable_certificate(case: str, command: Command) -> None:
     spoil, expected = REFUSED[case]
     pair = Pair(command.folder / "certificate.pem", command.folder / "certificate.key")
     spoil(write_pair(pair))
-    config = command.folder / "comptoir.toml"
-    config.write_text(f"tls_certificate = '{pair.certificate}'\ntls_key = '{pair.key}'\n")
-
-    assert expected in command.error("serve", "--config", config)
+    config = f"tls_certificate = '{pair.certificate}'\ntls_key = '{pair.key}'\n"
+    assert expected in command.refused(config)
     assert not command.database.exists()
 
 
-@pytest.mark.parametrize(
-    ("given", "missing"), [("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")]
-)
-def test_a_certificate_and_its_key_are_set_together(
-    given: str, missing: str, command: Command
-) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text(f"{given} = 'file.pem'\n")
-    assert f"invalid setting {missing} ''" in command.error("serve", "--config", config)
+def test_a_certificate_and_its_key_are_set_together(command: Command) -> None:
+    for given, missing in (("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")):
+        assert f"invalid setting {missing} ''" in command.refused(f"{given} = 'file.pem'\n")
 
 
 def test_there_is_one_certificate(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text("tls_certificate = 'a.pem'\ntls_key = 'a.key'\n")
-    error = command.error("serve", "--https", "--config", config)
+    error = command.refused("tls_certificate = 'a.pem'\ntls_key = 'a.key'\n", "--https")
     assert "--https creates a certificate, but tls_certificate is a.pem" in error
     assert not (command.folder / "tls").exists()

@@ -66,10 +66,12 @@ def test_an_unknown_issuer_is_an_error(ready: Command) -> None:
 
 
 @ON_SQLITE
-def test_a_name_of_other_parties_is_refused(ready: Command) -> None:
+def test_a_name_of_other_parties_and_the_own_url_are_refused(ready: Command) -> None:
     for name in ("client", "Console", "CLI"):
         error = ready.error("issuer", "add", name, *ADD[3:])
         assert "begins the subjects of other parties" in error
+    own = "http://127.0.0.1:8080/comptoir/v2.0"
+    assert "is this service" in ready.error("issuer", "add", "entra", own, *ADD[4:])
 
 
 NOT_REACHED = [
@@ -116,9 +118,3 @@ def test_invalid_options_are_refused(ready: Command) -> None:
     for options, part in INVALID:
         assert part in ready.error(*ADD, *options)
     assert ready.done("issuer", "list").out == ""
-
-
-@ON_SQLITE
-def test_the_service_itself_is_not_another_issuer(ready: Command) -> None:
-    own = "http://127.0.0.1:8080/comptoir/v2.0"
-    assert "is this service" in ready.error("issuer", "add", "entra", own, *ADD[4:])

@@ -1,8 +1,6 @@
 """`comptoir load`: the files that it accepts, its output, its exit status, and resuming."""
 
 import asyncio
-import os
-import pty
 import signal
 from pathlib import Path
 
@@ -51,12 +49,7 @@ def test_a_folder_is_loaded_and_the_counts_are_added(ready: Command) -> None:
 @ON_SQLITE
 def test_a_terminal_shows_progress_and_nothing_of_it_remains(ready: Command) -> None:
     folder = write(ready.folder / "in", itemsExt__csv="number\nI1\n")
-    ours, terminal = pty.openpty()
-    arguments = ["load", "--company", COMPANY, str(folder)]
-    with os.fdopen(ours, "rb", 0) as shown, os.fdopen(terminal, "wb", 0) as errors:
-        with Process(arguments, ready.environment, ready.folder, errors=errors) as process:
-            assert process.wait() == 0
-        lines = shown.read(1000).decode().split("\r\033[K")
+    lines = ready.on_terminal("load", "--company", COMPANY, folder).err.split("\r\033[K")
     assert lines == ["", "checking itemsExt: 1 rows", "writing itemsExt: 1 of 1 rows", ""]
 
 

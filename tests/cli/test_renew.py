@@ -64,6 +64,12 @@ def company_of(service: Service | Server, company_id: str = COMPANY) -> Client:
     return Client(client.carrier, f"{client.root}/companies({company_id})", client.token)
 
 
+def created(client: Client) -> tuple[str, str]:
+    """The path of a new shipping agent, and its tag."""
+    made = client.post(AGENTS, {"code": "A"})
+    return f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
+
+
 def incarnation(tag: str) -> str:
     """The part of an entity tag before the version."""
     return tag.rpartition(".")[0]
@@ -163,8 +169,7 @@ def test_a_write_by_an_old_tag_is_refused_by_a_service_that_has_not_noticed(
     """The transaction compares the tag with the company's current incarnation."""
     monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 600)
     client = company_of(service_over)
-    made = client.post(AGENTS, {"code": "A"})
-    path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
+    path, old = created(client)
     ready.done("company", "renew", COMPANY)
 
     refused = client.patch(path, {"name": "over"}, old)
@@ -186,8 +191,7 @@ def test_running_services_know_of_a_renewal_when_the_command_has_ended(
 ) -> None:
     with serving(ready) as other:
         client = company_of(service_over)
-        made = client.post(AGENTS, {"code": "A"})
-        path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
+        path, old = created(client)
         links = [delta_link(each) for each in (client, other)]
         # as a process, which waits as long as another one may cache a company
         assert ready.run("company", "renew", "--all").status == 0
@@ -201,11 +205,7 @@ def test_running_services_know_of_a_renewal_when_the_command_has_ended(
 
 
 def test_only_the_named_companies_are_renewed(ready: Command, service_over: Service) -> None:
-    paths = {}
-    for each in (COMPANY, OTHER_COMPANY):
-        client = company_of(service_over, each)
-        made = client.post(AGENTS, {"code": "A"})
-        paths[each] = (f"{AGENTS}({record(made, 201)['id']})", tag_of(made))
+    paths = {each: created(company_of(service_over, each)) for each in (COMPANY, OTHER_COMPANY)}
 
     printed = ready.done("company", "renew", OTHER_COMPANY.upper(), OTHER_COMPANY).out
 
@@ -228,12 +228,11 @@ def test_a_renewal_of_an_unknown_company_is_refused_as_a_whole(
     ready: Command, service_over: Service
 ) -> None:
     client = company_of(service_over)
-    made = client.post(AGENTS, {"code": "A"})
-    path = f"{AGENTS}({record(made, 201)['id']})"
+    path, tag = created(client)
 
     for arguments, reason in REFUSED:
         assert reason in ready.error("company", "renew", *arguments)
-    assert client.patch(path, {"name": "same"}, tag_of(made)).status_code == 200
+    assert client.patch(path, {"name": "same"}, tag).status_code == 200
 
 
 def test_all_processes_save_their_watermarks_in_one_file(ready: Command, back_up: BackUp) -> None:

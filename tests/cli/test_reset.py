@@ -1,8 +1,6 @@
 """`comptoir reset`: the sample company is as at first, and nothing else has changed."""
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -10,9 +8,8 @@ import pytest
 
 from comptoir.catalog import MODEL
 from support.client import Client, Record, record, tag_of, values
-from support.command import Command, Result
+from support.command import Command
 from support.databases import ON_SQLITE, FreshDatabase, run_sql
-from support.processes import Process
 from support.service import Service
 
 NAME = "Comptoir Sample"
@@ -118,56 +115,25 @@ def test_no_other_company_is_touched(sampled: tuple[Command, str]) -> None:
     assert command.done("changes", "--company", other).out == before
 
 
-def answered(command: Command, answer: str, monkeypatch: pytest.MonkeyPatch) -> Result:
-    """A reset on a terminal, where somebody types an answer."""
-    terminal, typed = os.openpty()
-    os.write(terminal, f"{answer}\n".encode())
-    with os.fdopen(typed) as stream, monkeypatch.context() as patch:
-        patch.setattr("sys.stdin", stream)
-        found = command.here("reset")
-    os.close(terminal)
-    return found
-
-
 @ON_SQLITE
-def test_a_reset_asks_first(
-    sampled: tuple[Command, str], running: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a terminal, nobody can answer."""
+def test_a_reset_asks_first(sampled: tuple[Command, str], running: Client) -> None:
+    """Without a terminal, nobody can answer. It shows the progress of loads, but not before."""
     command, company_id = sampled
     (agent,) = running.listed("shippingAgentsExt", {"$top": 1})
     path = f"shippingAgentsExt({agent['id']})"
     running.patch(path, {"name": "Other"}, "*")
 
     error = command.error("reset")
-    refused = answered(command, "no", monkeypatch)
+    refused = command.on_terminal("reset", typed="no\n")
     assert "can be confirmed only in a terminal. Use --yes" in error
-    assert f"Undo all changes of {NAME} {company_id}? Type yes: " in refused.err
+    shown = refused.err.removeprefix("no\r\n")
+    assert shown.startswith(f"Undo all changes of {NAME} {company_id}? Type yes: ")
     assert "Nothing was changed" in refused.err
     assert refused.status == 1
     assert running.record(path)["name"] == "Other"
 
-    assert answered(command, "yes", monkeypatch).status == 0
+    assert command.on_terminal("reset", typed="yes\n").status == 0
     assert running.record(path)["name"] == agent["name"]
-
-
-@ON_SQLITE
-def test_nothing_looks_like_a_reset_before_the_question(sampled: tuple[Command, str]) -> None:
-    """A terminal shows the progress of loads, but not that of the records to compare with."""
-    command, _ = sampled
-    terminal, typed = os.openpty()
-    os.write(terminal, b"no\n")
-    shown = b""
-    with os.fdopen(typed, "rb") as stream:
-        process = Process(
-            ["reset"], command.environment, command.folder, entered=stream, errors=stream
-        )
-    # its end is an error of the terminal
-    with process, suppress(OSError):
-        while part := os.read(terminal, 1_000):
-            shown += part
-    os.close(terminal)
-    assert shown.removeprefix(b"no\r\n").startswith(f"Undo all changes of {NAME} ".encode())
 
 
 REFUSED = {

@@ -20,16 +20,11 @@ def applied(command: Command, text: str) -> str:
     return command.done("role", "apply", file).out
 
 
-def test_roles_are_applied_and_listed_by_name(ready: Command) -> None:
+def test_roles_are_listed_by_name_and_replaced_as_a_whole(ready: Command) -> None:
     assert applied(ready, SHOP) == "shop: applied\narchive: applied\n"
-
     assert ready.done("role", "list").out == "archive\nshop contactsExt=RIM *=R\n"
 
-
-def test_a_role_is_replaced_as_a_whole_and_others_stay(ready: Command) -> None:
-    applied(ready, SHOP)
     applied(ready, '[shop]\nitemsExt = "D"')
-
     assert ready.done("role", "list").out == "archive\nshop itemsExt=D\n"
 
 
@@ -51,9 +46,20 @@ def test_a_role_is_removed_once_no_client_has_it(ready: Command) -> None:
 
 ERRORS = {
     '[a]\nitemsExt = "R"\n[b]\nitemExt = "R"': (
-        "the role b names the entity set 'itemExt', which does not exist"
+        "the role b names the entity set 'itemExt', which does not exist. Did you mean itemsExt?"
     ),
-    '[a]\nitemsExt = "W"': "the rights of the role a to itemsExt are not valid",
+    '[a]\ncompanies = "R"': "the role a names the entity set 'companies', which does not exist",
+    "[shop": "not valid TOML",
+    'contactsExt = "R"': "'contactsExt' is outside a role",
+    '["a b"]': "the name of the role 'a b' is not valid",
+    '[""]': "the name of the role '' is not valid",
+    f'["{"x" * 65}"]': "is not valid",
+    '["a\\u0000"]': "is not valid",
+    '[a]\nitemsExt = "RX"': "the rights of the role a to itemsExt are not valid",
+    '[a]\nitemsExt = "RR"': "are not valid",
+    '[a]\nitemsExt = "r"': "are not valid",
+    "[a]\nitemsExt = 1": "are not valid",
+    '[a.itemsExt]\nx = "R"': "are not valid",
 }
 
 
@@ -61,8 +67,8 @@ def test_a_file_with_an_error_changes_nothing(ready: Command) -> None:
     file = ready.folder / "roles.toml"
     for text, error in ERRORS.items():
         file.write_text(text, encoding="utf-8")
-        assert ready.error("role", "apply", file).startswith(f"comptoir: {error}. ")
-        assert ready.done("role", "list").out == ""
+        assert error in ready.error("role", "apply", file)
+    assert ready.done("role", "list").out == ""
 
 
 @ON_SQLITE

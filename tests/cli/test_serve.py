@@ -2,7 +2,6 @@
 
 import signal
 import socket
-from dataclasses import replace
 from itertools import takewhile
 
 import pytest
@@ -11,54 +10,44 @@ from comptoir.config import PROFILES
 from support.command import Command
 from support.quickstart import company_of, lines_of, pasted, ready_lines
 from support.sockets import http_client
+from support.together import together
 
 QUICKSTART = ("serve", "--port", "0", "--quickstart")
 
 
-def test_a_port_in_use_is_an_error_in_one_line(command: Command) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        error = command.run("serve", "--port", port, "--quickstart").error()
-    assert f"port {port} of 127.0.0.1 is in use" in error
-    assert not command.database.exists()
-
-
-def test_an_admin_port_in_use_is_an_error_before_anything_starts(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
+def test_a_port_in_use_is_an_error_before_anything_starts(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        config.write_text(f"admin_port = {port}\n", encoding="utf-8")
-        error = command.run("serve", "--port", "0", "--config", config).error()
-    assert f"port {port} of 127.0.0.1 is in use" in error
-    assert "set admin_port to another one" in error
+        config = command.config(f"admin_port = {port}\n")
+        error = command.run("serve", "--port", port, "--quickstart").error()
+        admin = command.run("serve", "--port", "0", "--config", config).error()
+    for each in (error, admin):
+        assert f"port {port} of 127.0.0.1 is in use" in each
+    assert "set admin_port to another one" in admin
     assert not command.database.exists()
 
 
-def test_an_invalid_admin_port_is_an_error(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    for port in (8080, 65_536, -1):
-        config.write_text(f"admin_port = {port}\n", encoding="utf-8")
-        assert "invalid setting admin_port" in command.error("serve", "--config", config)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "problem"),
+@together(
+    ("settings", "problem"),
     [
-        ("token_algorithms", "HS256", "the token algorithm 'HS256' is not supported"),
-        ("client_rate", "6000", "comptoir.toml: '6000'. Write requests and seconds"),
-        ("database", "mysql://localhost", "invalid database 'mysql://localhost'"),
+        ("token_algorithms = 'HS256'", "the token algorithm 'HS256' is not supported"),
+        ("client_rate = '6000'", "comptoir.toml: '6000'. Write requests and seconds"),
+        ("admin_port = {port}", "invalid setting admin_port"),
+        ("admin_port = 65536", "invalid setting admin_port"),
+        ("admin_port = -1", "invalid setting admin_port"),
+        (
+            "inspect = 'heads'\nconsole = 'off'",
+            "inspect is heads, but the console, which shows requests, is not served.",
+        ),
     ],
 )
 def test_settings_are_checked_before_the_port_opens(
-    name: str, value: str, problem: str, command: Command
+    settings: str, problem: str, command: Command
 ) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text(f"{name} = '{value}'\n", encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        given = replace(command, url=value) if name == "database" else command
-        error = given.run("serve", "--port", port, "--config", config).error()
-    assert problem in error
+        config = f"port = {port}\n{settings.format(port=port)}\n"
+        assert problem in command.refused(config)
 
 
 def test_an_unknown_profile_is_an_error(command: Command) -> None:
@@ -88,10 +77,10 @@ def test_a_start_names_what_there_is(command: Command) -> None:
 
 @pytest.mark.usefixtures("curl")
 def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
-    """Under each profile, and again when nothing is left to change."""
+    """Under each profile, with TLS, and again when nothing is left to change."""
     companies = set()
-    for profile in sorted(PROFILES):
-        with migrated.started(*QUICKSTART, "--profile", profile) as process:
+    for options in (*(("--profile", each) for each in sorted(PROFILES)), ("--https",)):
+        with migrated.started(*QUICKSTART, *options) as process:
             lines = ready_lines(process)
             listed, changed = pasted(lines)
             assert [each["number"] for each in listed] == ["CT000034"]
@@ -128,16 +117,8 @@ def test_a_quickstart_is_short_names_the_documentation_and_keeps_requests(
         assert "Recording: bodies" in page.text
 
 
-def test_requests_are_kept_only_for_a_console(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text('inspect = "heads"\nconsole = "off"\n', encoding="utf-8")
-    error = command.error("serve", "--config", config)
-    assert "inspect is heads, but the console, which shows requests, is not served." in error
-
-
 def test_faults_where_others_use_the_service_need_the_config_file(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text('public_url = "https://erp.example.com/api"\n', encoding="utf-8")
+    config = command.config('public_url = "https://erp.example.com/api"\n')
     with socket.create_server(("127.0.0.1", 0)) as taken:
         serving = ("serve", "--config", config, "--port", str(taken.getsockname()[1]))
         error = command.error(*serving, "--faults")

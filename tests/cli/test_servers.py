@@ -19,6 +19,7 @@ from support.command import Command
 from support.ports import LOOPBACK
 from support.postgres import Databases, name_of
 from support.sockets import http_client
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 COMMANDS = (("migrate",), ("company", "list"))
@@ -33,26 +34,22 @@ def error(command: Command, url: str) -> str:
     return line
 
 
-def test_a_wrong_host_is_reported(command: Command) -> None:
+def test_a_wrong_place_is_reported(
+    command: Command, postgres_server: Databases, tmp_path: Path
+) -> None:
+    """A host, a port, a socket, a password, and a database."""
     assert "check host and port" in error(command, "postgresql://me:hush@none.invalid/x").lower()
-
-
-def test_a_wrong_port_is_reported(command: Command) -> None:
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]
         line = error(command, f"postgresql://me:hush@{LOOPBACK}:{port}/x")
     assert f"postgresql://me:***@{LOOPBACK}:{port}/x" in line
     assert "Check host and port" in line
-
-
-def test_a_wrong_password_is_reported(command: Command, postgres_server: Databases) -> None:
+    line = error(command, f"postgresql://me:hush@/x?host={tmp_path}")
+    assert "No such file or directory" in line
     line = error(command, postgres_server.url("postgres", password="hush"))
     assert "password authentication failed" in line
     assert "PGPASSWORD" in line
-
-
-def test_a_missing_database_is_reported(command: Command, postgres_server: Databases) -> None:
     line = error(command, postgres_server.url("nosuch"))
     assert 'database "nosuch" does not exist' in line
     assert "CREATE DATABASE" in line
@@ -69,12 +66,7 @@ def test_parameters_that_the_server_does_not_have_are_reported(
     assert "correct target_session_attrs" in line
 
 
-def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
-    line = error(command, f"postgresql://me:hush@/x?host={tmp_path}")
-    assert "No such file or directory" in line
-
-
-@pytest.mark.parametrize(
+@together(
     ("url", "said"),
     [
         ("postgresql://me:hu@sh@host/x", "%40"),
@@ -210,23 +202,17 @@ def test_a_role_without_the_right_to_create_is_reported(
         postgres_server.administer(f"DROP ROLE {role}")
 
 
-def test_a_full_server_is_reported(
+def test_a_server_that_is_read_only_or_full_is_reported(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
-    postgres_server.administer(f"ALTER DATABASE {name_of(postgres_url)} CONNECTION LIMIT 0")
+    alter = f"ALTER DATABASE {name_of(postgres_url)}"
+    postgres_server.administer(f"{alter} SET default_transaction_read_only = on")
+    line = command.error("migrate", "--database", postgres_url)
+    assert "read-only transaction" in line
+    postgres_server.administer(f"{alter} CONNECTION LIMIT 0")
     line = error(command, postgres_url)
     assert "too many connections" in line
     assert "max_connections" in line
-
-
-def test_a_read_only_server_is_reported(
-    command: Command, postgres_server: Databases, postgres_url: str
-) -> None:
-    postgres_server.administer(
-        f"ALTER DATABASE {name_of(postgres_url)} SET default_transaction_read_only = on"
-    )
-    line = command.error("migrate", "--database", postgres_url)
-    assert "read-only transaction" in line
 
 
 def test_a_database_without_schema_is_left_alone(

@@ -10,9 +10,10 @@ from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
 from support.command import Command
 from support.databases import ON_SQLITE
+from support.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("variable", "value", "remedy"),
     [
         ("PORT", "70000", "Use an integer from 0 to 65535."),
@@ -47,6 +48,7 @@ from support.databases import ON_SQLITE
         ("TOKEN_ISSUER", "\udcff", "Use text in UTF-8, without control characters."),
         ("TOKEN_ISSUER", "a\nb", "Use text in UTF-8, without control characters."),
         ("CORS_ORIGINS", "https://a.example/path", "Use * or sites such as"),
+        ("SEED_SHAPES", "off", "COMPTOIR_SEED_SHAPES. Use COMPTOIR_INTERFACE_EXTENSIONS."),
     ],
 )
 def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, remedy: str) -> None:
@@ -57,7 +59,7 @@ def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, reme
     assert remedy in message
 
 
-@pytest.mark.parametrize(
+@together(
     ("given", "message"),
     [
         ({"BASE_PATH": "/bc/api"}, "Choose another first segment than bc or v2.0."),
@@ -101,12 +103,6 @@ def test_an_invalid_config_file_is_named(content: str, message: str, tmp_path: P
     assert message in str(refused.value)
 
 
-def test_a_former_name_in_the_environment_is_refused() -> None:
-    with pytest.raises(OperatorError) as refused:
-        load_settings({}, {"COMPTOIR_SEED_SHAPES": "off"})
-    assert "COMPTOIR_SEED_SHAPES. Use COMPTOIR_INTERFACE_EXTENSIONS." in str(refused.value)
-
-
 def test_a_missing_config_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(OperatorError, match="cannot be read: No such file or directory"):
         load_settings({"config": str(tmp_path / "none.toml")}, {})
@@ -121,8 +117,7 @@ def test_an_option_overrides_the_environment_and_that_the_file(tmp_path: Path) -
 
 
 def test_a_command_reports_an_invalid_setting_in_one_line(command: Command) -> None:
-    file = command.folder / "comptoir.toml"
-    file.write_text("page_size = 0\n", encoding="utf-8")
+    file = command.config("page_size = 0\n")
     error = command.run("token", "--config", str(file)).error()
     problem = f"invalid setting page_size in {file}: '0'"
     assert error == f"comptoir: {problem}. Use an integer greater than 0."

@@ -27,29 +27,6 @@ def arguments(command: str, folder: Path) -> list[str]:
     return done.stdout.decode().split("\0")[:-1]
 
 
-def test_a_read(tmp_path: Path) -> None:
-    url = "http://127.0.0.1:8080/api/companies?$filter=name%20eq%20%27A%27"
-
-    command = curl("GET", url, {"Prefer": "odata.maxpagesize=50"})
-
-    assert command.startswith('curl -sS -H "Authorization: Bearer $TOKEN" ')
-    assert arguments(command, tmp_path) == [
-        "-sS",
-        "-H",
-        "Authorization: Bearer t0ken",
-        "-H",
-        "Prefer: odata.maxpagesize=50",
-        url,
-    ]
-
-
-def test_a_write(tmp_path: Path) -> None:
-    sent = arguments(curl("PATCH", "http://h/x", {"If-Match": 'W/"1.2"'}, "@file"), tmp_path)
-
-    assert sent[1:3] == ["-X", "PATCH"]
-    assert sent[5:] == ["-H", 'If-Match: W/"1.2"', "--data-raw", "@file", "http://h/x"]
-
-
 def test_a_head_without_a_body(tmp_path: Path) -> None:
     assert arguments(curl("HEAD", "http://h/x", {}), tmp_path)[1] == "--head"
 

@@ -7,14 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from comptoir.auth.records import ConsoleRole
-from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.edm.times import instant
 from comptoir.features.rehearsal.faults import FAULTS
-from support.client import Client
-from support.console import Browser, audited, logged_in
+from support.console import Browser, audited, error_beside, logged_in
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal
+from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
 from support.together import check_all
 
@@ -31,8 +29,7 @@ def faulty(share_service: StartService) -> Service:
 @pytest.fixture
 def control(faulty: Service) -> Iterator[Rehearsal]:
     """The control endpoint, without rules at the end."""
-    token = faulty.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
+    control = control_of(faulty)
     yield control
     control.client.post("reset", {})
 
@@ -143,9 +140,7 @@ def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal)
         given, field, message = REFUSED[case]
         browser = logged_in(faulty)
         page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
-        assert page.status_code == 400
-        (shown,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
-        assert message in shown
+        assert message in error_beside(page, field)
         assert 'value="*/x"' in page.text
         assert control.client.get("").json() == {"rules": []}
 

@@ -21,13 +21,17 @@ from support.clients import failed
 from support.command import Command
 from support.console import Browser, audited, new_code, origin_of
 from support.databases import ON_SQLITE, FreshDatabase
-from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer, responding
+from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer
+from support.lying_server import with_body
 from support.service import Roaming, Service
 from support.together import check_all
 from support.waiting import until
 
 CLIENT = ("--console-client-id", "the-console")
 ROLES = ("--console-role", "Staff=viewer", "--console-role", "Bosses of A=admin")
+BAD_URLS = (
+    *("http://localhost/x", "https://localhost/x#y", "https://[::1", "https:///x", "https://é/x"),
+)
 USER: Mapping[str, object] = {"sub": "joe", "roles": ["Staff"]}
 
 _numbers = count()
@@ -123,6 +127,11 @@ def back(browser: Browser, address: str) -> httpx.Response:
     return answer
 
 
+def come_back(browser: Browser, known: Known, **changed: str | None) -> httpx.Response:
+    """The way to the issuer's site and back, with some parameters of its answer changed."""
+    return back(browser, known.issuer.answer(sent_to(browser, known), **changed))
+
+
 def refused(browser: Browser, answer: httpx.Response, message: str) -> None:
     """Nobody is logged in, and the page says why and offers another login."""
     assert answer.status_code == 403, answer.text
@@ -190,13 +199,8 @@ def test_cookies_by_tls(fresh_database: FreshDatabase, folder: Path) -> None:
 @ON_SQLITE
 def test_the_highest_role_counts(known: Known, stranger: Browser) -> None:
     known.issuer.user = {**USER, "roles": ["Bosses of A", "Staff", "Others"]}
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
     assert stranger.get("/console/issuers/new").status_code == 200
-    page = stranger.get("/console/issuers")
-    assert (
-        "as the client the-console; Staff → viewer; Bosses of A → admin; nobody else" in page.text
-    )
-    assert f"{stranger.origin}{known.start}/back" in page.text
 
 
 def test_companies_are_those_of_the_issuer(
@@ -206,7 +210,7 @@ def test_companies_are_those_of_the_issuer(
     company = service.new_company().id
     for options, expected in (((), ""), (("--company", company), company)):
         known, browser = trusted(*CLIENT, *ROLES, *options), stranger.another()
-        back(browser, known.issuer.answer(sent_to(browser, known)))
+        come_back(browser, known)
         (login,) = [each for each in audited(service, "console.login") if known.name in each.target]
         assert login.detail == f"viewer companies={expected}"
 
@@ -254,7 +258,7 @@ def test_an_id_token_that_gives_no_login(lasting: Known, strangers: Iterator[Bro
     def check(case: str) -> None:
         claims, lasting.issuer.id_header, message = cases[case]
         lasting.issuer.user, stranger = {**USER, **claims}, next(strangers)
-        answer = back(stranger, lasting.issuer.answer(sent_to(stranger, lasting)))
+        answer = come_back(stranger, lasting)
         refused(stranger, answer, message)
 
     cases = id_tokens(lasting.name)
@@ -274,9 +278,9 @@ def test_an_issuer_for_tokens_alone_has_no_login(
 @ON_SQLITE
 def test_a_required_claim(trusted: Callable[..., Known], stranger: Browser) -> None:
     known = trusted(*CLIENT, *ROLES, "--company", "*", "--require", "tid=7")
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 403
+    assert come_back(stranger, known).status_code == 403
     known.issuer.user = {**USER, "tid": "7"}
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
 
 
 BAD_ANSWERS: dict[str, tuple[dict[str, str | None], str]] = {
@@ -292,7 +296,7 @@ def test_an_answer_that_is_not_valid(lasting: Known, strangers: Iterator[Browser
     def check(case: str) -> None:
         changed, message = BAD_ANSWERS[case]
         stranger = next(strangers)
-        answer = back(stranger, lasting.issuer.answer(sent_to(stranger, lasting), **changed))
+        answer = come_back(stranger, lasting, **changed)
         refused(stranger, answer, message)
         assert stranger.cookies == {}
         assert TOKEN not in lasting.issuer.asked
@@ -331,7 +335,7 @@ def test_a_login_ends_the_session_that_the_browser_had(
     cancelled = known.issuer.answer(sent_to(stranger, known), code=None, error="access_denied")
     assert back(stranger, cancelled).status_code == 403
     assert former.get("/console").status_code == 200
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
     assert former.get("/console").headers["location"] == "/console/login"
     assert f"{known.name}:joe" in stranger.get("/console").text
     former.cookies = dict(stranger.cookies)
@@ -399,9 +403,9 @@ def test_the_issuer_names_itself_if_it_says_so(
     known = trusted()
     announced = {"authorization_response_iss_parameter_supported": True}
     known.issuer.lie(DISCOVERY, known.issuer.discovery(**announced))
-    answer = back(stranger, known.issuer.answer(sent_to(stranger, known), iss=None))
+    answer = come_back(stranger, known, iss=None)
     assert answer.status_code == 502
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
 
 
 def test_a_login_is_finished_once(known: Known, stranger: Browser) -> None:
@@ -470,11 +474,11 @@ def test_a_secret_is_read_through_links(
     link.symlink_to("one")
     given = (*CLIENT, *ROLES, "--company", "*", "--console-secret-file", str(link / "secret"))
     known = trusted(*given)
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
     link.unlink()
     link.symlink_to("two")
     (tmp_path / "one" / "secret").unlink()
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
     expected = [
         base64.b64encode(f"the-console:{name}".encode()).decode() for name in ("one", "two")
     ]
@@ -490,16 +494,16 @@ def test_the_client_has_a_secret(
     file.write_text("s p+c\n", encoding="utf-8")
     given = (*CLIENT, *ROLES, "--company", "*", "--console-secret-file", str(file))
     known = trusted(*given)
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+    assert come_back(stranger, known).status_code == 200
     expected = base64.b64encode(b"the-console:s+p%2Bc").decode()
     assert known.issuer.authorizations == [f"Basic {expected}"]
     posting = trusted(*given)
     methods = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     posting.issuer.lie(DISCOVERY, posting.issuer.discovery(**methods))
-    assert back(stranger, posting.issuer.answer(sent_to(stranger, posting))).status_code == 200
+    assert come_back(stranger, posting).status_code == 200
     assert posting.issuer.authorizations == [""]
     file.unlink()
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 502
+    assert come_back(stranger, known).status_code == 502
 
 
 LIES = {
@@ -519,8 +523,8 @@ LIES = {
 @ON_SQLITE
 def test_answers_of_the_token_endpoint(lasting: Known, strangers: Iterator[Browser]) -> None:
     def check(case: str) -> None:
-        lasting.issuer.lies[TOKEN], stranger = responding(LIES[case]), next(strangers)
-        answer = back(stranger, lasting.issuer.answer(sent_to(stranger, lasting)))
+        lasting.issuer.lies[TOKEN], stranger = with_body(LIES[case]), next(strangers)
+        answer = come_back(stranger, lasting)
         assert answer.status_code in (403, 502)
         assert "the audit log has the reason." in answer.text
         assert stranger.cookies == {}
@@ -536,7 +540,7 @@ def test_failed_logins_make_an_address_wait(
     known, other = trusted(), trusted()
 
     def slowed() -> httpx.Response | None:
-        answer = back(stranger, known.issuer.answer(sent_to(stranger, known), code="wrong"))
+        answer = come_back(stranger, known, code="wrong")
         assert answer.status_code in (502, 429)
         return answer if answer.status_code == 429 else None
 
@@ -544,7 +548,7 @@ def test_failed_logins_make_an_address_wait(
     assert int(answer.headers["retry-after"]) >= 1
     assert "Too many logins from this address failed." in answer.text
     elsewhere, by_code = stranger.another(), stranger.another()
-    assert back(elsewhere, other.issuer.answer(sent_to(elsewhere, other))).status_code == 200
+    assert come_back(elsewhere, other).status_code == 200
     assert by_code.log_in(new_code(service.admin)).status_code == 200
     right = known.issuer.answer(sent_to(stranger, known))
     until(lambda: back(stranger, right).status_code == 200 or None, "the end of the wait")
@@ -587,23 +591,13 @@ def test_users_who_cannot_be_checked_do_not_wait(
     # a login is finished once
     assert sorted(statuses) == [200] + [403] * (MOST_RUNNING - 1) + [503] * 2 * FREE_FAILURES
     assert "Begin the login again in a moment." in answers[statuses.index(503)].text
-    assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
-
-
-@ON_SQLITE
-def test_an_issuer_without_keys(known: Known, stranger: Browser) -> None:
-    """Nobody is sent there, since nothing that it answers could be checked."""
-    known.issuer.lie(KEYS, "x")
-    answer = stranger.get(known.start)
-    assert answer.status_code == 502
-    assert f"The login with {known.name} failed." in answer.text
-    assert stranger.cookies == {}
+    assert come_back(stranger, known).status_code == 200
 
 
 @ON_SQLITE
 def test_the_endpoints_and_the_keys_are_fetched_once(known: Known, stranger: Browser) -> None:
     for _ in range(2):
-        assert back(stranger, known.issuer.answer(sent_to(stranger, known))).status_code == 200
+        assert come_back(stranger, known).status_code == 200
     assert [each for each in known.issuer.asked if each != TOKEN] == [DISCOVERY, KEYS] * 2, (
         "once by the command, once by the service"
     )
@@ -617,20 +611,27 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
     ):
         command = IssuerCommand(service, folder)
         command.add("audited", issuer.url, *CLIENT, *ROLES)
-        known, stranger = Known(issuer, "audited"), Browser(service, origin_of(service.settings))
+        known, origin = Known(issuer, "audited"), origin_of(service.settings)
+        for roles in (None, ["Guests"]):
+            issuer.user = {**USER, "roles": roles}
+            stranger = Browser(Roaming(service), origin)
+            page = come_back(stranger, known)
+            refused(stranger, page, "audited gives you no role in the console.")
+            assert "claim" not in page.text
         issuer.user = {**USER, "aud": "other"}
-        page = back(stranger, issuer.answer(sent_to(stranger, known)))
+        stranger = Browser(service, origin)
+        page = come_back(stranger, known)
         assert page.status_code == 403
         assert "(aud)" not in page.text
         assert stranger.get("/console/login/nobody").status_code == 404
         issuer.lie(TOKEN, {"id_token": 1})
-        assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
-        issuer.lies[TOKEN] = responding(b"", b"HTTP/1.1 302 Found\r\nLocation: /other\r\n")
-        assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
+        assert come_back(stranger, known).status_code == 502
+        issuer.lies[TOKEN] = with_body(b"", b"HTTP/1.1 302 Found\r\nLocation: /other\r\n")
+        assert come_back(stranger, known).status_code == 502
         issuer.lie(DISCOVERY, issuer.discovery(token_endpoint="https://10.1.2.3/token"))
         command.done("refresh", "audited")
-        assert back(stranger, issuer.answer(sent_to(stranger, known))).status_code == 502
-        assert back(stranger, issuer.answer(sent_to(stranger, known), state="x")).is_error
+        assert come_back(stranger, known).status_code == 502
+        assert come_back(stranger, known, state="x").is_error
         database = service.settings.database
     entries = failed(Command(folder, database))
     assert {each.target for each in entries} == {"console audited"}
@@ -640,29 +641,9 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
         f"'{issuer.url}{TOKEN}' responded without an ID token",
         "The ID token is not for this service alone (aud)",
         "The answer belongs to another login (state)",
+        "roles are in the claim 'roles', and its values have no role",
+        "roles are in the claim 'roles', and the ID token does not have it",
     ]
-
-
-@ON_SQLITE
-def test_the_audit_log_says_why_a_user_has_no_role(
-    fresh_database: FreshDatabase, folder: Path
-) -> None:
-    """The page does not: a stranger may see it."""
-    with (
-        Service(fresh_database, folder, outgoing_allow=LOOPBACK) as service,
-        OtherIssuer(folder) as issuer,
-    ):
-        IssuerCommand(service, folder).add("guests", issuer.url, *CLIENT, *ROLES)
-        known, stranger = Known(issuer, "guests"), Browser(service, origin_of(service.settings))
-        for roles in (None, ["Guests"]):
-            issuer.user = {**USER, "roles": roles}
-            page = back(stranger, issuer.answer(sent_to(stranger, known)))
-            refused(stranger, page, "guests gives you no role in the console.")
-            assert "claim" not in page.text
-        database = service.settings.database
-    log = Command(folder, database).done("audit").out
-    assert "reason=roles are in the claim 'roles', and the ID token does not have it" in log
-    assert "reason=roles are in the claim 'roles', and its values have no role" in log
 
 
 @ON_SQLITE
@@ -683,21 +664,39 @@ def test_the_log_has_no_code(
     assert "canary" not in logged
 
 
+UNUSABLE: dict[str, Callable[[OtherIssuer], None]] = {
+    "away": lambda issuer: issuer.stop(),
+    "without keys": lambda issuer: issuer.lie(KEYS, "x"),
+    "with a bad endpoint": lambda issuer: issuer.lie(
+        DISCOVERY, issuer.discovery(authorization_endpoint=BAD_URLS[-1])
+    ),
+    "with another bad endpoint": lambda issuer: issuer.lie(
+        DISCOVERY, issuer.discovery(token_endpoint=BAD_URLS[-1])
+    ),
+}
+
+
 @ON_SQLITE
-def test_an_issuer_that_is_away(known: Known, stranger: Browser) -> None:
-    known.issuer.stop()
-    answer = stranger.get(known.start)
-    assert answer.status_code == 502
-    assert f"The login with {known.name} failed." in answer.text
-    assert stranger.cookies == {}
+def test_an_issuer_that_cannot_be_used(trusted: Callable[..., Known], stranger: Browser) -> None:
+    """Nobody is sent there, since nothing that it answers could be checked."""
+
+    def check(case: str) -> None:
+        known = trusted()
+        UNUSABLE[case](known.issuer)
+        answer = stranger.get(known.start)
+        assert answer.status_code == 502
+        assert f"The login with {known.name} failed." in answer.text
+        assert stranger.cookies == {}
+
+    check_all(UNUSABLE, check)
 
 
 def test_removing_the_issuer_ends_its_sessions(
     command: IssuerCommand, known: Known, trusted: Callable[..., Known], stranger: Browser
 ) -> None:
     kept, other = trusted(), stranger.another()
-    back(stranger, known.issuer.answer(sent_to(stranger, known)))
-    back(other, kept.issuer.answer(sent_to(other, kept)))
+    come_back(stranger, known)
+    come_back(other, kept)
     command.done("remove", known.name)
     assert stranger.get("/console").headers["location"] == "/console/login"
     assert other.get("/console").status_code == 200
@@ -727,19 +726,14 @@ def test_options_that_are_not_valid(command: IssuerCommand, lasting: Known) -> N
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("member", ["authorization_endpoint", "token_endpoint"])
-def test_the_endpoints_are_checked(
-    member: str, command: IssuerCommand, folder: Path, known: Known, stranger: Browser
-) -> None:
+def test_the_endpoints_are_checked(command: IssuerCommand, folder: Path) -> None:
     """When the issuer is added, and later."""
-    bad = "http://localhost/x", "https://localhost/x#y", "https://[::1", "https:///x", "https://é/x"
     with OtherIssuer(folder) as issuer:
-        for url in bad:
-            issuer.lie(DISCOVERY, issuer.discovery(**{member: url}))
-            error = command.error("new", issuer.url, *CLIENT, *ROLES)
-            assert "is not an https URL, or has a fragment" in error
-    known.issuer.lie(DISCOVERY, known.issuer.discovery(**{member: bad[-1]}))
-    assert stranger.get(known.start).status_code == 502
+        for member in ("authorization_endpoint", "token_endpoint"):
+            for url in BAD_URLS:
+                issuer.lie(DISCOVERY, issuer.discovery(**{member: url}))
+                error = command.error("new", issuer.url, *CLIENT, *ROLES)
+                assert "is not an https URL, or has a fragment" in error
 
 
 @ON_SQLITE

@@ -33,14 +33,9 @@ def test_a_code_begins_one_session(own_service: Service) -> None:
     (login,) = [each for each in audited(service, "console.login") if each.target == "bruno"]
     assert login.by == "console:bruno"
     assert login.detail == "editor companies=all"
-
-
-def test_a_code_ends(own_service: Service) -> None:
-    service = own_service
-    stranger = Browser(service, origin_of(service.settings))
     ended = new_code(service.admin, now=time.time() - CODE_SECONDS)
-    assert attempt(stranger, ended) == 403
-    assert stranger.cookies == {}
+    assert attempt(other, ended) == 403
+    assert other.cookies == {}
 
 
 def test_only_digests_are_stored(service: Service, stranger: Browser) -> None:

@@ -22,6 +22,7 @@ pytestmark = ON_SQLITE  # an address says nothing about the database
 AGENT = "shippingAgentsExt(code='UPS')"
 JSON = {"Content-Type": "application/json", "If-Match": "*"}
 ROOTS = [
+    "/api/companies({id})",
     "/v2.0/comptoir/Production/api/v2.0/companies({id})",
     "/v2.0/Sandbox/api/comptoir/ext/v1.0/companies(name='{name}')",
     "/BC/ODataV4/Company('{name}')",
@@ -141,10 +142,11 @@ def test_a_page_of_the_service_is_not_sent_again(service: Service) -> None:
     assert "The request is not for the API, so the console does not send it again." in page.text
 
 
+@pytest.mark.parametrize("elsewhere", ROOTS[1:], indirect=True)
 def test_a_wrong_secret_in_basic_is_explained(
     service: Service, company: Company, elsewhere: Company, tmp_path: Path
 ) -> None:
-    """To users of all companies, who may see all clients."""
+    """To users of all companies, who may see all clients. The base path has tokens alone."""
     webshop = add_client(service, tmp_path)
     sent = base64.b64encode(f"{webshop.name}:wrong".encode()).decode()
     refused = elsewhere.get(AGENT, headers={"Authorization": f"Basic {sent}"})

@@ -4,7 +4,6 @@ from decimal import Decimal
 from itertools import chain
 
 import msgspec
-import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, Model
@@ -13,10 +12,9 @@ from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.console.record_form import editable, form_fields, shown_properties
 from comptoir.features.console.values import decoded, empty, encoded, shown, typed
-from comptoir.http.redaction import MASK
 from support.samples import SAMPLES
 from support.specimen import SPECIMEN, WITH_SPECIMENS
-from support.together import check_all
+from support.together import check_all, together
 
 BEHAVIOUR = business_central(CURRENT)
 OF_BUSINESS_CENTRAL = overlaid(MODEL, BEHAVIOUR.values, BEHAVIOUR.forms)
@@ -101,28 +99,6 @@ def test_a_new_record_may_have_a_key_unless_the_service_generates_it() -> None:
     assert created == [each.name for each in unit.properties]
 
 
-def test_secrets_are_neither_in_fields_nor_in_lines() -> None:
-    contact = set_named("contactsExt").type
-    values = {"displayName": "A", "onlinePassword": "hunter2"}
-
-    [secret] = [each for each in form_fields(contact, values) if each.control == "secret"]
-
-    assert (secret.name, secret.value) == ("onlinePassword", "")
-    shown_all = {each.name: each.value for each in shown_properties(contact, values, whole=True)}
-    assert shown_all["onlinePassword"] == MASK
-
-
-def test_errors_are_with_their_fields() -> None:
-    agent = set_named("shippingAgentsExt").type
-
-    found = form_fields(agent, {"code": "A"}, {"name": "name must not be empty."})
-
-    assert {each.name: each.error for each in found} == {
-        "code": "",
-        "name": "name must not be empty.",
-    }
-
-
 def test_an_untouched_form_changes_nothing() -> None:
     def check(entity_set: EntitySet) -> None:
         values = decoded(msgspec.json.encode(SAMPLES.get(entity_set.name, {})))
@@ -134,7 +110,7 @@ def test_an_untouched_form_changes_nothing() -> None:
     check_all(SETS, check)
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "text", "value"),
     [
         ("rank", " 7 ", 7),
@@ -155,14 +131,6 @@ def test_what_a_typed_text_means(name: str, text: str, value: object) -> None:
     declared = SPECIMEN.by_name[name]
 
     assert typed(declared, text, empty(declared)) == value
-
-
-def test_line_ends_alone_are_not_a_change() -> None:
-    declared = SPECIMEN.by_name["text"]
-
-    assert typed(declared, "a\r\nb", "a\nb") == "a\nb"
-    assert typed(declared, "a\r\nb\r\nc", "a\nb") == "a\nb\nc"
-    assert typed(declared, "a\r\nb\r\nc", "a\r\nb") == "a\r\nb\r\nc"
 
 
 def test_numbers_stay_exact() -> None:

@@ -20,12 +20,11 @@ from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import CHECK_ORDER
 from conftest import stock
 from support.batches import HTTP, send_multipart
-from support.client import Client
 from support.clients import add_client
 from support.companies import Company
 from support.console import Browser, forms_of, logged_in, origin_of
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal
+from support.rehearsal import control_of
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
 from support.service import Service, StartService
 from support.together import check_all
@@ -91,8 +90,7 @@ def page_of(browser: Browser, answer: httpx.Response) -> str:
     return unescape(page.text)
 
 
-@ON_SQLITE
-def test_the_list_shows_what_a_client_sent(company: Company, browser: Browser) -> None:
+def test_what_a_client_sent_and_the_checks_of_it(company: Company, browser: Browser) -> None:
     refused = company.patch(AGENT, {"name": "x"}, if_match='W/"1"')
     first = rows(browser)[0]
 
@@ -102,6 +100,17 @@ def test_the_list_shows_what_a_client_sent(company: Company, browser: Browser) -
     page = browser.get(f"/console/requests?company={company.id}")
     assert first.asked in unescape(page.text)
     assert browser.get(first.address).status_code == 200
+
+    shown = page_of(browser, refused)
+    chain = shown.partition('<ol class="checks">')[2].partition("</ol>")[0]
+    steps = [each.partition(">")[2][:1] for each in chain.split("<li")[1:]]
+    at = CHECK_ORDER.index("tag")
+    assert steps == ["✓"] * at + ["✗"] + ["\N{EN DASH}"] * (len(CHECK_ORDER) - at - 1)
+    assert "The record has changed, and its ETag is now" in shown
+    assert '"name": "x"' in shown
+    assert 'The client sent <code>W/"1"</code>.' in shown
+    number = str(company.record(AGENT)["@odata.etag"]).rpartition(".")[2].rstrip('"')
+    assert f"The record's latest change was number {number}: " in shown
 
 
 @ON_SQLITE
@@ -123,20 +132,6 @@ def test_filters(company: Company, browser: Browser) -> None:
     assert rows(browser, client="nobody") == []
     text = browser.get("/console/requests?client=nobody").text
     assert "No request that is kept matches." in text
-
-
-def test_a_page_shows_the_checks(company: Company, browser: Browser) -> None:
-    page = page_of(browser, company.patch(AGENT, {"name": "x"}, if_match='W/"1"'))
-
-    chain = page.partition('<ol class="checks">')[2].partition("</ol>")[0]
-    steps = [each.partition(">")[2][:1] for each in chain.split("<li")[1:]]
-    at = CHECK_ORDER.index("tag")
-    assert steps == ["✓"] * at + ["✗"] + ["\N{EN DASH}"] * (len(CHECK_ORDER) - at - 1)
-    assert "The record has changed, and its ETag is now" in page
-    assert '"name": "x"' in page
-    assert 'The client sent <code>W/"1"</code>.' in page
-    number = str(company.record(AGENT)["@odata.etag"]).rpartition(".")[2].rstrip('"')
-    assert f"The record's latest change was number {number}: " in page
 
 
 def test_a_page_names_the_change_that_refused_its_request(
@@ -177,6 +172,9 @@ def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
 
     assert "✓ token" in page
     assert "uniqueness" not in page
+    assert "records.read" in page
+    assert '"sub": "tests"' in page
+    assert company.token.rpartition(".")[2] not in page
     assert "Record now" in page
     address = page.partition('class="button" href="')[2].partition('"')[0]
     assert browser.get(address).status_code == 200
@@ -274,7 +272,7 @@ def alert_of(page: str) -> str:
 
 @ON_SQLITE
 def test_refused_credentials_are_explained(
-    recording: Service, browser: Browser, tmp_path: Path
+    recording: Service, company: Company, browser: Browser, tmp_path: Path
 ) -> None:
     """The operator sees which client it is and why, and a command that works."""
     webshop, closed = add_client(recording, tmp_path), add_client(recording, tmp_path)
@@ -315,25 +313,17 @@ def test_refused_credentials_are_explained(
     again = httpx.Request("POST", words[-1], data=dict(each.split("=", 1) for each in words[3::2]))
     assert recording.send(again).status_code == 200
 
+    token = webshop.token()
+    assert webshop.send("revoke", token).status_code == 200
+    page = page_of(browser, company.using(token).get(AGENT))
+    assert "token: The bearer token was revoked." in alert_of(page)
+    assert f">client:{webshop.name}</a> (refused)" in page
+
     for _ in range(FREE_FAILURES):
         slowed = webshop.ask(client_secret="wrong")
     assert slowed.status_code == 429
     page = page_of(browser, slowed)
     assert "limit: slow_down (90055): The client failed to authenticate" in alert_of(page)
-    assert f">client:{webshop.name}</a> (refused)" in page
-
-
-@ON_SQLITE
-def test_a_refused_bearer_token_names_its_client(
-    recording: Service, company: Company, browser: Browser, tmp_path: Path
-) -> None:
-    webshop = add_client(recording, tmp_path)
-    token = webshop.token()
-    assert webshop.send("revoke", token).status_code == 200
-    refused = company.using(token).get(AGENT)
-    assert refused.status_code == 401
-    page = page_of(browser, refused)
-    assert "token: The bearer token was revoked." in alert_of(page)
     assert f">client:{webshop.name}</a> (refused)" in page
 
 
@@ -358,15 +348,6 @@ def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
     assert "in a batch" in page
     (row,) = [each for each in rows(browser) if each.id == answer.headers["x-request-id"]]
     assert (row.status, row.check) == (200, "tag")
-
-
-@ON_SQLITE
-def test_the_token_is_described(company: Company, browser: Browser) -> None:
-    page = page_of(browser, company.get(AGENT))
-
-    assert "records.read" in page
-    assert '"sub": "tests"' in page
-    assert company.token.rpartition(".")[2] not in page
 
 
 def test_a_request_is_sent_again(company: Company, browser: Browser) -> None:
@@ -423,30 +404,27 @@ def test_a_batch_as_curl(recording: Service, company: Company, browser: Browser)
     assert named(company) == "fifth by tests"
 
 
-def change_set(name: str) -> str:
-    """A part with a change set, whose request has the id 1."""
-    lines = (
-        "--batch_1",
-        "Content-Type: multipart/mixed; boundary=set",
-        "",
-        "--set",
-        f"{HTTP}Content-ID: 1",
-        "",
-        f"PATCH {AGENT} HTTP/1.1",
-        "If-Match: *",
-        "Content-Type: application/json",
-        "",
-        f'{{"name": "{name}"}}',
-        "--set--",
-        "",
-    )
-    return "\n".join(lines)
+CHANGE_SET = f"""\
+--batch_1
+Content-Type: multipart/mixed; boundary=set
+
+--set
+{HTTP}Content-ID: 1
+
+PATCH {AGENT} HTTP/1.1
+If-Match: *
+Content-Type: application/json
+
+{{"name": "set 1"}}
+--set--
+--batch_1--
+"""
 
 
 @ON_SQLITE
 def test_a_batch_in_multipart_as_curl(company: Company, browser: Browser) -> None:
     """Its requests are shown one by one, and its command lacks them."""
-    page = page_of(browser, send_multipart(company, f"{change_set('set 1')}--batch_1--\n"))
+    page = page_of(browser, send_multipart(company, CHANGE_SET))
     assert "set 1" in page
     assert "The whole body of the request is not kept, so the command" in page
 
@@ -485,27 +463,6 @@ def test_a_batch_is_not_sent_again(
     assert "The request is a batch." in again.text
 
 
-def test_a_viewer_does_not_write_by_sending_again(company: Company, recording: Service) -> None:
-    viewer = logged_in(recording, ConsoleRole.VIEWER)
-    written = company.patch(AGENT, {"name": "Viewed"}, if_match="*")
-    company.patch(AGENT, {"name": "Kept"}, if_match="*")
-    page = viewer.get(f"/console/requests/{written.headers['x-request-id']}")
-    action = next(each.action for each in forms_of(page) if "/again" in each.action)
-
-    done = viewer.submit(viewer.submit(page, action), action)
-
-    assert "by the check <strong>scope</strong>" in done.text
-    assert company.get(AGENT).json()["name"] == "Kept"
-
-
-@ON_SQLITE
-def test_an_unknown_id(browser: Browser) -> None:
-    answer = browser.get("/console/requests/0-1")
-
-    assert answer.status_code == 404
-    assert "Each worker keeps its last 1000 requests while it records." in unescape(answer.text)
-
-
 def test_a_user_sees_the_requests_of_own_companies(
     company: Company, recording: Service, browser: Browser
 ) -> None:
@@ -522,6 +479,9 @@ def test_a_user_sees_the_requests_of_own_companies(
         address = f"/console/requests/{answer.headers['x-request-id']}"
         assert limited.get(address).status_code == 404
         assert browser.get(address).status_code == 200
+    unknown = browser.get("/console/requests/0-1")
+    assert unknown.status_code == 404
+    assert "Each worker keeps its last 1000 requests while it records." in unescape(unknown.text)
 
 
 def test_the_recording_changes_for_a_time(start_service: StartService) -> None:
@@ -560,8 +520,7 @@ def test_the_recording_changes_for_a_time(start_service: StartService) -> None:
 def test_a_fault_is_the_check_that_refused(start_service: StartService) -> None:
     service = start_service(inspect="bodies", faults="on")
     company, browser = stock(service.new_company()), logged_in(service)
-    control = Client(service, f"{service.origin.root}/faults", service.tokens.issue([Scope.FAULTS]))
-    Rehearsal(control).set("throttle; retry-after=1")
+    control_of(service).set("throttle; retry-after=1")
     answer = company.get(AGENT)
     page = page_of(browser, answer)
 
@@ -569,10 +528,3 @@ def test_a_fault_is_the_check_that_refused(start_service: StartService) -> None:
     assert rows(browser, check="fault")[0].id == answer.headers["x-request-id"]
     assert "✗ fault" in page
     assert "<dt>Fault</dt><dd>r</dd>" in page
-
-
-@ON_SQLITE
-def test_a_request_of_a_contact_masks_its_password(company: Company, browser: Browser) -> None:
-    page = page_of(browser, company.get(f"contactsExt({CONTACT})"))
-
-    assert '"onlinePassword": "•••"' in page

@@ -72,9 +72,7 @@ def test_a_service_without_a_console(start_service: StartService, setting: str, 
 
 
 def test_a_console_beyond_loopback_needs_https(command: Command) -> None:
-    config = command.folder / "comptoir.toml"
-    config.write_text('console = "on"\nhost = "0.0.0.0"\nport = 0\n', encoding="utf-8")
-    error = command.error("serve", "--config", config)
+    error = command.refused('console = "on"\nhost = "0.0.0.0"\nport = 0\n')
     assert "the console is on, and browsers use http://0.0.0.0" in error
     assert "Set tls_certificate and tls_key" in error
 

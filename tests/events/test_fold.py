@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,39 +96,3 @@ def test_nothing_is_lost(taken: list[tuple[str, str]]) -> None:
     assert [(each.record, each.at) for each in found if each.change_type != "updated"] == [
         (each.record, each.at) for each in hidden
     ]
-
-
-def test_updates_become_one_at_the_place_of_the_last() -> None:
-    changes = history((UPDATE, "A"), (UPDATE, "B"), (UPDATE, "A"), (UPDATE, "A"))
-    assert folded(changes) == [
-        Notification("updated", "B", at(12)),
-        Notification("updated", "A", at(14)),
-    ]
-
-
-def test_an_update_is_not_folded_into_a_creation() -> None:
-    changes = history((CREATE, "A"), (UPDATE, "A"), (UPDATE, "A"), (DELETE, "A"), (CREATE, "A"))
-    assert [each.change_type for each in folded(changes)] == [
-        *("created", "updated", "deleted", "created")
-    ]
-
-
-@pytest.mark.parametrize("most", [1, 1_000])
-def test_the_most_notifications(most: int) -> None:
-    """More changes of the same records fit, one more record does not."""
-    full = [(UPDATE, str(number)) for number in range(most)] * 2
-    assert len(folded(history(*full), most)) == most
-
-    changes = history(*full, (CREATE, "new"))
-    assert folded(changes, most) == [Notification(COLLECTION, "", changes[-1].at, at(10.95))]
-
-
-def test_a_collection_with_a_deletion_has_no_time_to_filter_by() -> None:
-    changes = history((DELETE, "A"), (CREATE, "A"), (CREATE, "B"))
-    assert folded(changes, 2) == [Notification(COLLECTION, "", at(13), "")]
-    fold = Fold(2)
-    fold.add(history((CREATE, "A"), (CREATE, "B"), (CREATE, "C")))
-    assert fold.notifications()[0].since
-    fold.add_tally(Tally(5, 18, at(18), 1))
-    assert fold.notifications() == [Notification(COLLECTION, "", at(18), "")]
-    assert fold.number == 18

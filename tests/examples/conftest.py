@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from comptoir.auth.tokens import Scope
 from examples.stage import Stage
-from support.client import Client
-from support.rehearsal import Rehearsal
+from support.rehearsal import control_of
 from support.server import Server, ShareServer
 
 
@@ -27,7 +25,6 @@ def stage(faulty: Server) -> Iterator[Stage]:
     )
     company.load("contactsExt", *({"number": f"C{each}", "city": "Lyon"} for each in range(5)))
     company.load("customersExt", {"number": "10000", "displayName": "Quaystone"})
-    token = faulty.tokens.issue([Scope.FAULTS], subject="control")
-    faults = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
+    faults = control_of(faulty, subject="control")
     yield Stage(company, faults, faulty.base_url)
     faults.set()

@@ -54,7 +54,17 @@ def test_a_line_on_a_terminal_is_short() -> None:
     refused = ended(f"{COMPANY}/{CONTACT}", "", 412, STALE)
 
     assert on_terminal("info", refused) == "PATCH contactsExt(0184…) 412 tag 3.1 ms"
-    assert on_terminal("info", ended(COMPANY)) == "PATCH /api/companies(0eb4…) 200 3.1 ms"
+    for path, short in (
+        (COMPANY, "/api/companies(0eb4…)"),
+        (f"{COMPANY}/", "/api/companies(0eb4…)/"),
+        (f"{COMPANY}/{CONTACT}".replace("(", "(id="), "contactsExt(id=0184…)"),
+        ("/api/companies(name='A (B)')/itemsExt", "itemsExt"),
+        ("/api/companies(x/itemsExt", "/api/companies(x/itemsExt"),
+        ("/healthz", "/healthz"),
+    ):
+        assert on_terminal("info", ended(path)) == f"PATCH {short} 200 3.1 ms"
+    # a path of many companies is not searched for long
+    assert on_terminal("info", ended("/companies(" * 5_000)).startswith("PATCH /companies(")
 
 
 def test_a_query_is_on_a_terminal_only_with_debug() -> None:

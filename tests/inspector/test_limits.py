@@ -1,6 +1,5 @@
 """How much is kept of requests, for how long, and how that is switched."""
 
-import asyncio
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from conftest import stock
 from support.companies import Company
 from support.console import logged_in
 from support.databases import FreshDatabase
+from support.event_loop import in_event_loop
 from support.samples import CONTACT
 from support.service import Service, StartService
 from support.settings import settings_of
@@ -132,27 +132,23 @@ def test_probes_are_not_kept(start_service: StartService, folder: Path) -> None:
     assert looked_at(service) == 0
 
 
-def test_a_switch_ends_by_itself(folder: Path) -> None:
+@in_event_loop
+async def test_a_switch_ends_by_itself(folder: Path) -> None:
     now = 1_000.0
-
-    async def switched() -> None:
-        nonlocal now
-        inspector = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
-        other = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
-        inspector.set(Level.OFF, 600)
-        levels = [inspector.switch.level, other.switch.level]
-        now += 599
-        levels.append(other.switch.level)
-        now += 1
-        levels.append(inspector.switch.level)
-        assert levels == [Level.OFF, Level.OFF, Level.OFF, Level.HEADS]
-        inspector.set(Level.BODIES, None)
-        now += 10**9
-        assert other.switch.level is Level.BODIES
-        inspector.stop()
-        other.stop()
-
-    asyncio.run(switched())
+    inspector = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
+    other = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
+    inspector.set(Level.OFF, 600)
+    levels = [inspector.switch.level, other.switch.level]
+    now += 599
+    levels.append(other.switch.level)
+    now += 1
+    levels.append(inspector.switch.level)
+    assert levels == [Level.OFF, Level.OFF, Level.OFF, Level.HEADS]
+    inspector.set(Level.BODIES, None)
+    now += 10**9
+    assert other.switch.level is Level.BODIES
+    inspector.stop()
+    other.stop()
 
 
 def test_the_stop_removes_everything(

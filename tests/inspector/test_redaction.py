@@ -3,15 +3,15 @@
 from urllib.parse import quote
 
 import msgspec
-import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.http.redaction import MASK, Redactor
+from support.together import together
 
 REDACTOR = Redactor(["onlinePassword"])
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "shown"),
     [
         ("", ""),
@@ -35,7 +35,7 @@ def test_a_query(query: str, shown: str) -> None:
     assert REDACTOR.query(query) == shown
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "shown"),
     [
         ("/api/companies(1)/contactsExt(2)", "/api/companies(1)/contactsExt(2)"),
@@ -62,7 +62,7 @@ def test_any_beginning_of_a_body() -> None:
     assert whole == f'{{"a":"x","onlinePassword":"{MASK}","b":1,"onlinePassword":"{MASK}","c":"z"}}'
 
 
-@pytest.mark.parametrize(
+@together(
     ("asked", "shown"),
     [
         (
@@ -115,7 +115,7 @@ OTHERS = (
 NAMES = [(name, True) for name in SECRETS] + [(name, False) for name in OTHERS]
 
 
-@pytest.mark.parametrize(("name", "is_secret"), NAMES)
+@together(("name", "is_secret"), NAMES)
 def test_a_name(name: str, is_secret: bool) -> None:
     """A name means the same in headers, queries and bodies."""
     value = MASK if is_secret else "value"
@@ -138,7 +138,7 @@ URLS = (
 )
 
 
-@pytest.mark.parametrize("value", URLS)
+@together("value", URLS)
 def test_a_header_with_a_credential(value: str) -> None:
     _, shown = REDACTOR.header((b"Referer", value.encode()))
     assert MASK in shown
@@ -146,7 +146,7 @@ def test_a_header_with_a_credential(value: str) -> None:
     assert "CANARY" not in REDACTOR.query(f"url={quote(value, safe='')}&$top=1")
 
 
-@pytest.mark.parametrize(
+@together(
     "value",
     [
         "https://h.example:8080/shipping?opinion=1&$skiptoken=a==&author=me@h.example",

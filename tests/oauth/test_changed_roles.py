@@ -48,7 +48,8 @@ def test_a_changed_role_binds_issued_tokens(server: Server, tmp_path: Path) -> N
 def test_a_token_has_the_roles_that_its_client_had_and_still_has(
     service: Service, company: Company, tmp_path: Path
 ) -> None:
-    apply_roles(service, {"seller": {"itemsExt": "R"}, "buyer": {"contactsExt": "R"}})
+    rest = {"*": "R", "contactsExt": ""}
+    apply_roles(service, {"seller": {"itemsExt": "R"}, "buyer": {"contactsExt": "R"}, "rest": rest})
     webshop = add_client(service, tmp_path, "--role", "seller")
 
     def change(*options: str) -> str:
@@ -76,3 +77,5 @@ def test_a_token_has_the_roles_that_its_client_had_and_still_has(
     assert found == [(True, False), (True, True), (True, True)]
     change("--role", "seller")
     assert readable(free) == (True, False)
+    # a set that a role names is not one of the others
+    assert readable(change("--role", "rest")) == (True, False)

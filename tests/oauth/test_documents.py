@@ -7,7 +7,9 @@ from joserfc import jws
 from joserfc.jwk import KeySet
 
 from support.clients import GRANT, add_client, ask
+from support.databases import ON_SQLITE
 from support.service import Service, StartService
+from support.together import together
 
 OPENID = "/.well-known/openid-configuration"
 METHODS = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
@@ -15,7 +17,8 @@ ALGORITHMS = ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"]
 SERVER = "/.well-known/oauth-authorization-server"
 
 
-@pytest.mark.parametrize(
+@ON_SQLITE  # the document does not depend on the database
+@together(
     ("path", "issuer_path"),
     [
         (OPENID, ""),
@@ -25,7 +28,7 @@ SERVER = "/.well-known/oauth-authorization-server"
         (f"{SERVER}/comptoir/v2.0", "/comptoir/v2.0"),
     ],
 )
-@pytest.mark.parametrize(
+@together(
     ("host", "origin"),
     [
         ("127.0.0.1:8080", "http://127.0.0.1:8080"),

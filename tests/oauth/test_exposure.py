@@ -1,14 +1,15 @@
 """Credentials and tokens do not get into URLs, caches, logs, or scripts of other sites."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from support.clients import GRANT, TOKEN_PATH, Webshop, add_client, ask
-from support.databases import FreshDatabase
-from support.server import Server
+from support.databases import ON_SQLITE, FreshDatabase
 from support.service import Service
+from support.together import together
+
+pytestmark = ON_SQLITE  # headers do not depend on the database
 
 SITE = "https://app.example.com"
 WITH_A_CLIENT = [
@@ -33,7 +34,7 @@ def open_to_all(
         yield add_client(service, folder)
 
 
-@pytest.mark.parametrize("path", WITH_A_CLIENT)
+@together("path", WITH_A_CLIENT)
 def test_scripts_of_other_sites_do_not_use_the_endpoint(open_to_all: Webshop, path: str) -> None:
     """A script cannot keep a secret, so only the API has CORS headers."""
     service = open_to_all.service
@@ -48,14 +49,14 @@ def test_scripts_of_other_sites_do_not_use_the_endpoint(open_to_all: Webshop, pa
         assert not [name for name in response.headers if name.startswith("access-control-")]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS)
+@together("path", DOCUMENTS)
 def test_scripts_of_other_sites_do_not_read_the_documents(open_to_all: Webshop, path: str) -> None:
     response = open_to_all.service.origin.get(path, headers={"Origin": SITE})
     assert response.status_code == 200
     assert "access-control-allow-origin" not in response.headers
 
 
-@pytest.mark.parametrize("path", [*WITH_A_CLIENT, *DOCUMENTS])
+@together("path", [*WITH_A_CLIENT, *DOCUMENTS])
 def test_no_response_is_cached(open_to_all: Webshop, path: str) -> None:
     """Neither a token, nor an error, nor a document whose addresses depend on `Host`."""
     service = open_to_all.service
@@ -66,12 +67,3 @@ def test_no_response_is_cached(open_to_all: Webshop, path: str) -> None:
         ask(service, {}, path=path),
     ]
     assert {each.headers["Cache-Control"] for each in responses} == {"no-store"}
-
-
-def test_a_token_in_the_url_authenticates_nobody(server: Server, tmp_path: Path) -> None:
-    """RFC 6750, 2.3 allows services to refuse it, because URLs end up in logs."""
-    token = add_client(server, tmp_path).token()
-    refused = server.client.using("").get("companies", f"access_token={token}")
-    assert refused.status_code == 401
-    server.wait_for_log('"status":401')
-    assert token not in server.log.read_text()

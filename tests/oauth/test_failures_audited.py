@@ -4,7 +4,6 @@ import base64
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from joserfc.jwk import ECKey
 
 from comptoir.auth.audit import AuditEntry
@@ -99,13 +98,11 @@ def test_failures_of_bearer_tokens(fresh_database: FreshDatabase, tmp_path: Path
     ) in found
 
 
-@pytest.mark.parametrize("payload", [b"", b"[]", b'{"iss": 5}', b"\xff", b"{" * 5_000])
-def test_a_payload_of_any_form_is_counted(
-    payload: bytes, fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    token = b".".join([b"e30", base64.urlsafe_b64encode(payload), b"e30"]).decode()
+def test_a_payload_of_any_form_is_counted(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    payloads = (b"", b"[]", b'{"iss": 5}', b"\xff", b"{" * 5_000)
     with Service(fresh_database, tmp_path) as service:
-        assert service.client.using(token).get("companies").status_code == 401
+        for each in payloads:
+            token = b".".join([b"e30", base64.urlsafe_b64encode(each), b"e30"]).decode()
+            assert service.client.using(token).get("companies").status_code == 401
         command = Command(tmp_path, service.settings.database)
-    ((target, _, count, _),) = counted(failed(command))
-    assert (target, count) == ("", "count=1")
+    assert [each.target for each in failed(command)] == [""] * len(payloads)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from joserfc import jws
 from joserfc.jwk import ECKey, Key, OctKey
 
 from comptoir.auth.keys import load_keys
-from support.assertions import add_signer
+from support.assertions import base64url, signed
 from support.clients import add_client
 from support.companies import Company
 from support.refusals import refusal
@@ -45,23 +44,17 @@ class Genuine:
         members = {**self.member(0), **(header or {})}
         protected = {name: value for name, value in members.items() if value is not None}
         payload = msgspec.json.encode({**self.member(1), **(claims or {})})
-        registry = jws.JWSRegistry(algorithms=[str(protected["alg"])], strict_check_header=False)
-        registry.max_header_length = 4_096
-        return jws.serialize_compact(protected, payload, key or self.key, registry=registry)
+        return signed(protected, payload, key or self.key)
 
     def unsigned(self, header: Members) -> str:
         protected = msgspec.json.encode({**self.member(0), **header})
-        return f"{encoded(protected)}.{self.parts[1]}."
+        return f"{base64url(protected)}.{self.parts[1]}."
 
 
 @pytest.fixture(scope="module")
 def genuine(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Genuine:
     webshop = add_client(service, tmp_path_factory.mktemp("client"), scope="records.read")
     return Genuine(webshop.token(), load_keys(Path(service.settings.keys)).signing)
-
-
-def encoded(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def decoded(text: str) -> bytes:
@@ -71,7 +64,7 @@ def decoded(text: str) -> bytes:
 def with_more_scopes(genuine: Genuine) -> str:
     header, _, signature = genuine.parts
     claims = msgspec.json.encode({**genuine.member(1), "scope": "admin"})
-    return f"{header}.{encoded(claims)}.{signature}"
+    return f"{header}.{base64url(claims)}.{signature}"
 
 
 def with_part(index: int) -> Callable[[Genuine], str]:
@@ -88,7 +81,7 @@ def with_a_public_secret(content: Callable[[ECKey], bytes]) -> Callable[[Genuine
     """HS256 with the public key, which everybody knows (RFC 8725, 2.1)."""
 
     def forge(genuine: Genuine) -> str:
-        secret = OctKey.import_key(encoded(content(genuine.key)))
+        secret = OctKey.import_key(base64url(content(genuine.key)))
         return genuine.signed(header={"alg": "HS256"}, key=secret)
 
     return forge
@@ -120,7 +113,7 @@ FORGED: Mapping[str, Mapping[str, Callable[[Genuine], str]]] = {
         "the key in jwk": borrowed({"jwk": STRANGER.as_dict(private=False)}),
         "the address of the key in jku": borrowed({"jku": "https://127.0.0.1/keys"}),
         "the address of the key in x5u": borrowed({"x5u": "https://127.0.0.1/key"}),
-        "the key in x5c": borrowed({"x5c": [encoded(STRANGER.as_der(private=False))]}),
+        "the key in x5c": borrowed({"x5c": [base64url(STRANGER.as_der(private=False))]}),
     },
     "(alg) is not accepted": {
         "alg none": lambda genuine: genuine.unsigned({"alg": "none"}),
@@ -196,13 +189,3 @@ def test_a_token_within_the_rules_is_accepted(
 ) -> None:
     """So nothing but the forgery is the reason for a refusal above."""
     assert company.using(ACCEPTED[variant](genuine)).get("itemsExt").status_code == 200
-
-
-def test_an_assertion_is_not_an_access_token(
-    service: Service, company: Company, tmp_path: Path
-) -> None:
-    """It proves to the token endpoint who the client is, and allows nothing."""
-    signer = add_signer(service, tmp_path, ECKey.generate_key("P-256"))
-    assertion = signer.sign(signer.claims(aud=["comptoir", signer.audience], scope="records.read"))
-    assert company.using(assertion).get("itemsExt").status_code == 401
-    assert signer.ask(assertion).status_code == 200

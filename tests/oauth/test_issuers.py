@@ -16,15 +16,8 @@ from support.client import Client
 from support.clients import add_client
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
-from support.issuers import (
-    DISCOVERY,
-    KEYS,
-    LOOPBACK,
-    IssuerCommand,
-    OtherIssuer,
-    public,
-    responding,
-)
+from support.issuers import DISCOVERY, KEYS, LOOPBACK, IssuerCommand, OtherIssuer, public
+from support.lying_server import OK, with_body
 from support.refusals import refusal
 from support.repeats import repeatable
 from support.service import Service
@@ -335,18 +328,6 @@ def test_its_tokens_are_revoked_by_their_issuer_only(
     assert status(company.using(token)) == 200
 
 
-@ON_SQLITE
-def test_a_rotated_key_is_fetched_when_a_token_names_it(
-    command: IssuerCommand, issuer: OtherIssuer, company: Company
-) -> None:
-    command.add(new_name(), issuer.url, *EVERY)
-    former = company.using(issuer.token())
-    assert status(former) == 200
-    issuer.rotate(keep=True)
-    assert status(company.using(issuer.token())) == 200
-    assert status(former) == 200
-
-
 def test_a_withdrawn_key_is_not_trusted_after_a_refresh(
     command: IssuerCommand, issuer: OtherIssuer, company: Company
 ) -> None:
@@ -367,71 +348,65 @@ def small() -> dict[str, object]:
         return public("small", RSAKey.generate_key(1024))
 
 
+def claiming(**members: object) -> Callable[[OtherIssuer], None]:
+    """A discovery document with some members changed."""
+    return lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(**members))
+
+
+def with_keys(*keys: object) -> Callable[[OtherIssuer], None]:
+    return lambda issuer: issuer.lie(KEYS, {"keys": keys})
+
+
+def sending(path: str, body: bytes, head: bytes = OK) -> Callable[[OtherIssuer], None]:
+    return lambda issuer: issuer.lies.update({path: with_body(body, head)})
+
+
+def of_itself(**members: object) -> Callable[[OtherIssuer], None]:
+    """The issuer's key, with further members."""
+    return lambda issuer: issuer.lie(
+        KEYS, {"keys": [{**public("a", issuer.keys[issuer.kid]), **members}]}
+    )
+
+
+BROKEN_KEYS: Sequence[object] = (
+    5,
+    {"kid": "a"},
+    {"kid": "a", "kty": "oct", "k": "c2VjcmV0"},
+    {"kid": "a", "kty": "RSA", "n": "!!", "e": "AQAB"},
+    {"kid": "a", "kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA"},
+    {"kid": "a", "kty": "EC", "crv": "P-999", "x": "AAAA", "y": "AAAA"},
+    {"kid": "a", "kty": "OKP", "crv": "X25519", "x": "A" * 43},
+)
+REDIRECT = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\n"
 LIES: Mapping[str, tuple[Callable[[OtherIssuer], None], str]] = {
     "another issuer": (
-        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(issuer="https://a.example")),
+        claiming(issuer="https://a.example"),
         "is the document of the issuer 'https://a.example'",
     ),
     "a slash": (
-        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(issuer=f"{issuer.url}/")),
+        lambda issuer: claiming(issuer=f"{issuer.url}/")(issuer),
         "is the document of the issuer",
     ),
     "keys inside the network": (
-        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(jwks_uri="https://10.0.0.1/keys")),
+        claiming(jwks_uri="https://10.0.0.1/keys"),
         "10.0.0.1 is not a global address",
     ),
     "keys without TLS": (
-        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(jwks_uri="http://127.0.0.1/keys")),
+        claiming(jwks_uri="http://127.0.0.1/keys"),
         "does not start with https://",
     ),
-    "keys in a file": (
-        lambda issuer: issuer.lie(DISCOVERY, issuer.discovery(jwks_uri="file:///etc/passwd")),
-        "does not start with https://",
-    ),
-    "a redirect": (
-        lambda issuer: issuer.lies.update(
-            {KEYS: responding(b"", b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\n")}
-        ),
-        "responded with status 302",
-    ),
-    "no JSON": (
-        lambda issuer: issuer.lies.update({DISCOVERY: responding(b"<html>")}),
-        "is not the document of an issuer",
-    ),
-    "deep JSON": (
-        lambda issuer: issuer.lies.update({KEYS: responding(b'{"keys":' + b"[" * 100_000)}),
-        "is not the document of an issuer",
-    ),
-    "no keys": (lambda issuer: issuer.lie(KEYS, {"keys": []}), "has no key for signatures"),
-    "a small key": (
-        lambda issuer: issuer.lie(KEYS, {"keys": [small()]}),
-        "has no key for signatures of a sufficient size",
-    ),
-    "broken keys": (
-        lambda issuer: issuer.lie(
-            KEYS,
-            {
-                "keys": [
-                    5,
-                    {"kid": "a"},
-                    {"kid": "a", "kty": "oct", "k": "c2VjcmV0"},
-                    {"kid": "a", "kty": "RSA", "n": "!!", "e": "AQAB"},
-                    {"kid": "a", "kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA"},
-                    {"kid": "a", "kty": "EC", "crv": "P-999", "x": "AAAA", "y": "AAAA"},
-                    {"kid": "a", "kty": "OKP", "crv": "X25519", "x": "A" * 43},
-                    {**public("a", issuer.keys[issuer.kid]), "use": "enc"},
-                    {**public("a", issuer.keys[issuer.kid]), "key_ops": ["encrypt"]},
-                ]
-            },
-        ),
-        "has no key for signatures",
-    ),
-    "101 keys": (
-        lambda issuer: issuer.lie(KEYS, {"keys": [{"kty": "oct"}] * 101}),
-        "has more than 100 keys",
-    ),
+    "keys in a file": (claiming(jwks_uri="file:///etc/passwd"), "does not start with https://"),
+    "a redirect": (sending(KEYS, b"", REDIRECT), "responded with status 302"),
+    "no JSON": (sending(DISCOVERY, b"<html>"), "is not the document of an issuer"),
+    "deep JSON": (sending(KEYS, b'{"keys":' + b"[" * 100_000), "is not the document of an issuer"),
+    "no keys": (with_keys(), "has no key for signatures"),
+    "a small key": (with_keys(small()), "has no key for signatures of a sufficient size"),
+    "broken keys": (with_keys(*BROKEN_KEYS), "has no key for signatures"),
+    "a key for encryption": (of_itself(use="enc"), "has no key for signatures"),
+    "a key to encrypt": (of_itself(key_ops=["encrypt"]), "has no key for signatures"),
+    "101 keys": (with_keys(*[{"kty": "oct"}] * 101), "has more than 100 keys"),
     "a huge document": (
-        lambda issuer: issuer.lies.update({KEYS: responding(b" " * 262_145)}),
+        sending(DISCOVERY, b" " * 262_145),
         "responded with more than 262144 bytes",
     ),
     "away": (lambda issuer: issuer.stop(), "cannot be reached"),

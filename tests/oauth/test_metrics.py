@@ -35,11 +35,15 @@ def test_429_is_counted_by_the_limit(start_service: StartService, tmp_path: Path
             for number in range(3)
         ]
         assert sorted(each.status_code for each in service.send_all(writes)) == [201, 201, 429]
+    guessed = add_client(service, tmp_path)
+    refused = [guessed.ask(client_secret="wrong").status_code for _ in range(FREE_FAILURES + 1)]
+    assert refused == [*[401] * FREE_FAILURES, 429]
     assert counted(service, "limited") == {
         "limit=rate": 2,
         "limit=quota": 1,
         "limit=concurrency": 1,
         "limit=queue": 1,
+        "limit=guesses": 1,
     }
 
 
@@ -75,11 +79,3 @@ def test_errors_of_the_database_are_counted(start_service: StartService, tmp_pat
     assert all(label.startswith("code=Internal_") for label in after)
     unanswered = counted(service, "oauth_requests")
     assert unanswered == {"endpoint=token,outcome=temporarily_unavailable": 1}
-
-
-def test_guesses_are_told_apart(start_service: StartService, tmp_path: Path) -> None:
-    service = start_service()
-    webshop = add_client(service, tmp_path)
-    refused = [webshop.ask(client_secret="wrong").status_code for _ in range(FREE_FAILURES + 1)]
-    assert refused == [*[401] * FREE_FAILURES, 429]
-    assert counted(service, "limited") == {"limit=guesses": 1}

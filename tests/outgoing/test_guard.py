@@ -7,6 +7,7 @@ import pytest
 
 from comptoir.outgoing import OutgoingError
 from comptoir.outgoing.session import BlockedError, Guard
+from support.together import together
 
 BLOCKED = [
     # this host, private networks, the metadata service of clouds, multicast, documentation
@@ -31,19 +32,19 @@ def info(address: str, port: int = 443) -> tuple[int, int, int, str, tuple[str |
     return family, socket.SOCK_STREAM, 0, "", (address, port)
 
 
-@pytest.mark.parametrize("address", BLOCKED)
+@together("address", BLOCKED)
 def test_an_address_inside(address: str) -> None:
     with pytest.raises(BlockedError, match="is not a global address"):
         Guard().open_socket(info(address))
 
 
-@pytest.mark.parametrize("address", ALLOWED)
+@together("address", ALLOWED)
 def test_a_global_address(address: str) -> None:
     with Guard().open_socket(info(address)) as opened:
         assert not opened.getblocking()
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::ffff:127.0.0.1", "fd12::1"])
+@together("address", ["127.0.0.1", "::ffff:127.0.0.1", "fd12::1"])
 def test_a_network_of_the_operator(address: str) -> None:
     guard = Guard([ip_network("127.0.0.0/8"), ip_network("fd12::/16")])
     assert guard.allows(address)
@@ -51,7 +52,7 @@ def test_a_network_of_the_operator(address: str) -> None:
     assert not guard.allows("::1")
 
 
-@pytest.mark.parametrize(
+@together(
     "url",
     [
         *("https://example.com", "https://example.com:443/a?b", "https://example.com:8443"),
@@ -62,7 +63,7 @@ def test_a_url(url: str) -> None:
     assert Guard().checked(url).scheme == "https"
 
 
-@pytest.mark.parametrize(
+@together(
     "url",
     [
         *("", "example.com", "//example.com", "http://example.com", "file:///etc/passwd"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.companies import Company
 from support.databases import FreshDatabase
 from support.server import Server, ShareServer
 from support.waiting import PATIENCE_SECONDS
@@ -32,6 +33,23 @@ def secure_server(
     folder = tmp_path_factory.mktemp("secure")
     with Server.over(fresh_sqlite, folder, https=True) as server:
         yield server
+
+
+@pytest.fixture(scope="module", params=["http", "https"])
+def either(request: pytest.FixtureRequest, server: Server, secure_server: Server) -> Server:
+    """The service over both, because TLS has a transport of its own."""
+    return secure_server if request.param == "https" else server
+
+
+AGENTS = 2_000
+"""Records of a response that comes in pieces."""
+
+
+def with_agents(server: Server) -> Company:
+    """A company with shipping agents."""
+    company = server.new_company()
+    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 90} for n in range(AGENTS)))
+    return company
 
 
 @pytest.fixture

@@ -62,7 +62,11 @@ _SCANNED = """
 /keys /keys/signing-key.pem /data/keys/signing-key.pem /watermarks.json /tls/localhost.key
 /oauth2 /oauth2/ /oauth2/token /oauth2/v2.0 /oauth2/v2.0/authorize /oauth2/v2.0/revoke /oauth/token
 /comptoir /comptoir/ /comptoir/v2.0 /comptoir/oauth2 /comptoir/oauth2/v2.0 /token /comptoir.toml
-/common/oauth2/v2.0/token /favicon.ico /robots.txt /sitemap.xml /index.html /index.php
+/common/oauth2/v2.0/token /organizations/oauth2/v2.0/token /common/discovery/v2.0/keys
+/comptoir/oauth2/v1.0/token /comptoir/oauth2/v2.0/devicecode /comptoir/oauth2/v2.0/logout
+/comptoir/oauth2/v2.0/register /comptoir/oauth2/v2.0/jwks.json /comptoir/v2.0/userinfo
+/comptoir/discovery/v2.0 /comptoir/discovery/v2.0/keys/debug /v2.0/token /discovery/v2.0/keys
+/favicon.ico /robots.txt /sitemap.xml /index.html /index.php
 /wp-login.php /cgi-bin/ /phpinfo.php /apis /api.json /apix/companies /API/companies
 """
 LIKELY = _SCANNED.split()

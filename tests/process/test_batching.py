@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.batches import HTTP, MULTIPART, Entry, multipart, replies, send_documents
-from support.client import Page
+from support.batches import HTTP, MULTIPART, Entry, replies, send_documents
 from support.companies import Company
 from support.log import line_about
 from support.server import Server
@@ -35,25 +34,6 @@ def company(server: Server) -> Company:
     return company
 
 
-def test_batches_in_both_formats_succeed(company: Company) -> None:
-    first, second = replies(
-        send_documents(
-            company,
-            [
-                {"id": "1", "method": "GET", "url": "contactsExt?$top=1"},
-                {"id": "2", "method": "GET", "url": f"{company.root}/contactsExt?$top=2"},
-            ],
-        )
-    )
-    (part,) = multipart(
-        company, f"--batch_1\n{HTTP}\nGET contactsExt?$top=1 HTTP/1.1\n\n--batch_1--"
-    )
-
-    assert len(first.read(Page).value) == 1
-    assert len(second.read(Page).value) == 2
-    assert part.body == bytes(first.body)
-
-
 def test_many_pages_are_sent_in_pieces(company: Company) -> None:
     """The client of the standard library reads the response of unknown length."""
     target = urlsplit(f"{company.root}/$batch")
@@ -72,17 +52,6 @@ def test_many_pages_are_sent_in_pieces(company: Company) -> None:
 
     assert content.count(b"HTTP/1.1 200 OK\r\n") == 5
     assert content.count(b'"number":"K0999"') == 5
-
-
-def test_a_part_can_contain_a_page_and_its_links(company: Company) -> None:
-    url, seen = "contactsExt", 0
-    while url:
-        entry: Entry = {"id": "1", "method": "GET", "url": url}
-        page = replies(send_documents(company, [entry]))[0].read(Page)
-        seen += len(page.value)
-        url = page.next_link or ""
-
-    assert seen == CONTACTS
 
 
 def test_other_requests_run_during_a_batch(server: Server, company: Company) -> None:

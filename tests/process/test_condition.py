@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,19 @@ def metric(server: Server, name: str) -> float:
     lines = server.origin.get("metrics").text.splitlines()
     (value,) = [line.removeprefix(f"{name} ") for line in lines if line.startswith(f"{name} ")]
     return float(value)
+
+
+@contextmanager
+def mounted(folder: Path, options: str = "size=50%") -> Iterator[Path]:
+    """A folder on a file system of its own; skips where nobody may mount one."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a file system takes rights that root has on most machines")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def readiness(server: Server) -> str:
@@ -80,14 +94,9 @@ def test_a_last_change_ahead_of_the_clock_is_shown(start_server: StartServer) ->
 
 @pytest.fixture
 def small_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a small file system of its own; skips where nobody may mount one."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={ALLOWANCE}", "tmpfs", str(folder)]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small file system takes rights that root has on most machines")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    """A folder on a small file system of its own."""
+    with mounted(tmp_path / "small", f"size={ALLOWANCE}") as folder:
+        yield folder
 
 
 def is_refused(company: Company) -> bool | None:

@@ -6,13 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.auth.tokens import Scope
-from support.client import Client
 from support.command import Command
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.log import line_about, line_of
-from support.rehearsal import Rehearsal
+from support.rehearsal import Rehearsal, rehearsing
 from support.server import Server, ShareServer
 from support.sockets import http_client
 
@@ -34,10 +32,8 @@ def company(faulty: Server) -> Company:
 @pytest.fixture
 def rehearsal(faulty: Server) -> Iterator[Rehearsal]:
     """The control endpoint, without rules at the end."""
-    token = faulty.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
-    yield control
-    control.set()
+    with rehearsing(faulty) as control:
+        yield control
 
 
 def named(company: Company, name: str) -> int:

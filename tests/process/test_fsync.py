@@ -67,17 +67,3 @@ def test_the_log_is_on_the_disk_before_the_answer_is_sent(
     assert shown.count("received") == shown.count("answered") == UPDATES
     behind = " ".join(shown[shown.index("received") :])
     assert re.fullmatch(r"(received( synced)+ answered ?)+", behind), behind
-
-
-def test_the_trace_is_read_as_it_is_written() -> None:
-    """The reading itself: interrupted calls, other files, failures."""
-    trace = """\
-10 read(5<socket:[1]>, "PATCH /api HTTP/1.1", 65536) = 300
-11 fdatasync(9</x/test.db-wal> <unfinished ...>
-10 fsync(9</x/test.db-wal>) = -1 EIO (Input/output error)
-10 fsync(8</x/test.db>) = 0
-11 <... fdatasync resumed>) = 0
-12 fsync(9</x/test.db-wal>) = 0
-10 write(5<socket:[1]>, "HTTP/1.1 200 OK", 900) = 900
-"""
-    assert list(events(trace)) == ["received", "synced", "synced", "answered"]

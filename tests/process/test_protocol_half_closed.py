@@ -4,14 +4,15 @@ import socket
 
 import pytest
 
+from process.conftest import AGENTS, with_agents
 from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE, writes_held
 from support.server import Server
 from support.sockets import head, in_full, read_answer, read_answers, send
+from support.together import together
 from support.waiting import until
 
-RECORDS = 2_000
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LOWERED = "tolower(" * 90 + "name" + ")" * 90
 SLOW = "$filter=" + " or ".join(f"{LOWERED} eq '{number}'" for number in range(15))
@@ -20,13 +21,11 @@ SLOW = "$filter=" + " or ".join(f"{LOWERED} eq '{number}'" for number in range(1
 
 @pytest.fixture(scope="module")
 def company(server: Server) -> Company:
-    company = server.new_company()
-    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 90} for n in range(RECORDS)))
-    return company
+    return with_agents(server)
 
 
 def asked(company: Company, query: str = "") -> bytes:
-    prefer = {"Prefer": f"maxpagesize={RECORDS}"}
+    prefer = {"Prefer": f"maxpagesize={AGENTS}"}
     return in_full(company.build("GET", "shippingAgentsExt", query, headers=prefer))
 
 
@@ -38,12 +37,12 @@ def half_closed(server: Server, request: bytes) -> socket.socket:
     return connection
 
 
-@pytest.mark.parametrize("query", ["", "$search=xx", "$filter=contains(name,'xx')", "$top=1"])
-@pytest.mark.parametrize("count", [1, 3])
+@together("query", ["", "$search=xx", "$filter=contains(name,'xx')", "$top=1"])
+@together("count", [1, 3])
 def test_a_half_closed_connection_gets_its_responses(
     count: int, query: str, server: Server, company: Company
 ) -> None:
-    expected = company.get("shippingAgentsExt", query, {"Prefer": f"maxpagesize={RECORDS}"})
+    expected = company.get("shippingAgentsExt", query, {"Prefer": f"maxpagesize={AGENTS}"})
     with half_closed(server, asked(company, query) * count) as connection:
         answers = read_answers(connection)
 
@@ -59,7 +58,7 @@ def test_a_half_closed_connection_of_http_1_0_gets_its_response(server: Server) 
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
+@together(
     "begun", [b"GET /healthz HT", head("POST", "/api/companies", {"Content-Length": "9"}) + b"{"]
 )
 def test_an_incomplete_request(begun: bytes, server: Server) -> None:

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.server import Server
 from support.sockets import ask, head, read_answers, send
+from support.together import together
 
 GET = "GET /healthz HTTP/1.1"
 POST = "POST /healthz HTTP/1.1"
@@ -76,18 +75,12 @@ REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["http", "https"])
-def server(request: pytest.FixtureRequest, server: Server, secure_server: Server) -> Server:
-    """The service over both, because TLS has a transport of its own."""
-    return secure_server if request.param == "https" else server
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_malformed_head_is_refused(case: str, server: Server) -> None:
+@together("case", REFUSED)
+def test_a_malformed_head_is_refused(case: str, either: Server) -> None:
     """The connection ends, so that no bytes after the head are read as a request."""
     code, target, lines = REFUSED[case]
     refused = "\r\n".join([*lines, "", ""]).encode("latin-1")
-    with server.connect() as connection:
+    with either.connect() as connection:
         send(connection, head("GET", "/healthz", {}) + refused + head("GET", "/healthz", {}) * 2)
         first, answer = read_answers(connection)
 
@@ -111,46 +104,42 @@ ANSWERED: Mapping[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("case", ANSWERED)
-def test_a_valid_head_is_accepted(case: str, server: Server) -> None:
+@together("case", ANSWERED)
+def test_a_valid_head_is_accepted(case: str, either: Server) -> None:
     body = b"0\r\n\r\n" if case == "chunks" else b""
-    with server.connect() as connection:
+    with either.connect() as connection:
         answer = ask(connection, "\r\n".join([*ANSWERED[case], "", ""]).encode() + body)
 
     assert answer.content == b"ok\n"
 
 
-@pytest.mark.parametrize(
+@together(
     ("method", "target"),
     [("GET", "http://a/x"), ("GET", "http://a/x?y=z"), ("OPTIONS", "*"), ("CONNECT", "/x")],
 )
-def test_an_unknown_target_is_404(method: str, target: str, server: Server) -> None:
-    with server.connect() as connection:
+def test_an_unknown_target_is_404(method: str, target: str, either: Server) -> None:
+    with either.connect() as connection:
         answer = ask(connection, head(method, target, {}))
 
     refusal(answer, "BadRequest_ResourceNotFound")
 
 
-@pytest.mark.parametrize("target", ["/", "http://a", "http://a?x=y"])
-def test_a_target_without_a_path_is_that_of_the_front_page(target: str, server: Server) -> None:
-    with server.connect() as connection:
+@together("target", ["/", "http://a", "http://a?x=y"])
+def test_a_target_without_a_path_is_that_of_the_front_page(target: str, either: Server) -> None:
+    with either.connect() as connection:
         answer = ask(connection, head("GET", target, {}))
 
+        other = ask(connection, head("CONNECT", "/", {}))
+
     assert (answer.status_code, answer.json()["name"]) == (200, "Comptoir")
+    assert other.status_code == 405
+    assert set(other.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
-def test_the_front_page_is_only_read(server: Server) -> None:
-    with server.connect() as connection:
-        answer = ask(connection, head("CONNECT", "/", {}))
-
-    assert answer.status_code == 405
-    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
-
-
-def test_the_log_contains_nothing_from_a_refused_head(server: Server) -> None:
-    with server.connect() as connection:
+def test_the_log_contains_nothing_from_a_refused_head(either: Server) -> None:
+    with either.connect() as connection:
         answer = ask(connection, head("GET", "ftp://secret-target/?x", {"Host": "secret-host"}))
     refusal(answer, "BadRequest")
 
-    server.wait_for_log(answer.headers["x-request-id"])
-    assert "secret-" not in server.log.read_text()
+    either.wait_for_log(answer.headers["x-request-id"])
+    assert "secret-" not in either.log.read_text()

@@ -9,31 +9,23 @@ from http.client import IncompleteRead, parse_headers
 import pytest
 
 from comptoir.http.compression import LEAST_BYTES, MOST_BYTES
-from process.conftest import StartServer
+from process.conftest import StartServer, with_agents
 from support.codings import decoded, decoder
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.server import Server, ShareServer
 from support.sockets import ask, head, in_full, read_answer, send
+from support.together import together
 
-RECORDS = 1_000
 BROKEN_OFF = (ConnectionResetError, ssl.SSLEOFError)
 
 pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 
 
-@pytest.fixture(scope="module", params=["http", "https"])
-def server(request: pytest.FixtureRequest, server: Server, secure_server: Server) -> Server:
-    """The service over both, because TLS has a transport of its own."""
-    return secure_server if request.param == "https" else server
-
-
 @pytest.fixture(scope="module")
-def company(server: Server) -> Company:
-    company = server.new_company()
-    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 50} for n in range(RECORDS)))
-    return company
+def company(either: Server) -> Company:
+    return with_agents(either)
 
 
 def request(company: Company, method: str, headers: dict[str, str]) -> bytes:
@@ -51,14 +43,14 @@ def chunks(connection: socket.socket) -> Iterator[bytes]:
         stream.readline()
 
 
-@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+@together("coding", ["gzip", "zstd"])
 def test_each_piece_of_a_page_can_be_decompressed_on_arrival(
-    coding: str, server: Server, company: Company
+    coding: str, either: Server, company: Company
 ) -> None:
     """The compressor is flushed after each slice of the body."""
     expected = company.get("shippingAgentsExt").content
     reader, plain, pieces = decoder(coding), b"", 0
-    with server.connect() as connection:
+    with either.connect() as connection:
         send(connection, request(company, "GET", {"Accept-Encoding": coding}))
         for piece in chunks(connection):
             pieces += 1
@@ -71,12 +63,12 @@ def test_each_piece_of_a_page_can_be_decompressed_on_arrival(
     assert reader.eof
 
 
-@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
+@together("coding", ["identity", "gzip", "zstd"])
 def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
-    coding: str, server: Server, company: Company
+    coding: str, either: Server, company: Company
 ) -> None:
     headers = {"Accept-Encoding": coding}
-    with server.connect() as connection:
+    with either.connect() as connection:
         send(connection, request(company, "HEAD", headers) * 2)
         send(connection, head("GET", "/healthz", {"Connection": "close"}))
         with connection.makefile("rb") as stream:
@@ -89,13 +81,13 @@ def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
         assert (b"content-encoding: " + coding.encode() in each) == (coding != "identity")
 
 
-@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, company: Company) -> None:
+@together("coding", ["identity", "gzip", "zstd"])
+@together("method", ["GET", "HEAD"])
+def test_http_1_0_has_no_chunks(method: str, coding: str, either: Server, company: Company) -> None:
     """The end of the connection ends a body of unknown length (RFC 9112, 6.1 and 6.3)."""
     expected = company.get("shippingAgentsExt").content
     asked = request(company, method, {"Accept-Encoding": coding})
-    with server.connect() as connection:
+    with either.connect() as connection:
         send(connection, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
         with connection.makefile("rb") as stream:
             status, _, _ = stream.readline().partition(b"\r\n")
@@ -108,11 +100,11 @@ def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, compan
     assert decoded(body) == (b"" if method == "HEAD" else expected)
 
 
-def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> None:
+def test_http_1_0_gets_no_interim_response(either: Server, company: Company) -> None:
     """`Expect` is ignored in a request of HTTP/1.0 (RFC 9110, 10.1.1)."""
     headers = {"Content-Type": "application/json", "Content-Length": "16", "Expect": "100-continue"}
     created = request(company, "POST", headers) + b'{"code": "ten" }'
-    with server.connect() as connection:
+    with either.connect() as connection:
         send(connection, created.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
         assert connection.recv(20) == b"HTTP/1.1 201 Created"
 

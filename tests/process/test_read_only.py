@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from comptoir.config import Settings
+from process.test_condition import mounted
 from support.client import record
 from support.command import Command
 from support.companies import Company
@@ -23,17 +22,18 @@ from support.service import Service
 @contextmanager
 def read_only_copy(database: Path, folder: Path) -> Iterator[Path]:
     """A copy of a file on a file system that is mounted to be read only."""
-    folder.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "tmpfs", str(folder)], capture_output=True, check=False
-    ).returncode:
-        pytest.skip("mounting a file system takes rights that root has on most machines")
-    try:
+    with mounted(folder):
         shutil.copy(database, folder)
         subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
         yield folder / database.name
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def with_agent(fresh: FreshDatabase, folder: Path) -> tuple[str, Company]:
+    """The URL of a database, and its company with a shipping agent."""
+    with Service(fresh, folder) as service:
+        company = service.new_company()
+        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
+    return service.settings.database, company
 
 
 def refuses_writes(server: Server | Service, company: Company) -> bool:
@@ -53,16 +53,13 @@ def refuses_writes(server: Server | Service, company: Company) -> bool:
 
 
 def test_a_service_may_be_set_to_read_only(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path) as service:
-        company = service.new_company()
-        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
+    url, company = with_agent(fresh_database, tmp_path)
     with Service(fresh_database, tmp_path, read_only="on") as service:
         assert refuses_writes(service, company)
         ready = service.origin.get("readyz")
         assert ready.text == "ready\nread_only is on: writes of records and companies are refused\n"
-    command = Command(tmp_path, service.settings.database)
-    config = tmp_path / "comptoir.toml"
-    config.write_text("read_only = 'on'\n", encoding="utf-8")
+    command = Command(tmp_path, url)
+    config = command.config("read_only = 'on'\n")
     # what concerns the console and clients still works
     assert "/console/login#" in command.done("console", "--config", config).last
     error = command.error("company", "create", "Other", "--config", config)
@@ -72,10 +69,8 @@ def test_a_service_may_be_set_to_read_only(fresh_database: FreshDatabase, tmp_pa
 def test_a_file_on_a_read_only_disk_is_only_read(
     fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
-    with Service(fresh_sqlite, tmp_path) as service:
-        company = service.new_company()
-        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
-        command = Command(tmp_path, service.settings.database)
+    url, company = with_agent(fresh_sqlite, tmp_path)
+    command = Command(tmp_path, url)
     with read_only_copy(command.database, tmp_path / "disk") as copy:
         on_copy = replace(command, url=f"sqlite:///{copy}")
         error = on_copy.error("serve", "--port", "0")
@@ -92,10 +87,7 @@ def test_a_file_on_a_read_only_disk_is_only_read(
 def test_a_read_only_database_on_a_server_is_only_read(
     fresh_postgres: FreshDatabase, postgres_server: Databases, tmp_path: Path
 ) -> None:
-    with Service(fresh_postgres, tmp_path) as service:
-        company = service.new_company()
-        record(company.post("shippingAgentsExt", {"code": "A"}), 201)
-    url = service.settings.database
+    url, company = with_agent(fresh_postgres, tmp_path)
     postgres_server.administer(
         f'ALTER DATABASE "{name_of(url)}" SET default_transaction_read_only = on'
     )

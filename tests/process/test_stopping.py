@@ -37,19 +37,6 @@ def begin(server: Server, company: Company, body: bytes) -> socket.socket:
     return connection
 
 
-def wait_until_not_listening(server: Server) -> None:
-    def look() -> bool | None:
-        try:
-            server.connect().close()
-        except ConnectionRefusedError:
-            return True
-        except ConnectionResetError:
-            return None
-        return None
-
-    until(look, "an end of listening")
-
-
 @ON_SQLITE
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_stop_finishes_every_accepted_request(workers: int, start_server: StartServer) -> None:
@@ -67,7 +54,7 @@ def test_a_stop_finishes_every_accepted_request(workers: int, start_server: Star
         server.ask_to_stop()
         if workers == 1:
             # of several workers, the process above them listens until they have ended
-            wait_until_not_listening(server)
+            server.wait_until_closed()
         given_up, _, _ = select.select(connections, [], [], WAITED_FOR_SECONDS)
         assert given_up == []
         for connection, body in zip(connections, bodies, strict=True):

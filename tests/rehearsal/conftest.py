@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from comptoir.auth.tokens import Scope
-from support.client import Client
 from support.companies import Company
-from support.rehearsal import Rehearsal
+from support.rehearsal import Rehearsal, rehearsing
 from support.service import Service, StartService
 
 
@@ -20,10 +18,8 @@ def faulty(share_service: StartService) -> Service:
 @pytest.fixture
 def rehearsal(faulty: Service) -> Iterator[Rehearsal]:
     """Its control endpoint, without rules at the end."""
-    token = faulty.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(faulty, f"{faulty.origin.root}/faults", token))
-    yield control
-    control.set()
+    with rehearsing(faulty) as control:
+        yield control
 
 
 @pytest.fixture(scope="module")

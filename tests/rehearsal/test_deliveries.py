@@ -14,7 +14,7 @@ from support.client import Client, record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.receiver import Receiver, status
-from support.rehearsal import Firing, Rehearsal
+from support.rehearsal import Firing, Rehearsal, rehearsing
 from support.service import Service
 from support.waiting import until
 
@@ -46,10 +46,8 @@ def company(service: Service) -> Company:
 
 @pytest.fixture
 def control(service: Service) -> Iterator[Rehearsal]:
-    token = service.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(service, f"{service.origin.root}/faults", token))
-    yield control
-    control.set()
+    with rehearsing(service) as control:
+        yield control
 
 
 @pytest.fixture

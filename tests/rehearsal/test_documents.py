@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,12 @@ from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.rehearsal.documents import (
     LONGEST_DOCUMENT,
     MOST_RULES,
-    parse_advance,
     parse_header,
     parse_rule,
     parse_rules,
 )
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
-from comptoir.jsonvalue import Json
+from comptoir.features.rehearsal.rules import Rule
 from support.databases import ON_SQLITE
 from support.service import StartService
 from support.settings import settings_of
@@ -43,16 +40,6 @@ def refused(parse: Callable[[], object], target: str | None, *parts: str) -> Non
     assert caught.value.target == target
     for part in parts:
         assert part in caught.value.message
-
-
-def test_a_header_names_a_fault_for_one_request() -> None:
-    rule = parse_header(" throttle ;retry-after = 2")
-    assert (rule.id, rule.fault.text, rule.times) == ("header", "throttle; retry-after=2", None)
-
-
-def test_a_header_with_a_key_is_limited_in_times() -> None:
-    rule = parse_header("reset; phase=after; times=1; key=abc")
-    assert (rule.id, rule.fault.text, rule.times) == ("header:abc", "reset; phase=after", 1)
 
 
 @together(
@@ -129,55 +116,6 @@ def test_any_header_is_a_rule_or_refused(value: str) -> None:
 )
 def test_a_fault_has_the_defaults_of_its_parameters(written: str, completed: str) -> None:
     assert parse_fault(written, "here").text == completed
-
-
-def test_a_document_lists_rules_in_their_order() -> None:
-    body = document(
-        {"fault": "throttle"},
-        {
-            "id": "locked",
-            "fault": "lock",
-            "match": {
-                "method": "PATCH",
-                "path": "*/contactsExt(*)",
-                "set": "contactsExt",
-                "client": "client:shop",
-                "nth": 3,
-            },
-            "probability": 0.5,
-            "seed": 8,
-            "times": 2,
-        },
-        seed=7,
-    )
-    first, second = parse_rules(body, SETS)
-    assert (first.id, first.seed, first.match) == ("rule-0", 7, Match())
-    assert (first.probability, first.times) == (1.0, None)
-    assert second.id == "locked"
-    assert second.match == Match("PATCH", "*/contactsExt(*)", "contactsExt", "client:shop", 3)
-    assert (second.probability, second.seed, second.times) == (0.5, 8, 2)
-
-
-def test_a_rule_is_listed_as_it_is_written() -> None:
-    match: dict[str, Json] = {"method": "GET", "path": "/a*", "set": "itemsExt", "client": "c"}
-    written: list[Json] = [
-        {"id": "a", "fault": "lock"},
-        {"id": "b", "fault": "touch; field=name", "match": {**match, "nth": 5}, "times": 3},
-    ]
-    rules = parse_rules(document(*written), SETS)
-    assert [each.listed for each in rules] == written
-    seeded = parse_rules(b'{"preset": "bad-day", "seed": 3}', SETS)
-    listed = json.dumps({"rules": [each.listed for each in seeded]}).encode()
-    assert parse_rules(listed, SETS) == seeded
-
-
-def test_a_document_names_a_preset() -> None:
-    for name in PRESETS:
-        body = json.dumps({"preset": name, "seed": 11}).encode()
-        rules = parse_rules(body, SETS)
-        assert [each.fault for each in rules] == [each.fault for each in PRESETS[name]]
-        assert {each.seed for each in rules} == {11}
-        assert len({each.id for each in rules}) == len(rules)
 
 
 @together(
@@ -259,10 +197,6 @@ def test_a_deep_document_is_refused() -> None:
         assert caught.value.error is BAD_REQUEST
 
 
-def test_the_most_rules_are_accepted() -> None:
-    assert len(parse_rules(document(*[{"fault": "lock"}] * MOST_RULES), SETS)) == MOST_RULES
-
-
 @given(
     st.recursive(
         st.none()
@@ -289,22 +223,6 @@ def test_any_json_is_a_rule_or_refused(value: object) -> None:
         refusal = caught
     assert parse_rules(document(*(each.listed for each in rules)), SETS) == rules
     assert refusal is None or (refusal.target or "").startswith("rules[0]")
-
-
-def test_a_single_rule_gets_the_id_that_it_lacks() -> None:
-    assert parse_rule(b'{"fault": "lock"}', "added-1", SETS).id == "added-1"
-    assert parse_rule(b'{"fault": "lock", "id": "mine"}', "added-1", SETS).id == "mine"
-    refused(lambda: parse_rule(b'{"fault": "lok"}', "added-1", SETS), "fault", "lock?")
-
-
-def test_an_advance_is_a_duration() -> None:
-    for text, seconds in (("PT8M", 480), ("P1DT0.5S", 86_400.5), ("-PT1S", -1)):
-        assert parse_advance(json.dumps({"advance": text}).encode()) == seconds
-
-
-def test_another_advance_is_refused() -> None:
-    for body in (b"{}", b'{"advance": 8}', b'{"advance": "8 minutes"}', b'{"advance": "P1Y"}'):
-        refused(partial(parse_advance, body), "advance", "advance")
 
 
 def rules_file(folder: Path, content: str) -> str:

@@ -2,10 +2,9 @@
 
 import pytest
 
-from comptoir.auth.tokens import Scope
-from support.client import Client, Record
+from support.client import Record
 from support.companies import Company
-from support.rehearsal import Rehearsal
+from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
 
 
@@ -17,8 +16,7 @@ def own(share_service: StartService) -> Service:
 
 @pytest.fixture
 def control(own: Service) -> Rehearsal:
-    token = own.tokens.issue([Scope.FAULTS])
-    return Rehearsal(Client(own, f"{own.origin.root}/faults", token))
+    return control_of(own)
 
 
 def post(control: Rehearsal, act: str) -> None:
@@ -88,6 +86,5 @@ def test_a_reset_without_a_mark_keeps_the_records(start_service: StartService) -
     service = start_service(faults="on")
     company = service.new_company()
     agent(company, "A")
-    token = service.tokens.issue([Scope.FAULTS])
-    post(Rehearsal(Client(service, f"{service.origin.root}/faults", token)), "reset")
+    post(control_of(service), "reset")
     assert len(company.listed("shippingAgentsExt")) == 1

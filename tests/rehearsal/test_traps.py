@@ -1,10 +1,9 @@
 """Which traps a client has met, and whether it has recovered from them."""
 
-import pytest
-
 from comptoir.features.rehearsal.entries import TrapLine
 from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.traps import MOST_CLIENTS, MOST_OPEN, Trap, TrapTally, TrapTarget
+from support.together import together
 
 A = TrapTarget("client:a", "PATCH", "/api/companies(1)/contactsExt(2)")
 
@@ -27,7 +26,7 @@ def test_each_trap_is_described() -> None:
         assert each.remedy.endswith(".")
 
 
-@pytest.mark.parametrize(
+@together(
     ("fault", "traps"),
     [
         ("throttle", "throttling"),
@@ -52,13 +51,6 @@ def test_a_fault_leads_a_client_into_traps(fault: str, traps: str) -> None:
     assert " ".join(parse_fault(fault, "here").traps()) == traps
 
 
-def test_nothing_is_reported_about_an_unknown_client() -> None:
-    tally = TrapTally()
-    tally.ask(A, 1.0)
-    tally.succeed(A)
-    assert tally.report() == {}
-
-
 def test_the_report_has_a_line_for_each_trap_also_for_those_not_met() -> None:
     tally = TrapTally()
     tally.meet(Trap.LOCK, A, 1.0, by_fault=True)
@@ -68,7 +60,7 @@ def test_the_report_has_a_line_for_each_trap_also_for_those_not_met() -> None:
     assert line(tally, Trap.STALE_TAG) == counted(Trap.STALE_TAG, 0, 0, 0, None)
 
 
-@pytest.mark.parametrize("trap", VISIBLE)
+@together("trap", VISIBLE)
 def test_a_client_has_recovered_once_its_request_succeeds(trap: Trap) -> None:
     tally = TrapTally()
     tally.meet(trap, A, 1.0, by_fault=True)
@@ -84,28 +76,12 @@ def test_a_client_has_recovered_once_its_request_succeeds(trap: Trap) -> None:
     assert line(tally, trap).recovered == "no"
 
 
-@pytest.mark.parametrize("trap", sorted(set(Trap) - set(VISIBLE)))
+@together("trap", sorted(set(Trap) - set(VISIBLE)))
 def test_nobody_sees_whether_a_client_has_recovered_from_others(trap: Trap) -> None:
     tally = TrapTally()
     tally.meet(trap, A, 1.0, by_fault=True)
     tally.succeed(A)
     assert line(tally, trap) == counted(trap, 1, 1, 0, "unknown")
-
-
-def test_a_request_before_the_end_of_retry_after_is_hasty() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.THROTTLING, A, 10.0, by_fault=True, wait=2.0)
-    tally.ask(A, 11.9)
-    tally.succeed(A)
-    assert line(tally, Trap.THROTTLING) == counted(Trap.THROTTLING, 1, 1, 1, "no")
-
-
-def test_a_request_at_the_end_of_retry_after_is_patient() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.THROTTLING, A, 10.0, by_fault=True, wait=2.0)
-    tally.ask(A, 12.0)
-    tally.succeed(A)
-    assert line(tally, Trap.THROTTLING) == counted(Trap.THROTTLING, 1, 1, 0, "yes")
 
 
 def test_one_request_may_meet_several_traps() -> None:

@@ -1,15 +1,14 @@
 """What a process knows of clients while it can, and while it cannot, read the control tables."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
-from comptoir.app import open_store
 from comptoir.auth.failures import Failures
 from comptoir.auth.records import Client, ClientState
 from comptoir.catalog import MODEL
@@ -19,11 +18,12 @@ from comptoir.errors.table import UNAVAILABLE
 from comptoir.sql.prepared import Steps
 from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
 from comptoir.store.jobs import every, running
-from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
 from support.clocks import SetClock
 from support.databases import FreshDatabase, run_sql
+from support.event_loop import in_event_loop
 from support.roles import TESTS
+from support.stores import opened
 from support.waiting import until
 
 HIDE, SHOW = "ALTER TABLE control RENAME TO hidden", "ALTER TABLE hidden RENAME TO control"
@@ -35,17 +35,13 @@ def client(name: str) -> Client:
 
 
 @pytest.fixture
-def url(fresh_database: FreshDatabase, tmp_path: Path) -> str:
-    return fresh_database(tmp_path, MODEL)
+def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
+    return Settings(database=fresh_database(tmp_path, MODEL))
 
 
-@asynccontextmanager
-async def opened(url: str, queued_writes: int = 1_000) -> AsyncIterator[Store]:
-    store = open_store(Settings(database=url, queued_writes=queued_writes))
-    try:
-        yield store
-    finally:
-        await store.close()
+@pytest.fixture
+def url(settings: Settings) -> str:
+    return settings.database
 
 
 async def eventually(watch: ControlWatch, *, is_known: bool) -> None:
@@ -57,40 +53,36 @@ async def eventually(watch: ControlWatch, *, is_known: bool) -> None:
     await asyncio.to_thread(until, look, "a poll")
 
 
-def test_concurrent_changes_all_raise_the_version_and_leave_no_gap_in_the_log(url: str) -> None:
-    async def run() -> None:
-        async with opened(url) as one, opened(url) as other:
-            before = (await one.control.load()).version
-            adding = [
-                store.control.add_client(client(f"{number}-{at}"), TESTS)
-                for number in range(10)
-                for at, store in enumerate((one, other))
-            ]
-            await asyncio.gather(*adding)
-            known = await one.control.load()
-            assert known.version == before + 20
-            assert len(known.clients) == 20
-            entries = await one.control.audit(0, 100)
-            assert [each.number for each in entries] == list(range(1, 21))
-            assert {each.target for each in entries} == {
-                each.name for each in known.clients.values()
-            }
-
-    asyncio.run(run())
+@in_event_loop
+async def test_concurrent_changes_raise_the_version_and_leave_no_gap_in_the_log(
+    settings: Settings,
+) -> None:
+    async with opened(settings) as one, opened(settings) as other:
+        before = (await one.control.load()).version
+        adding = [
+            store.control.add_client(client(f"{number}-{at}"), TESTS)
+            for number in range(10)
+            for at, store in enumerate((one, other))
+        ]
+        await asyncio.gather(*adding)
+        known = await one.control.load()
+        assert known.version == before + 20
+        assert len(known.clients) == 20
+        entries = await one.control.audit(0, 100)
+        assert [each.number for each in entries] == list(range(1, 21))
+        assert {each.target for each in entries} == {each.name for each in known.clients.values()}
 
 
-def test_a_refresh_sees_every_change_that_was_made_before_it(url: str) -> None:
-    async def run() -> None:
-        async with opened(url) as one, opened(url) as other:
-            watch = ControlWatch(one.control)
-            for number in range(20):
-                looking = [asyncio.create_task(watch.refresh()) for _ in range(3)]
-                await asyncio.sleep(0)
-                await other.control.add_client(client(str(number)), TESTS)
-                assert str(number) in (await watch.refresh()).clients
-                await asyncio.gather(*looking)
-
-    asyncio.run(run())
+@in_event_loop
+async def test_a_refresh_sees_every_change_that_was_made_before_it(settings: Settings) -> None:
+    async with opened(settings) as one, opened(settings) as other:
+        watch = ControlWatch(one.control)
+        for number in range(20):
+            looking = [asyncio.create_task(watch.refresh()) for _ in range(3)]
+            await asyncio.sleep(0)
+            await other.control.add_client(client(str(number)), TESTS)
+            assert str(number) in (await watch.refresh()).clients
+            await asyncio.gather(*looking)
 
 
 @pytest.mark.parametrize(
@@ -101,83 +93,76 @@ def test_a_refresh_sees_every_change_that_was_made_before_it(url: str) -> None:
         (("INSERT INTO roles VALUES ('new', '[]')", RAISE), ("DELETE FROM roles", RAISE)),
     ],
 )
-def test_what_is_known_becomes_stale(
-    url: str, broken: Sequence[str], repaired: Sequence[str]
+@in_event_loop
+async def test_what_is_known_becomes_stale(
+    settings: Settings, url: str, broken: Sequence[str], repaired: Sequence[str]
 ) -> None:
     async def execute(statements: Sequence[str]) -> None:
         for each in statements:
             await asyncio.to_thread(run_sql, url, each)
 
-    async def run() -> None:
-        clock = SetClock()
-        async with opened(url) as store:
-            watch = ControlWatch(store.control, clock)
-            async with running([every(0.05, watch.poll)]):
-                await eventually(watch, is_known=True)
-                await execute(broken)
-                # a poll that was under way has ended, so none succeeds at the later time
-                with pytest.raises(Refusal):
-                    await watch.refresh()
-                clock.now += STALE_SECONDS
-                with pytest.raises(Refusal) as caught:
-                    await watch.refresh()
-                assert caught.value.error.status == UNAVAILABLE.status
-                assert watch.known is not None
-                assert watch.age == STALE_SECONDS
-                clock.now += 1
-                await eventually(watch, is_known=False)
-                await execute(repaired)
-                await eventually(watch, is_known=True)
-            await watch.stop()
-
-    asyncio.run(run())
-
-
-def test_failures_are_written_when_the_log_is_back(url: str) -> None:
-    async def run() -> None:
-        clock = SetClock()
-        failures = Failures(clock)
-        async with opened(url) as store:
-            write = partial(failures.write, store.control.record)
-            failures.note("webshop", "10.0.0.1", "The secret is wrong", "r-1")
-            await asyncio.to_thread(run_sql, url, "ALTER TABLE audit RENAME TO hidden")
-            clock.now += 60
+    clock = SetClock()
+    async with opened(settings) as store:
+        watch = ControlWatch(store.control, clock)
+        async with running([every(0.05, watch.poll)]):
+            await eventually(watch, is_known=True)
+            await execute(broken)
+            # a poll that was under way has ended, so none succeeds at the later time
             with pytest.raises(Refusal):
-                await write()
-            await asyncio.to_thread(run_sql, url, "ALTER TABLE hidden RENAME TO audit")
-            before = await store.control.version()
-            async with running([every(0.1, write)]):
-                await asyncio.to_thread(
-                    until, lambda: run_sql(url, "SELECT * FROM audit") or None, "it"
-                )
-            failures.note("webshop", "10.0.0.2", "The secret is wrong", "r-2")
+                await watch.refresh()
+            clock.now += STALE_SECONDS
+            with pytest.raises(Refusal) as caught:
+                await watch.refresh()
+            assert caught.value.error.status == UNAVAILABLE.status
+            assert watch.known is not None
+            assert watch.age == STALE_SECONDS
+            clock.now += 1
+            await eventually(watch, is_known=False)
+            await execute(repaired)
+            await eventually(watch, is_known=True)
+        await watch.stop()
+
+
+@in_event_loop
+async def test_failures_are_written_when_the_log_is_back(settings: Settings, url: str) -> None:
+    clock = SetClock()
+    failures = Failures(clock)
+    async with opened(settings) as store:
+        write = partial(failures.write, store.control.record)
+        failures.note("webshop", "10.0.0.1", "The secret is wrong", "r-1")
+        await asyncio.to_thread(run_sql, url, "ALTER TABLE audit RENAME TO hidden")
+        clock.now += 60
+        with pytest.raises(Refusal):
             await write()
-            first, last = await store.control.audit(0, 10)
-            assert (first.number, first.act) == (1, "authentication.failed")
-            assert (first.target, first.address, first.request) == ("webshop", "10.0.0.1", "r-1")
-            assert (last.number, last.address) == (2, "10.0.0.2")
-            # no process needs to read the clients again
-            assert await store.control.version() == before
+        await asyncio.to_thread(run_sql, url, "ALTER TABLE hidden RENAME TO audit")
+        before = await store.control.version()
+        async with running([every(0.1, write)]):
+            await asyncio.to_thread(
+                until, lambda: run_sql(url, "SELECT * FROM audit") or None, "it"
+            )
+        failures.note("webshop", "10.0.0.2", "The secret is wrong", "r-2")
+        await write()
+        first, last = await store.control.audit(0, 10)
+        assert (first.number, first.act) == (1, "authentication.failed")
+        assert (first.target, first.address, first.request) == ("webshop", "10.0.0.1", "r-1")
+        assert (last.number, last.address) == (2, "10.0.0.2")
+        # no process needs to read the clients again
+        assert await store.control.version() == before
 
-    asyncio.run(run())
 
-
-def test_a_token_is_revoked_while_the_queue_of_writes_is_full(url: str) -> None:
+@in_event_loop
+async def test_a_token_is_revoked_while_the_queue_of_writes_is_full(settings: Settings) -> None:
     """Else a client that fills the queue could keep its token."""
-
-    async def run() -> None:
-        async with opened(url, queued_writes=1) as store:
-            company = await store.create_company(str(uuid4()), "Full")
-            writing = [asyncio.create_task(store.transact(company.id, nothing)) for _ in range(2)]
-            await asyncio.sleep(0)
-            await store.control.revoke("token", 2**40, "client:webshop", TESTS)
-            assert "token" in (await store.control.load()).revoked
-            first, second = await asyncio.gather(*writing, return_exceptions=True)
-            assert first is None
-            assert isinstance(second, Refusal)
-            assert second.row.limit is ExceededLimit.QUEUE
-
-    asyncio.run(run())
+    async with opened(replace(settings, queued_writes=1)) as store:
+        company = await store.create_company(str(uuid4()), "Full")
+        writing = [asyncio.create_task(store.transact(company.id, nothing)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await store.control.revoke("token", 2**40, "client:webshop", TESTS)
+        assert "token" in (await store.control.load()).revoked
+        first, second = await asyncio.gather(*writing, return_exceptions=True)
+        assert first is None
+        assert isinstance(second, Refusal)
+        assert second.row.limit is ExceededLimit.QUEUE
 
 
 def nothing(_: UnitOfWork) -> Steps[None]:

@@ -100,6 +100,11 @@ def test_an_error_of_the_request_is_not_503(
     assert (refusal.error.code, refusal.error.status) == (code, status)
 
 
+def test_a_text_with_a_nul_returns_400(postgres_url: str) -> None:
+    refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
+    assert refusal.error.status == 400
+
+
 def test_a_routine_names_its_refusal(postgres_url: str) -> None:
     raises = raising("CO400", "DIVIDED_BY_ZERO", "2 div 0")
     refusal = refused(postgres_url, lambda each: each.execute(raises))
@@ -107,11 +112,6 @@ def test_a_routine_names_its_refusal(postgres_url: str) -> None:
         "The query cannot be computed: 2 div 0 has no result: the divisor is zero. Change the "
         "expression, or exclude the records with such values."
     )
-
-
-def test_a_text_with_a_nul_returns_400(postgres_url: str) -> None:
-    refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
-    assert refusal.error.status == 400
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.read import Bounds, PagePlan, all_records
 from comptoir.store.store import Slices, SliceScheduler
 from support.databases import FreshDatabase
+from support.event_loop import in_event_loop
+from support.stores import opened
 
 
 async def sizes_and_turns(slices: Slices) -> list[int | str]:
@@ -27,23 +28,17 @@ async def sizes_and_turns(slices: Slices) -> list[int | str]:
     return found
 
 
-def test_other_tasks_run_between_two_slices() -> None:
-    async def read() -> list[int | str]:
-        return await sizes_and_turns(SliceScheduler().sliced([(1,), (2,), (3,)], 2))
+@in_event_loop
+async def test_other_tasks_run_between_two_slices() -> None:
+    slices = SliceScheduler().sliced([(1,), (2,), (3,)], 2)
+    assert await sizes_and_turns(slices) == [2, "other", 1]
 
-    assert asyncio.run(read()) == [2, "other", 1]
 
-
-def test_a_page_of_one_slice_ends_at_once(fresh_sqlite: FreshDatabase, tmp_path: Path) -> None:
-    settings = Settings(database=fresh_sqlite(tmp_path, MODEL))
-
-    async def read() -> list[int | str]:
-        store = open_store(settings)
-        try:
-            await store.create_company("c0ffee00-0000-4000-8000-000000000001", "Coffee")
-            plan = PagePlan(all_records(MODEL.by_name["companies"]), Bounds(None), 1)
-            return await sizes_and_turns(store.page(plan))
-        finally:
-            await store.close()
-
-    assert asyncio.run(read()) == [1]
+@in_event_loop
+async def test_a_page_of_one_slice_ends_at_once(
+    fresh_sqlite: FreshDatabase, tmp_path: Path
+) -> None:
+    async with opened(Settings(database=fresh_sqlite(tmp_path, MODEL))) as store:
+        await store.create_company("c0ffee00-0000-4000-8000-000000000001", "Coffee")
+        plan = PagePlan(all_records(MODEL.by_name["companies"]), Bounds(None), 1)
+        assert await sizes_and_turns(store.page(plan)) == [1]

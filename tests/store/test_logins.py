@@ -1,13 +1,10 @@
 """Logins to the console of users of issuers."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from comptoir.app import open_store
 from comptoir.auth.audit import Actor
 from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy, Login, LoginPolicy
 from comptoir.auth.verification import CLOCK_SKEW
@@ -23,23 +20,16 @@ from comptoir.features.console.logins import (
 )
 from comptoir.store.store import Store
 from support.databases import FreshDatabase
+from support.event_loop import in_event_loop
+from support.stores import opened
 
 NOW = 1_800_000_000
 HERE = "198.51.100.7"
 
 
 @pytest.fixture
-def url(fresh_database: FreshDatabase, tmp_path: Path) -> str:
-    return fresh_database(tmp_path, MODEL)
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Store]:
-    store = open_store(Settings(database=url))
-    try:
-        yield store
-    finally:
-        await store.close()
+def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
+    return Settings(database=fresh_database(tmp_path, MODEL))
 
 
 def issuer_at(url: str, role: ConsoleRole = ConsoleRole.VIEWER) -> Issuer:
@@ -58,34 +48,28 @@ async def come_back(store: Store, code: str, issuer: Issuer, now: int = NOW) -> 
     return await Logins(store.control).begin_once(code, issuer, login, new)
 
 
-def test_one_of_many_at_once_finishes_a_login(url: str) -> None:
+@in_event_loop
+async def test_one_of_many_at_once_finishes_a_login(settings: Settings) -> None:
     """And none later, as long as a host with another clock would accept its cookie."""
-
-    async def run() -> None:
-        async with opened(url) as one, opened(url) as other:
-            await one.control.add_issuer(FIRST, Actor("cli:test"))
-            coming = [come_back(store, "a", FIRST) for _ in range(5) for store in (one, other)]
-            assert [*map(bool, await asyncio.gather(*coming))].count(True) == 1
-            last = NOW + CODE_SECONDS + CLOCK_SKEW - 1
-            assert await come_back(one, "a", FIRST, last) is None
-            assert await come_back(one, "b", FIRST, last) is not None
-
-    asyncio.run(run())
+    async with opened(settings) as one, opened(settings) as other:
+        await one.control.add_issuer(FIRST, Actor("cli:test"))
+        coming = [come_back(store, "a", FIRST) for _ in range(5) for store in (one, other)]
+        assert [*map(bool, await asyncio.gather(*coming))].count(True) == 1
+        last = NOW + CODE_SECONDS + CLOCK_SKEW - 1
+        assert await come_back(one, "a", FIRST, last) is None
+        assert await come_back(one, "b", FIRST, last) is not None
 
 
-def test_an_issuer_that_was_replaced_meanwhile(url: str) -> None:
+@in_event_loop
+async def test_an_issuer_that_was_replaced_meanwhile(settings: Settings) -> None:
     """Another one has its name now, or it gives fewer rights; new keys do not replace it."""
-
-    async def run() -> None:
-        async with opened(url) as store:
-            operator = Actor("cli:test")
-            await store.control.add_issuer(FIRST, operator)
-            await store.control.remove_issuer(FIRST.name, operator)
-            assert await come_back(store, "a", FIRST) is None
-            await store.control.add_issuer(SECOND, operator)
-            assert await come_back(store, "a", FIRST) is None
-            assert await come_back(store, "a", issuer_at(SECOND.url, ConsoleRole.ADMIN)) is None
-            await store.control.refresh_issuer(SECOND.name, operator)
-            assert await come_back(store, "a", SECOND) is not None
-
-    asyncio.run(run())
+    async with opened(settings) as store:
+        operator = Actor("cli:test")
+        await store.control.add_issuer(FIRST, operator)
+        await store.control.remove_issuer(FIRST.name, operator)
+        assert await come_back(store, "a", FIRST) is None
+        await store.control.add_issuer(SECOND, operator)
+        assert await come_back(store, "a", FIRST) is None
+        assert await come_back(store, "a", issuer_at(SECOND.url, ConsoleRole.ADMIN)) is None
+        await store.control.refresh_issuer(SECOND.name, operator)
+        assert await come_back(store, "a", SECOND) is not None

@@ -271,29 +271,24 @@ def refused(service: Service, code: str) -> None:
         assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_three_processes_migrate_at_once(empty: str, tmp_path: Path) -> None:
-    migrate_by_three(empty, tmp_path)
-
-
-def test_three_processes_migrate_an_earlier_schema_at_once(empty: str, tmp_path: Path) -> None:
-    with_schema(empty, "0006")
-    in_database(empty, fill)
-    migrate_by_three(empty, tmp_path)
-    use(empty, tmp_path)
-
-
-def migrate_by_three(url: str, folder: Path) -> None:
-    """Migrate in three processes at once."""
+@pytest.mark.parametrize("earlier", ["", "0006"])
+def test_three_processes_migrate_at_once(earlier: str, empty: str, tmp_path: Path) -> None:
+    """An empty database, and one with an earlier schema."""
+    if earlier:
+        with_schema(empty, earlier)
+        in_database(empty, fill)
     with ExitStack() as stack:
-        migrating = Command(folder, url).started
+        migrating = Command(tmp_path, empty).started
         started = [stack.enter_context(migrating("migrate")) for _ in range(3)]
         done = [each.stdout.read().decode() for each in started]
         lines = [line.decode().rstrip() for each in started for line in each.stderr]
         assert [each.wait() for each in started] == [0] * 3, lines
-    assert done == [f"{redacted(url)} has schema {revisions().head}.\n"] * 3
+    assert done == [f"{redacted(empty)} has schema {revisions().head}.\n"] * 3
     assert set(with_trigrams(lines)) <= {
-        f"{redacted(url)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(empty)}: another process is migrating it. Waiting until it ends."
     }
+    if earlier:
+        use(empty, tmp_path)
 
 
 def test_a_file_in_use_is_migrated(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection
@@ -10,10 +9,8 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, JSON, build_tables, control_tables
-from comptoir.store.migration import migrate
 from comptoir.store.revisions import declared_schema, is_declared
 from support.databases import FreshDatabase, in_database, run_sql
 from support.specimen import SPECIMENS, WITH_SPECIMENS
@@ -74,28 +71,14 @@ def test_autogenerate_adds_all_that_an_entity_type_needs(
     assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []
 
 
-def test_migration_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    url = fresh_database(tmp_path, MODEL)
+def test_every_primary_key_and_index_begins_with_the_company() -> None:
+    """The company is the unit of isolation, of sharding and of backup.
 
-    assert migrate(Settings(database=url), MODEL) == migrate(Settings(database=url), MODEL)
-    assert differences(url, MODEL) == []
-
-
-@pytest.mark.parametrize("name", build_tables(WITH_SPECIMENS).metadata.tables)
-def test_every_primary_key_begins_with_the_company(name: str) -> None:
-    """The company is the unit of isolation, of sharding and of backup."""
-    table = build_tables(WITH_SPECIMENS).metadata.tables[name]
-
-    assert next(iter(table.primary_key.columns)).name == COMPANY_ID
-
-
-@pytest.mark.parametrize("name", build_tables(WITH_SPECIMENS).metadata.tables)
-def test_every_index_begins_with_the_company(name: str) -> None:
-    """No unique rule and no look-up reaches beyond a company."""
-    table = build_tables(WITH_SPECIMENS).metadata.tables[name]
-
-    for index in table.indexes:
-        assert next(iter(index.columns)).name == COMPANY_ID
+    No unique rule and no look-up reaches beyond a company.
+    """
+    for table in build_tables(WITH_SPECIMENS).metadata.tables.values():
+        for columns in (table.primary_key.columns, *(each.columns for each in table.indexes)):
+            assert next(iter(columns)).name == COMPANY_ID, table.name
 
 
 def test_only_the_json_of_records_is_nullable() -> None:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 import msgspec
 from joserfc import jws
-from joserfc.jwk import ECKey, OKPKey, RSAKey
+from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from msgspec import UNSET
 
 from support.clients import GRANT, TOKEN_PATH, Serving, ask
@@ -95,12 +95,12 @@ def add_signer(
     return Signer(service, command, name, client_id, key, kid)
 
 
-def usual_algorithm(key: PrivateKey) -> str:
+def usual_algorithm(key: Key) -> str:
     """An algorithm that suits a key."""
     return {"RSA": "RS256", "EC": "ES256", "OKP": "Ed25519"}[key.key_type]
 
 
-def signed(header: Mapping[str, JSON], payload: bytes, key: PrivateKey) -> str:
+def signed(header: Mapping[str, JSON], payload: bytes, key: Key) -> str:
     """A token with any header, which is encoded as it is."""
     segments = f"{base64url(msgspec.json.encode(header))}.{base64url(payload)}"
     algorithm = usual_algorithm(key) if header["alg"] == "EdDSA" else str(header["alg"])

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -102,6 +102,28 @@ class Command:
             out = process.stdout.read()
             return Result(process.wait(), out.decode(), errors.result().decode())
 
+    def on_terminal(self, *arguments: str | Path, typed: str = "") -> Result:
+        """Run a command in a process on a terminal; its errors are all that this shows."""
+        ours, theirs = os.openpty()
+        shown = b""
+        with os.fdopen(ours, "r+b", 0) as terminal:
+            terminal.write(typed.encode())
+            with os.fdopen(theirs, "r+b", 0) as given:
+                process = Process(
+                    [str(each) for each in arguments],
+                    self.environment,
+                    self.folder,
+                    entered=given,
+                    errors=given,
+                )
+            # Linux ends the output with an error when the process has closed the terminal
+            with process:
+                with suppress(OSError):
+                    while chunk := terminal.read(1 << 16):
+                        shown += chunk
+                out = process.stdout.read()
+        return Result(process.wait(), out.decode(), shown.decode())
+
     def here(self, *arguments: str | Path) -> Result:
         """Run a command within this process, which takes a tenth of the time."""
         out, err = (TextIOWrapper(BytesIO(), encoding="utf-8") for _ in range(2))
@@ -129,6 +151,16 @@ class Command:
     def error(self, *arguments: str | Path) -> str:
         """The error of a command within this process, which must fail."""
         return self.here(*arguments).error()
+
+    def config(self, text: str) -> Path:
+        """A config file with this text."""
+        path = self.folder / "comptoir.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def refused(self, config: str, *options: str) -> str:
+        """The error of `serve` with a config file of this text."""
+        return self.error("serve", "--config", self.config(config), *options)
 
     @contextmanager
     def started(self, *arguments: str | Path) -> Iterator[Process]:

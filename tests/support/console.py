@@ -1,7 +1,9 @@
 """A browser without scripts: it keeps cookies, follows links, and sends forms."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
+from html import unescape
 from html.parser import HTMLParser
 from typing import NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -85,6 +87,13 @@ def forms_of(page: httpx.Response) -> list[Form]:
     parser = _Forms()
     parser.feed(page.text)
     return parser.forms
+
+
+def error_beside(page: httpx.Response, field: str) -> str:
+    """The error that a form shows beside one of its fields."""
+    assert page.status_code == 400
+    (error,) = re.findall(rf'<p class="error" id="{field}-error">([^<]+)</p>', page.text)
+    return unescape(error)
 
 
 class Browser:

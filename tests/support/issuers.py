@@ -20,7 +20,7 @@ from comptoir.auth.local_authority import LocalCertificate, Pair
 from comptoir.auth.verification import ASYMMETRIC_ALGORITHMS
 from support.clients import Serving, add_client
 from support.command import Command, Result
-from support.lying_server import LyingServer, Respond
+from support.lying_server import OK, LyingServer, Respond, with_body
 
 AUDIENCE = "api://comptoir-tests"
 DISCOVERY = "/.well-known/openid-configuration"
@@ -28,20 +28,12 @@ KEYS = "/keys"
 AUTHORIZE = "/authorize"
 TOKEN = "/token"
 LOOPBACK = "127.0.0.0/8"
-OK = b"HTTP/1.1 200 OK\r\n"
 
 Claims = Mapping[str, object]
 
 _numbers = count()
 # the generation of a key takes long, so the fifth issuer has the key of the first
 _keys = cycle(RSAKey.generate_key(2048) for _ in range(4))
-
-
-def responding(content: bytes, head: bytes = OK) -> Respond:
-    """A complete response."""
-    return lambda connection: connection.sendall(
-        head + b"Content-Length: %d\r\n\r\n" % len(content) + content
-    )
 
 
 def public(kid: str, key: RSAKey) -> dict[str, object]:
@@ -128,7 +120,7 @@ class OtherIssuer:
 
     def lie(self, path: str, content: object) -> None:
         """Respond with a JSON value at a path."""
-        self.lies[path] = responding(msgspec.json.encode(content))
+        self.lies[path] = with_body(msgspec.json.encode(content))
 
     def discovery(self, **changed: object) -> dict[str, object]:
         """The discovery document, with some members changed."""
@@ -165,10 +157,10 @@ class OtherIssuer:
             and form["grant_type"] == "authorization_code"
         )
         if not is_right:
-            return responding(b'{"error": "invalid_grant"}', b"HTTP/1.1 400 Bad Request\r\n")
+            return with_body(b'{"error": "invalid_grant"}', b"HTTP/1.1 400 Bad Request\r\n")
         claims = {"aud": asked["client_id"], "nonce": asked["nonce"], "scope": None}
         token = self.token({**claims, **self.user}, self.id_header)
-        return responding(msgspec.json.encode({"access_token": "x", "id_token": token}))
+        return with_body(msgspec.json.encode({"access_token": "x", "id_token": token}))
 
     def key_set(self) -> dict[str, object]:
         """The key set."""
@@ -186,10 +178,10 @@ class OtherIssuer:
             # the user is logged in there, and follows a link back
             link = escape(self.answer(path))
             page = f'<link rel="icon" href="data:,"><a href="{link}">Continue</a>'
-            responding(page.encode(), OK + b"Content-Type: text/html\r\n")(connection)
+            with_body(page.encode(), OK + b"Content-Type: text/html\r\n")(connection)
             return
         good = self.discovery() if path == DISCOVERY else self.key_set()
-        self.lies.get(path, responding(msgspec.json.encode(good)))(connection)
+        self.lies.get(path, with_body(msgspec.json.encode(good)))(connection)
 
 
 def _form_from(connection: ssl.SSLSocket, begin: bytes) -> tuple[dict[str, str], str]:

@@ -22,6 +22,7 @@ def sending(content: bytes) -> Respond:
 
 
 def with_body(body: bytes, head: bytes = OK) -> Respond:
+    """A complete response."""
     return sending(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 

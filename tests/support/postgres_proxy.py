@@ -6,14 +6,12 @@ to their parameters.
 """
 
 import socket
-import socketserver
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
 from urllib.parse import urlsplit
-
-from typing_extensions import override
 
 from support.ports import LOOPBACK
 from support.sockets import InThread, pass_on
@@ -40,37 +38,27 @@ class StatementProxy(InThread):
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self.statements: dict[str, list[Values]] = {}
-        server = _Server((LOOPBACK, parts.port or 5432), self.statements)
+        address, statements = (LOOPBACK, parts.port or 5432), self.statements
+
+        class Connection(BaseRequestHandler):
+            def handle(self) -> None:
+                with socket.create_connection(address) as database:
+                    answers = Thread(target=pass_on, args=(database, self.request))
+                    answers.start()
+                    reader = _Reader(statements)
+                    with suppress(OSError):
+                        while chunk := self.request.recv(_CHUNK):
+                            reader.read(chunk)
+                            database.sendall(chunk)
+                    with suppress(OSError):
+                        database.shutdown(socket.SHUT_WR)
+                    answers.join()
+
+        server = ThreadingTCPServer((LOOPBACK, 0), Connection)
         who = parts.netloc.rpartition("@")[0]
         place = f"{LOOPBACK}:{server.server_address[1]}"
         self.url = parts._replace(netloc=f"{who}@{place}").geturl()
         super().__init__(server)
-
-
-class _Server(socketserver.ThreadingTCPServer):
-    def __init__(self, database: tuple[str, int], statements: dict[str, list[Values]]) -> None:
-        self.database = database
-        self.statements = statements
-        super().__init__((LOOPBACK, 0), _Connection)
-
-
-class _Connection(socketserver.BaseRequestHandler):
-    server: _Server
-    request: socket.socket
-
-    @override
-    def handle(self) -> None:
-        with socket.create_connection(self.server.database) as database:
-            answers = Thread(target=pass_on, args=(database, self.request))
-            answers.start()
-            reader = _Reader(self.server.statements)
-            with suppress(OSError):
-                while chunk := self.request.recv(_CHUNK):
-                    reader.read(chunk)
-                    database.sendall(chunk)
-            with suppress(OSError):
-                database.shutdown(socket.SHUT_WR)
-            answers.join()
 
 
 class _Reader:

@@ -1,12 +1,17 @@
 """The control endpoint of a service with faults."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import httpx
 import msgspec
 
+from comptoir.auth.tokens import Scope
 from comptoir.features.rehearsal import entries
 from support.client import Client
+from support.server import Server
+from support.service import Service
 
 Rule = dict[str, object]
 
@@ -81,6 +86,22 @@ class Rehearsal:
         (party,) = [each for each in found.value if each.client == client]
         return {each.trap: each for each in party.traps}
 
-    def advance(self, duration: str) -> httpx.Response:
+    def advance(self, duration: str | int | None) -> httpx.Response:
         """Move the clock on."""
         return self.client.post("clock", {"advance": duration})
+
+
+def control_of(
+    service: Service | Server, companies: Iterable[str] | None = None, subject: str = "tests"
+) -> Rehearsal:
+    """The control endpoint of a service, for a token of all companies or of some."""
+    token = service.tokens.issue([Scope.FAULTS], companies, subject)
+    return Rehearsal(Client(service, f"{service.origin.root}/faults", token))
+
+
+@contextmanager
+def rehearsing(service: Service | Server) -> Iterator[Rehearsal]:
+    """The control endpoint of a service, without rules at the end."""
+    control = control_of(service)
+    yield control
+    control.set()

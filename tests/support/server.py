@@ -155,6 +155,20 @@ class Server:
         self._close_pipe()
         return status
 
+    def wait_until_closed(self) -> None:
+        """Return when nobody listens at the address."""
+
+        def look() -> bool | None:
+            try:
+                self.connect().close()
+            except ConnectionRefusedError:
+                return True
+            except ConnectionResetError:
+                return None
+            return None
+
+        until(look, "an end of listening")
+
     def kill(self) -> None:
         """Kill the process and its workers, as a power failure would."""
         if self._process.poll() is None:

@@ -9,15 +9,17 @@ company reads one node there.
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 
 from comptoir.catalog import MODEL
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from support.postgres_proxy import Values
+
+T = TypeVar("T")
 
 SHARDS = 8
 TABLES = tuple(build_tables(MODEL).metadata.tables)
@@ -86,35 +88,26 @@ def errors(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[st
 
     Each is planned with the first of its bindings that works, otherwise with generated values.
     """
-    return asyncio.run(_errors(database, statements))
+    judged = asyncio.run(_planned(database, statements, _Planner.error))
+    return {text: error for text, error in judged.items() if error is not None}
 
 
 def tables_read(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, set[str]]:
     """The tables that each statement reads by its plan; the planner may omit some of them."""
-    return asyncio.run(_tables_read(database, statements))
+    return asyncio.run(_planned(database, statements, _Planner.tables))
 
 
-async def _tables_read(
-    database: str, statements: Mapping[str, Sequence[Values]]
-) -> dict[str, set[str]]:
+async def _planned(
+    database: str,
+    statements: Mapping[str, Sequence[Values]],
+    judge: "Callable[[_Planner, str, Sequence[Values]], Awaitable[T]]",
+) -> dict[str, T]:
     connection = await asyncpg.connect(database)
     try:
         planner = await _Planner.of(connection)
-        return {text: await planner.tables(text, bound) for text, bound in statements.items()}
+        return {text: await judge(planner, text, bound) for text, bound in statements.items()}
     finally:
         await connection.close()
-
-
-async def _errors(
-    database: str, statements: Mapping[str, Sequence[Values]]
-) -> dict[str, RoutingError]:
-    connection = await asyncpg.connect(database)
-    try:
-        planner = await _Planner.of(connection)
-        judged = {text: await planner.error(text, bound) for text, bound in statements.items()}
-    finally:
-        await connection.close()
-    return {text: error for text, error in judged.items() if error is not None}
 
 
 class _Planner:

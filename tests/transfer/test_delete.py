@@ -1,18 +1,14 @@
 """`comptoir company delete`: the deleted data, other data, and interrupts."""
 
 import asyncio
-import os
-import pty
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import COMPANY_NOT_FOUND
@@ -24,11 +20,12 @@ from support.client import Client, page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
-from support.processes import Process
+from support.event_loop import in_thread
 from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
 from support.service import Service, StartService
+from support.stores import opened
 from support.subscriptions import subscribe
 from support.waiting import until
 from transfer.conftest import ON_ONE_PAIR
@@ -85,11 +82,8 @@ def delete_here(command: Command, company_id: str, listener: ShowProgress) -> No
     """Delete a company within this process, with a progress listener."""
 
     async def work() -> None:
-        opened = open_store(Settings(database=command.url))
-        try:
-            await delete_companies(opened, [company_id], listener)
-        finally:
-            await opened.close()
+        async with opened(Settings(database=command.url)) as store:
+            await delete_companies(store, [company_id], listener)
 
     asyncio.run(work())
 
@@ -259,9 +253,7 @@ def during(command: Command, company: Company, work: Callable[[], object]) -> No
         nonlocal left
         if left:
             left -= 1
-            with ThreadPoolExecutor(1) as thread:
-                # in another thread, since the work may run its own event loop
-                thread.submit(work).result()
+            in_thread(work)
 
     delete_here(command, company.id, listen)
 
@@ -407,37 +399,18 @@ def test_a_deletion_of_an_unknown_company_is_refused_as_a_whole(
     assert not (ready.folder / "none.db").exists()
 
 
-def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
-    """The status and the output of a deletion on a terminal with typed input."""
-    control, terminal = pty.openpty()
-    try:
-        with (
-            os.fdopen(terminal, "rb", buffering=0) as entered,
-            Process(
-                ["company", "delete", *arguments],
-                command.environment,
-                command.folder,
-                entered=entered,
-            ) as process,
-        ):
-            os.write(control, text.encode())
-            status = process.wait()
-            return status, process.stdout.read().decode(), process.stderr.read().decode()
-    finally:
-        os.close(control)
-
-
 @ON_SQLITE
 def test_a_terminal_asks_for_the_name(ready: Command) -> None:
     """The question does not depend on the database."""
-    status, out, err = typed(ready, "test\n", COMPANY)
-    assert (status, out) == (1, "")
-    assert f"Delete Test {COMPANY} permanently? Type its name" in err
-    assert "comptoir: this is not the name of the company. Nothing was deleted;" in err
+    delete = ("company", "delete")
+    wrong = ready.on_terminal(*delete, COMPANY, typed="test\n")
+    assert (wrong.status, wrong.out) == (1, "")
+    assert f"Delete Test {COMPANY} permanently? Type its name" in wrong.err
+    assert "comptoir: this is not the name of the company. Nothing was deleted;" in wrong.err
 
-    status, out, _ = typed(ready, "Test\nOther\n", COMPANY, OTHER_COMPANY)
-    assert status == 0
-    assert out == f"Test {COMPANY}: deleted\nOther {OTHER_COMPANY}: deleted\n"
+    right = ready.on_terminal(*delete, COMPANY, OTHER_COMPANY, typed="Test\nOther\n")
+    assert right.status == 0
+    assert right.out == f"Test {COMPANY}: deleted\nOther {OTHER_COMPANY}: deleted\n"
 
 
 @ON_SQLITE
@@ -448,7 +421,7 @@ def test_a_terminal_asks_for_the_id_after_an_interrupted_deletion(
     with pytest.raises(Stopped):
         delete_here(command, company.id, stop)
 
-    status, out, err = typed(command, f"{company.id}\n", company.id)
+    done = command.on_terminal("company", "delete", company.id, typed=f"{company.id}\n")
 
-    assert (status, out) == (0, f"{company.id}: deleted\n")
-    assert "whose deletion or copy is unfinished" in err
+    assert (done.status, done.out) == (0, f"{company.id}: deleted\n")
+    assert "whose deletion or copy is unfinished" in done.err

@@ -1,11 +1,11 @@
 """A load matches rows with records, and updates or inserts them."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from comptoir.edm.types import is_guid
 from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from comptoir.features.transfer.load import LoadReport
+from support.event_loop import in_thread
 from support.load_target import LoadTarget, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"
@@ -72,15 +72,6 @@ def test_computed_values_are_kept_when_given_and_derived_when_not(load_target: L
     assert str(second["lastModifiedDateTime"]) > "2020"
 
 
-def test_a_derivation_sees_earlier_rows(load_target: LoadTarget) -> None:
-    load_target.load(
-        "contactsExt.csv",
-        "number,type,displayName,companyNumber\nK1,Company,Acme,\nK2,Person,Ann,K1\n",
-    )
-    by_number = {each["number"]: each for each in load_target.records("contactsExt")}
-    assert by_number["K2"]["companyName"] == "Acme"
-
-
 def test_an_update_derives_what_the_file_leaves_out(load_target: LoadTarget) -> None:
     load_target.load("contactsExt.csv", "number,displayName\nK1,One\n")
     load_target.load("contactsExt.csv", "number,displayName\nK1,Two\n")
@@ -121,11 +112,6 @@ def test_the_record_completes_an_incomplete_unique_rule(load_target: LoadTarget)
     ]
 
 
-def test_a_single_space_is_a_value(load_target: LoadTarget) -> None:
-    load_target.load("customersExt.csv", "number,blocked\nC1, \n")
-    assert load_target.records("customersExt")[0]["blocked"] == " "
-
-
 def test_a_file_that_changes_while_it_is_checked_is_refused(load_target: LoadTarget) -> None:
     path = load_target.folder / "customersExt.csv"
     path.write_text("number\nC1\n", encoding="utf-8")
@@ -160,9 +146,7 @@ def test_records_that_others_create_meanwhile_are_matched(load_target: LoadTarge
     def create(stage: str, *_: int) -> None:
         if stage == "write" and not others:
             content = f'{{"number": "C{ROWS - 1}", "city": "Bonn"}}\n'
-            with ThreadPoolExecutor(1) as pool:
-                created = pool.submit(other.load, "customersExt.ndjson", content)
-                others.append(created.result())
+            others.append(in_thread(other.load, "customersExt.ndjson", content))
 
     with LoadTarget(load_target.folder, load_target.url, load_target.company_id) as other:
         report = load_target.load_file(path, show_progress=create)
@@ -176,13 +160,6 @@ def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
         report = load_target.load_file(path)
         assert reasons(report) == []
         assert report.inserted == report.rows > 0
-
-
-def test_a_large_file_is_loaded_as_a_small_one_is(load_target: LoadTarget) -> None:
-    rows = [f"C{at},{'maybe' if at % 5 == 0 else 'true'}" for at in range(5_000)]
-    content = "\n".join(["number,taxLiable", *rows])
-    report = load_target.load("customersExt.csv", content, keep_good=True)
-    assert (report.rows, report.refused, report.inserted) == (5_000, 1_000, 4_000)
 
 
 def test_memory_does_not_grow_with_the_file(load_target: LoadTarget) -> None:

@@ -1,6 +1,7 @@
 """The order in which a load writes: that of the keys, unless the records depend on the file's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -36,12 +37,16 @@ def written(load_target: LoadTarget) -> list[str]:
     return [each.record for each in load_target.changes()]
 
 
-def write_customers(
-    load_target: LoadTarget, numbers: Sequence[int], number_of: Callable[[int], str]
-) -> None:
-    rows = "".join(f"{key(at)},{number_of(at)}\n" for at in numbers)
+def interrupted(
+    load_target: LoadTarget, numbers: Sequence[int], *, keep_good: bool = False
+) -> Path:
+    """A file of customers whose load has ended after its first transaction."""
     path = load_target.folder / f"{CUSTOMERS}.csv"
+    rows = "".join(f"{key(at)},C{at}\n" for at in numbers)
     path.write_text(f"id,number\n{rows}", encoding="utf-8")
+    with pytest.raises(LoadInterruptedError):
+        load_target.load_file(path, keep_good=keep_good, show_progress=interrupt)
+    return path
 
 
 def test_whole_numbers_as_keys_are_ordered_as_numbers(load_target: LoadTarget) -> None:
@@ -101,10 +106,7 @@ def test_a_derivation_sees_earlier_rows_with_higher_keys_and_no_later_ones(
 def test_rows_with_keys_are_written_in_their_order_also_after_an_interrupt(
     load_target: LoadTarget,
 ) -> None:
-    write_customers(load_target, shuffled(ROWS), "C{}".format)
-    path = load_target.folder / f"{CUSTOMERS}.csv"
-    with pytest.raises(LoadInterruptedError):
-        load_target.load_file(path, show_progress=interrupt)
+    path = interrupted(load_target, shuffled(ROWS))
     assert written(load_target) == [key(at) for at in range(1, ROWS_PER_CHUNK + 1)]
     report = load_target.load_file(path)
     assert report.resumed_at == ROWS_PER_CHUNK
@@ -117,10 +119,7 @@ def test_rows_with_keys_are_written_in_their_order_also_after_an_interrupt(
 def test_a_load_begins_again_if_other_rows_are_refused(load_target: LoadTarget) -> None:
     """The first row by key is refused in the first run, and valid in the second."""
     load_target.load(f"{CUSTOMERS}.ndjson", f'{{"id": "{key(ROWS + 1)}", "number": "C1"}}')
-    write_customers(load_target, shuffled(ROWS), "C{}".format)
-    path = load_target.folder / f"{CUSTOMERS}.csv"
-    with pytest.raises(LoadInterruptedError):
-        load_target.load_file(path, keep_good=True, show_progress=interrupt)
+    path = interrupted(load_target, shuffled(ROWS), keep_good=True)
     run_sql(
         load_target.url,
         f'UPDATE "{CUSTOMERS}" SET number = :number WHERE id = :id AND company_id = :company',
@@ -136,10 +135,7 @@ def test_a_load_begins_again_if_other_rows_are_refused(load_target: LoadTarget) 
 
 def test_a_load_begins_again_after_another_one_of_the_entity_set(load_target: LoadTarget) -> None:
     """Otherwise the rows before the interruption would keep the values of the other load."""
-    write_customers(load_target, range(1, ROWS + 1), "C{}".format)
-    path = load_target.folder / f"{CUSTOMERS}.csv"
-    with pytest.raises(LoadInterruptedError):
-        load_target.load_file(path, show_progress=interrupt)
+    path = interrupted(load_target, range(1, ROWS + 1))
     load_target.load(f"{CUSTOMERS}.ndjson", f'{{"id": "{key(1)}", "number": "other"}}')
     report = load_target.load_file(path)
     assert (report.resumed_at, report.updated) == (0, 1)

@@ -17,7 +17,7 @@ REPEATS = "repeats line {}. Remove one of the lines."
 GOOD = f"{ID.format(1)},C1,One"
 LONG = "x" * 101
 
-CSV_ERRORS = [
+CSV_ERRORS: list[tuple[str, int | None, str]] = [
     ("number,shoeSize\nC1,44\n", 1, "shoeSize: is not a property of customersExt"),
     ("Number\nC1\n", 1, "Number: is not a property"),
     ("number,name2,number\nC1,x,C2\n", 1, "number: occurs twice"),
@@ -53,7 +53,7 @@ CSV_ERRORS = [
     ("number,taxLiable\nC1,yes\n", 2, "taxLiable: must be true or false"),
 ]
 
-NDJSON_ERRORS = [
+NDJSON_ERRORS: list[tuple[str, int | None, str]] = [
     ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
     ('{"number":"C1"}\n[1]\n', 2, "must be a JSON object, not an array"),
     ('{"number":"C1","name2":null}\n', 1, "name2: must not be null"),
@@ -72,17 +72,36 @@ NDJSON_ERRORS = [
 ]
 
 
+JSON_ERRORS: list[tuple[str, int | None, str]] = [
+    ("", None, "the file is empty"),
+    ("  \n", None, "the file is empty"),
+    ("17", None, "'[' is expected"),
+    ('{"value": 17}', None, "'[' is expected"),
+    ('{"other": 17}', None, "',' is expected"),
+    ('[{"number":"C1"}', None, "',' is expected"),
+    ('[{"number":"C1"} {"number":"C2"}]', None, "',' is expected"),
+    ('[{"number":"C1"}] more', None, "text follows the end"),
+    ('[{"number":"C1"}]}', None, "text follows the end"),
+    ('{"value":[{"number":"C1"}]', None, "'}' is expected"),
+    ('[{"number":"C1"},{"number":tru}]', None, "the record is not JSON"),
+    ('[{"number":"C1', None, "the record is not JSON"),
+    ('[{"number":"C1"}, 17]', None, "must be a JSON object, not a number"),
+]
+ERRORS = {"csv": CSV_ERRORS, "ndjson": NDJSON_ERRORS, "json": JSON_ERRORS}
+"""A content, the line of its error, which arrays need not have, and a part of its reason."""
+
+
 @ON_SQLITE
 @together(
     ("form", "content", "line", "reason"),
-    [*(("csv", *each) for each in CSV_ERRORS), *(("ndjson", *each) for each in NDJSON_ERRORS)],
+    [(form, *each) for form, errors in ERRORS.items() for each in errors],
 )
 def test_an_error_is_reported_with_its_line_and_nothing_is_written(
-    form: str, content: str, line: int, reason: str, load_target: LoadTarget
+    form: str, content: str, line: int | None, reason: str, load_target: LoadTarget
 ) -> None:
     report = load_target.load(f"customersExt.{form}", content)
     assert not report.written
-    assert [each.line for each in report.errors] == [line]
+    assert line is None or [each.line for each in report.errors] == [line]
     assert report.refused == 1
     assert reason in reasons(report)[0]
     assert load_target.records("customersExt") == []
@@ -110,34 +129,6 @@ def test_the_line_that_is_not_utf8_is_named(load_target: LoadTarget) -> None:
     assert reasons(report) == [
         "5002: : the file is not UTF-8 (byte 7 of the line is 0xdf). Save it as UTF-8."
     ]
-
-
-@ON_SQLITE
-@together(
-    ("content", "reason"),
-    [
-        ("", "the file is empty"),
-        ("  \n", "the file is empty"),
-        ("17", "'[' is expected"),
-        ('{"value": 17}', "'[' is expected"),
-        ('{"other": 17}', "',' is expected"),
-        ('[{"number":"C1"}', "',' is expected"),
-        ('[{"number":"C1"} {"number":"C2"}]', "',' is expected"),
-        ('[{"number":"C1"}] more', "text follows the end"),
-        ('[{"number":"C1"}]}', "text follows the end"),
-        ('{"value":[{"number":"C1"}]', "'}' is expected"),
-        ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
-        ('[{"number":"C1', "the record is not JSON"),
-        ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
-    ],
-)
-def test_an_error_in_json_is_reported_and_nothing_is_written(
-    content: str, reason: str, load_target: LoadTarget
-) -> None:
-    report = load_target.load("customersExt.json", content)
-    assert not report.written
-    assert reason in reasons(report)[0]
-    assert load_target.records("customersExt") == []
 
 
 @ON_SQLITE

@@ -3,12 +3,10 @@
 import asyncio
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import Connection, Table, func, select, update
 
-from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.record_json import LONGEST_JSON
@@ -22,9 +20,11 @@ from support.client import record
 from support.command import Command
 from support.companies import Company
 from support.databases import in_database
+from support.event_loop import in_thread
 from support.repeats import repeatable
 from support.samples import PATHS, SAMPLES
 from support.service import Service
+from support.stores import opened
 from support.waiting import until
 from transfer.two_databases import TwoDatabases, guid, rows_of
 
@@ -95,11 +95,8 @@ def rebuilt_here(url: str, company: Company, entity_set: str, listener: ShowProg
     """Rebuild the JSON of an entity set within this process, with a progress listener."""
 
     async def work() -> None:
-        opened = open_store(Settings(database=url))
-        try:
-            await rebuild_json(opened, company.id, entity_set, listener)
-        finally:
-            await opened.close()
+        async with opened(Settings(database=url)) as store:
+            await rebuild_json(store, company.id, entity_set, listener)
 
     asyncio.run(work())
 
@@ -108,9 +105,7 @@ def before_writing(work: Callable[[int, int], object]) -> ShowProgress:
     """A listener that runs `work` when records are read, and their JSON is not yet written."""
 
     def listen(_: str, done: int, total: int) -> None:
-        with ThreadPoolExecutor(1) as thread:
-            # in another thread, since the work may run its own event loop
-            thread.submit(work, done, total).result()
+        in_thread(work, done, total)
 
     return listen
 

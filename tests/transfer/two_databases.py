@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Self
 
@@ -22,7 +21,9 @@ from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres
 from support.command import Command, Result
 from support.companies import Company
+from support.event_loop import in_thread
 from support.service import Service
+from support.stores import opened
 
 ROWS = {name: str(select(table)) for name, table in build_tables(MODEL).metadata.tables.items()}
 """A statement for each table."""
@@ -43,8 +44,8 @@ class TwoDatabases:
         self.source = source
         self.target = target
         self._runner = asyncio.Runner()
-        self._here = self._runner.run(opened(source.settings))
-        self._there = self._runner.run(opened(target.settings))
+        self._here = self._runner.run(_open(source.settings))
+        self._there = self._runner.run(_open(target.settings))
 
     def __enter__(self) -> Self:
         return self
@@ -101,9 +102,7 @@ class TwoDatabases:
         def listen(what: str, _done: int, _rows: int) -> None:
             if left and what.startswith(left[0]):
                 del left[0]
-                with ThreadPoolExecutor(1) as thread:
-                    # in another thread, since the work may run its own event loop
-                    thread.submit(work).result()
+                in_thread(work)
 
         report = self.attempt(company, listen)
         assert not left, f"the copy was never {left[0]}"
@@ -113,13 +112,12 @@ class TwoDatabases:
         """Copy with separate stores, as another process does."""
 
         async def work() -> CopyReport:
-            source, target = [await opened(each.settings) for each in (self.source, self.target)]
-            try:
+            async with (
+                opened(self.source.settings) as source,
+                opened(self.target.settings) as target,
+            ):
                 copy = Copy(MODEL, source, target, company.stored, lambda *_: None)
                 return await copy.run(restart=False)
-            finally:
-                await source.close()
-                await target.close()
 
         return asyncio.run(work())
 
@@ -156,7 +154,7 @@ def guid(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012x}"
 
 
-async def opened(settings: Settings) -> Store:
+async def _open(settings: Settings) -> Store:
     return open_store(settings)
 
 

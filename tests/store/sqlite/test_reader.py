@@ -18,6 +18,7 @@ from comptoir.store.sqlite import reader as sqlite_reader
 from comptoir.store.sqlite.connection import Connection, connect
 from comptoir.store.sqlite.reader import Scans, SqliteReader
 from comptoir.store.store import always_connected
+from support.event_loop import in_event_loop
 
 ENDLESS = Query(
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", ()
@@ -43,53 +44,44 @@ async def allowed(scans: Scans, query: Query) -> object:
         await asyncio.sleep(0.01)
 
 
-def test_a_read_that_is_cancelled_twice_frees_its_thread(connection: Connection) -> None:
-    async def rows() -> object:
-        scans = Scans([connection], most_reads=1, seconds=60)
-        endless = asyncio.create_task(scans.run(ENDLESS))
-        await asyncio.sleep(0.05)
-        for _ in range(2):
-            endless.cancel()
-            await asyncio.sleep(0)
-        assert isinstance((await asyncio.gather(endless, return_exceptions=True))[0], BaseException)
-        # the thread may not have ended yet
-        found = await allowed(scans, SHORT)
-        await scans.stop()
-        return found
-
-    assert asyncio.run(rows()) == [(1,)]
+@in_event_loop
+async def test_a_read_that_is_cancelled_twice_frees_its_thread(connection: Connection) -> None:
+    scans = Scans([connection], most_reads=1, seconds=60)
+    endless = asyncio.create_task(scans.run(ENDLESS))
+    await asyncio.sleep(0.05)
+    for _ in range(2):
+        endless.cancel()
+        await asyncio.sleep(0)
+    assert isinstance((await asyncio.gather(endless, return_exceptions=True))[0], BaseException)
+    # the thread may not have ended yet
+    assert await allowed(scans, SHORT) == [(1,)]
+    await scans.stop()
 
 
-def test_the_number_of_waiting_reads_is_limited(connection: Connection) -> None:
-    async def rows() -> object:
-        scans = Scans([connection], most_reads=4, seconds=60)
-        endless = [asyncio.create_task(scans.run(ENDLESS)) for _ in range(2)]
-        await asyncio.sleep(0.05)
-        with pytest.raises(Refusal) as refused:
-            await scans.run(SHORT)
-        assert refused.value.error is DATABASE_BUSY
-        for each in endless:
-            each.cancel()
-        await asyncio.wait(endless)
-        found = await asyncio.gather(*[scans.run(SHORT) for _ in range(2)])
-        await scans.stop()
-        return found
-
-    assert asyncio.run(rows()) == [[(1,)]] * 2
+@in_event_loop
+async def test_the_number_of_waiting_reads_is_limited(connection: Connection) -> None:
+    scans = Scans([connection], most_reads=4, seconds=60)
+    endless = [asyncio.create_task(scans.run(ENDLESS)) for _ in range(2)]
+    await asyncio.sleep(0.05)
+    with pytest.raises(Refusal) as refused:
+        await scans.run(SHORT)
+    assert refused.value.error is DATABASE_BUSY
+    for each in endless:
+        each.cancel()
+    await asyncio.wait(endless)
+    assert await asyncio.gather(*[scans.run(SHORT) for _ in range(2)]) == [[(1,)]] * 2
+    await scans.stop()
 
 
-def test_a_read_ends_after_its_time(connection: Connection) -> None:
-    async def rows() -> object:
-        scans = Scans([connection], most_reads=1, seconds=0.05)
-        with pytest.raises(Refusal) as refused:
-            await scans.run(ENDLESS)
-        assert refused.value.error is UNAVAILABLE
-        # a slow machine may need that time for the short read too
-        found = await allowed(scans, SHORT)
-        await scans.stop()
-        return found
-
-    assert asyncio.run(rows()) == [(1,)]
+@in_event_loop
+async def test_a_read_ends_after_its_time(connection: Connection) -> None:
+    scans = Scans([connection], most_reads=1, seconds=0.05)
+    with pytest.raises(Refusal) as refused:
+        await scans.run(ENDLESS)
+    assert refused.value.error is UNAVAILABLE
+    # a slow machine may need that time for the short read too
+    assert await allowed(scans, SHORT) == [(1,)]
+    await scans.stop()
 
 
 @asynccontextmanager
@@ -105,7 +97,7 @@ async def opened_reader(path: Path, begun: list[str]) -> AsyncIterator[SqliteRea
     reader.stop()
 
 
-def in_event_loop(path: Path, queries: Sequence[Query]) -> list[str]:
+def begun_in_event_loop(path: Path, queries: Sequence[Query]) -> list[str]:
     """The queries that a reader begins in the event loop, as it reads them one after another."""
     begun: list[str] = []
 
@@ -119,7 +111,7 @@ def in_event_loop(path: Path, queries: Sequence[Query]) -> list[str]:
 
 
 def test_short_reads_run_in_the_event_loop(tmp_path: Path) -> None:
-    assert in_event_loop(tmp_path / "file", [SHORT, SHORT]) == [SHORT.text] * 2
+    assert begun_in_event_loop(tmp_path / "file", [SHORT, SHORT]) == [SHORT.text] * 2
 
 
 @pytest.mark.parametrize(
@@ -128,7 +120,7 @@ def test_short_reads_run_in_the_event_loop(tmp_path: Path) -> None:
     ids=["costly", "long text"],
 )
 def test_reads_with_long_steps_run_on_a_thread(query: Query, tmp_path: Path) -> None:
-    assert in_event_loop(tmp_path / "file", [query]) == []
+    assert begun_in_event_loop(tmp_path / "file", [query]) == []
 
 
 def test_a_read_with_many_steps_leaves_the_event_loop(
@@ -136,7 +128,7 @@ def test_a_read_with_many_steps_leaves_the_event_loop(
 ) -> None:
     """Its steps are counted, and the next one like it starts on a thread."""
     monkeypatch.setattr(sqlite_reader, "SECONDS", 60.0)
-    assert in_event_loop(tmp_path / "file", [MANY_STEPS] * 2) == [MANY_STEPS.text]
+    assert begun_in_event_loop(tmp_path / "file", [MANY_STEPS] * 2) == [MANY_STEPS.text]
 
 
 def test_a_read_that_takes_long_leaves_the_event_loop(
@@ -152,7 +144,7 @@ def test_a_read_that_takes_long_leaves_the_event_loop(
         return run(scans, query)
 
     monkeypatch.setattr(Scans, "run", scan)
-    assert len(in_event_loop(tmp_path / "file", [MANY_STEPS] * 2)) == 2
+    assert len(begun_in_event_loop(tmp_path / "file", [MANY_STEPS] * 2)) == 2
     assert scanned == [MANY_STEPS] * 2
 
 
