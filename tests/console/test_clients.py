@@ -31,7 +31,7 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEKLVgHl8ZHFxYhYzMSpQkmnVGa0wN
 
 
 def name_of_client() -> str:
-    return f"shop-{next(_numbers)}"
+    return f"new-shop-{next(_numbers)}"
 
 
 def one(browser: Browser, name: str) -> httpx.Response:

@@ -11,12 +11,12 @@ from support.client import page
 from support.companies import Company
 from support.refusals import refusal
 from support.server import Server
-from support.sockets import in_full, send
+from support.sockets import in_full, reset_at_end, send
 from support.waiting import PATIENCE_SECONDS, until
 
 FEW = {"scan_threads": 1, "database_connections": 4}
 LONG_TEXTS = "ItemProductTextLongContentsExt"
-KEY = "11111111-1111-4111-8111-111111111100"
+KEY = "11111111-1111-4111-8111-111111111000"
 HOSTILE = "[ab]*a" + "[ab]{50}" * 7 + "c"
 """A pattern that takes seconds for each text, as no set of its states occurs twice."""
 
@@ -26,9 +26,9 @@ def random_text(length: int) -> str:
     return random.Random(1).randbytes(length).translate(b"ab" * 128).decode()
 
 
-def company_with_long_texts(server: Server) -> Company:
+def company_with_long_texts(server: Server, count: int) -> Company:
     company, text = server.new_company(), random_text(LENGTH)
-    ids = (f"{KEY[:-2]}{number:02}" for number in range(COUNT))
+    ids = (f"{KEY[:-3]}{number:03}" for number in range(count))
     company.load(
         LONG_TEXTS, *({"systemId": i, "languageCode": "DEU", "base64Text": text} for i in ids)
     )
@@ -40,7 +40,7 @@ def chained(calls: int) -> str:
     return "tolower(toupper(" * calls + "base64Text" + "))" * calls + " eq 'x'"
 
 
-LENGTH = 1 << 18
+LENGTH = 1 << 16
 """The characters of a text. A pattern is stopped at its end."""
 
 COUNT = 64
@@ -54,7 +54,7 @@ SLOW = {
 
 def test_functions_that_take_too_long_are_503(start_server: StartServer) -> None:
     server = start_server(scan_seconds=0.3, **FEW)
-    company = company_with_long_texts(server)
+    company = company_with_long_texts(server, COUNT)
     began = time.monotonic()
 
     for slow in SLOW.values():
@@ -80,9 +80,10 @@ def answered(company: Company, query: Mapping[str, str]) -> httpx.Response | Non
 def test_functions_are_stopped_when_their_client_disconnects(start_server: StartServer) -> None:
     """The only scanning thread is free again, and the log has 499."""
     server = start_server(scan_seconds=600.0, **FEW)
-    company = company_with_long_texts(server)
+    company = company_with_long_texts(server, COUNT)
     for number, slow in enumerate(SLOW.values(), 1):
         with server.connect() as connection:
+            reset_at_end(connection)
             send(connection, in_full(company.build("GET", LONG_TEXTS, {"$filter": slow})))
             # the request has arrived when a later one has its response
             assert company.get("contactsExt").status_code == 200

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from comptoir.store.urls import is_postgres
-from process.test_computing_long import KEY, LONG_TEXTS, SLOW, company_with_long_texts
+from process.test_computing_long import COUNT, KEY, LONG_TEXTS, SLOW, company_with_long_texts
 from process.test_condition import metric
 from support.clients import add_client
 from support.companies import Company
 from support.databases import run_sql
 from support.refusals import refusal
 from support.server import Server, ShareServer
-from support.sockets import in_full, read_answer, send
+from support.sockets import in_full, read_answer, reset_at_end, send
 from support.waiting import until
 
 HEAVY_READS = 50
@@ -47,7 +47,7 @@ def server(share_server: ShareServer) -> Server:
 
 @pytest.fixture(scope="module")
 def company(server: Server) -> Company:
-    return company_with_long_texts(server)
+    return company_with_long_texts(server, 4 * COUNT)
 
 
 @pytest.fixture
@@ -65,6 +65,7 @@ def stack(server: Server) -> Iterator[ExitStack]:
 def begun_heavy_read(stack: ExitStack, server: Server, company: Company) -> socket.socket:
     """Send a read that takes minutes; it ends with the stack."""
     connection = stack.enter_context(server.connect())
+    reset_at_end(connection)
     send(connection, in_full(company.build("GET", LONG_TEXTS, {"$filter": SLOW["a chain"]})))
     return connection
 

@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import sys
@@ -59,9 +60,8 @@ class Order:
 def main() -> None:
     """Fork for each client until the socket is closed."""
     orders = socket.socket(fileno=int(sys.argv[1]))
-    # an interrupt is for pytest, and the intermediate processes wait for the ends
+    # an interrupt is for pytest
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for name in IMPORTED:
         import_module(name)
     # a process computes these once
@@ -70,34 +70,50 @@ def main() -> None:
     routine_statements()
     gc.collect()
     gc.freeze()
+    ended, wakes = socket.socketpair()
+    wakes.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    clients: dict[int, socket.socket] = {}
     while True:
+        ready, _, _ = select.select([orders, ended], [], [])
+        if ended in ready:
+            ended.recv(1024)
+            _report(clients)
+        if orders not in ready:
+            continue
         asked, files, _, _ = socket.recv_fds(orders, 1, STREAMS + 1)
         if not asked:
             return
-        if os.fork() == 0:
-            orders.close()
-            _keep(files)
+        client = socket.socket(fileno=files.pop())
+        with client.makefile("rb") as received:
+            written = received.readline()
+        process = os.fork()
+        if process == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for each in (orders, ended, wakes, client, *clients.values()):
+                each.close()
+            _run(Order(**json.loads(written)), files)
             return
         for file in files:
             os.close(file)
+        clients[process] = client
+        _send(client, process)
 
 
-def _keep(files: list[int]) -> None:
-    """Start the process and report its end; returns only in the process itself."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    with socket.socket(fileno=files.pop()) as client, client.makefile("rb") as received:
-        order = Order(**json.loads(received.readline()))
-        process = os.fork()
-        if process != 0:
-            for file in files:
-                os.close(file)
-            # the client may be gone
-            with suppress(OSError):
-                client.sendall(b"%d\n" % process)
-                _, status = os.waitpid(process, 0)
-                client.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
-            os._exit(0)
-    _run(order, files)
+def _report(clients: dict[int, socket.socket]) -> None:
+    """Report the end of each process that has ended to its client."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with clients.pop(ended[0]) as client:
+                _send(client, os.waitstatus_to_exitcode(ended[1]))
+
+
+def _send(client: socket.socket, number: int) -> None:
+    # the client may be gone
+    with suppress(OSError):
+        client.sendall(b"%d\n" % number)
 
 
 def _run(order: Order, files: list[int]) -> None:

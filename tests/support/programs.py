@@ -17,6 +17,9 @@ from support.waiting import PATIENCE_SECONDS
 PROGRAM_SECONDS = 5 * PATIENCE_SECONDS
 """The time limit of a program, which has several steps: the slowest generates a client."""
 
+NODE_OPTIONS = ("--single-threaded", "--no-opt", "--max-semi-space-size=64")
+"""Further threads, optimized code and a small heap cost more than they save in a few seconds."""
+
 
 def needed(program: str, package: str) -> str:
     """The path of a program; skips the test if it is missing, but fails it in CI."""
@@ -43,7 +46,7 @@ class Node:
 
     def run(self, *arguments: str | Path, **variables: str) -> str:
         """The output of a script; a failure fails the test with the script's errors."""
-        return finished([self.program, *map(str, arguments)], variables)
+        return finished([self.program, *NODE_OPTIONS, *map(str, arguments)], variables)
 
 
 def node() -> Node:

@@ -3,6 +3,7 @@
 import socket
 import socketserver
 import ssl
+import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPResponse, parse_headers
@@ -67,6 +68,15 @@ def send(connection: socket.socket, content: bytes) -> None:
     """Send bytes; the server may close its side meanwhile."""
     with suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(content)
+
+
+def reset_at_end(connection: socket.socket) -> None:
+    """Let the connection end by a reset, which a service notices at once.
+
+    An end of the input alone may be that of a client that still reads, which takes a service
+    seconds to find out.
+    """
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def in_full(request: httpx.Request) -> bytes:
