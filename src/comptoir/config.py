@@ -158,7 +158,7 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
     workers: Annotated[_Workers, "Processes that serve: up to four for each core, and 64."] = 1
     log_level: Annotated[Literal["debug", "info", "warning", "off"],
         "`info` logs every request, `warning` only failures, `off` nothing; `debug` adds queries "
-        "without secrets, and the checks that refused requests."] = "info"
+        "without secrets, the checks that refused requests, and orders without an index."] = "info"
     server_timing: Annotated[Switch,
         "`on` adds the header `Server-Timing` to responses, with the milliseconds of the stages of "
         "their requests."] = "off"

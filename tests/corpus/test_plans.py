@@ -1,8 +1,11 @@
 """What the database does for a page: it enters an index, and reads what the page shows."""
 
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
+
+import pytest
 
 from comptoir.catalog import MODEL
 from support.client import page
@@ -46,6 +49,16 @@ def test_a_later_page_enters_the_index_of_its_order(company: Company) -> None:
 
     check_all(list(orders()), check, str)
     assert len(read) > 5
+
+
+def test_the_log_names_an_order_without_an_index(
+    company: Company, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "comptoir"):
+        for order in ("number desc,phoneNumber", "phoneNumber,number", "id"):
+            company.get("customersExt", f"$orderby={order}&$filter=addressLine2 ne 'log'")
+    (message,) = [each.message for each in caplog.records if "no index" in each.message]
+    assert message.startswith("customersExt: no index begins with phoneNumber")
 
 
 def test_a_page_of_few_properties_reads_these_and_the_version(company: Company) -> None:

@@ -199,5 +199,7 @@ def set_up_logging(level: str) -> None:
     handler.setFormatter(ShortFormatter() if sys.stderr.isatty() else JsonFormatter())
     least = {"warning": logging.WARNING, "off": logging.CRITICAL}.get(level, logging.INFO)
     logging.basicConfig(level=least, handlers=[handler], force=True)
+    if level == "debug":
+        logging.getLogger("comptoir").setLevel(logging.DEBUG)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -5,6 +5,7 @@ transformations of the pipeline build on it, each grouping and each limit as a c
 expression, so a statement is as long as its pipeline and not deeper.
 """
 
+import logging
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -60,6 +61,8 @@ from comptoir.sql.prepared import (
     whole,
 )
 from comptoir.sql.tables import COMPANY, JSON, VERSION, Records, Tables, column_type, of_company
+
+_log = logging.getLogger(__name__)
 
 FEW_CTES = 10
 """The most common table expressions of a statement that runs in the event loop."""
@@ -160,6 +163,9 @@ class ReadStatements:
             scope.columns[_JSON] = self._json(pipeline.entity_set)
         self._transform(scope, pipeline)
         order = self._sort(scope, pipeline)
+        if not self._has_index(pipeline):
+            message = "%s: no index begins with %s, so each page in this order reads the whole set"
+            _log.debug(message, pipeline.entity_set.name, pipeline.order[0].name)
         names = [*_bounds_names(bounds), "limit", "skip"]
         if continues:
             names += _numbered("keyset", len(order))
@@ -171,6 +177,16 @@ class ReadStatements:
             .offset(whole("skip") if skips else constant(0))
         )
         return self._prepared(statement, scope, names)
+
+    def _has_index(self, pipeline: Pipeline) -> bool:
+        """Whether an index begins with the first key of a list's order; an `$apply` needs none."""
+        if pipeline.is_applied:
+            return True
+        records = self._tables.records[pipeline.entity_set.name]
+        table, first = records.table, records.columns.get(pipeline.order[0].name)
+        whole = [each for each in table.indexes if each.dialect_options["sqlite"]["where"] is None]
+        lists = [table.primary_key.columns, *(each.columns for each in whole)]
+        return any(first is column for columns in lists for column in list(columns)[:2])
 
     def _build_count(self, shape: CountShape) -> Prepared:
         pipeline, bounds = shape
