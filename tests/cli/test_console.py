@@ -22,9 +22,11 @@ def test_the_link_leads_to_the_running_service(
     """With another port and with TLS, until it ends, and not after a kill."""
     settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
     command = Command(tmp_path, settings.database)
-    before = command.done("console")
+    before = command.done("console", "--role", "viewer", "--subject", "eva")
     assert before.last.startswith("http://127.0.0.1:8080/console/login#")
     assert before.err.startswith(NONE_RUNS)
+    ended = command.done("console", "--subject", "eva", "--end")
+    assert ended.out == "eva: all sessions ended\n"
     with Server(with_tls(settings, tmp_path / "tls"), tmp_path, workers) as server:
         address = f"{server.base_url.removesuffix('/api')}/console/login#"
         assert address.startswith("https://")

@@ -63,6 +63,10 @@ def test_a_client_is_added_and_its_secret_shown_once(service: Service, admin: Br
     assert entry.detail.startswith(f"{credentials['client_id']} events records.read ")
     assert credentials["client_secret"] not in entry.detail
 
+    again = admin.submit(admin.get(NEW), NEW, name=name)
+    assert again.status_code == 400
+    assert "already exists" in again.text
+
 
 def test_clients_are_found_by_name_and_id(admin: Browser) -> None:
     first, credentials = added(admin)
@@ -161,13 +165,6 @@ def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
         assert f">{name}</a>" not in admin.get(LIST).text
 
     check_all(REFUSED, check)
-
-
-def test_a_name_is_given_once(admin: Browser) -> None:
-    name, _ = added(admin)
-    page = admin.submit(admin.get(NEW), NEW, name=name)
-    assert page.status_code == 400
-    assert "already exists" in page.text
 
 
 def test_secrets_are_replaced(service: Service, admin: Browser) -> None:

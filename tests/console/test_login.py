@@ -8,7 +8,6 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.logins import CODE_SECONDS, Logins
 from console.conftest import LoggedIn
-from support.command import Command
 from support.companies import Company
 from support.console import Browser, audited, forms_of, new_code, origin_of
 from support.databases import run_sql
@@ -142,12 +141,6 @@ def test_a_session_ends_by_time(
     assert admin.get("/console").status_code == 200
     monkeypatch.setattr(time, "time", lambda: now + 3 * settings.console_idle_seconds)
     assert admin.get("/console").headers["location"] == "/console/login"
-
-
-def test_the_command_prints_a_link(ready: Command) -> None:
-    link = ready.done("console", "--role", "viewer", "--subject", "eva").last_word
-    assert link.startswith("http://127.0.0.1:8080/console/login#")
-    assert ready.done("console", "--subject", "eva", "--end").out == "eva: all sessions ended\n"
 
 
 def test_nobody_is_let_in_while_the_database_does_not_answer(start_service: StartService) -> None:

@@ -75,7 +75,9 @@ def test_both_need_a_client_and_a_token(service: Service, webshop: Webshop, endp
     assert status(service, token) == 200
 
 
-def test_a_client_looks_its_token_up(webshop: Webshop, other: Webshop, admin: Webshop) -> None:
+def test_tokens_are_looked_up(
+    service: Service, webshop: Webshop, other: Webshop, admin: Webshop
+) -> None:
     token = webshop.token(scope="records.read")
     found = webshop.send("introspect", token).json()
     assert found == admin.send("introspect", token).json()
@@ -97,8 +99,7 @@ def test_a_client_looks_its_token_up(webshop: Webshop, other: Webshop, admin: We
     webshop.command.done("client", "disable", webshop.name)
     assert admin.send("introspect", token).json() == INACTIVE
 
-
-def test_an_administrator_looks_a_token_of_the_command_up(service: Service, admin: Webshop) -> None:
+    # a token of the command
     found = admin.send("introspect", service.tokens.issue()).json()
     assert (found["active"], found["sub"], found["username"]) == (True, "tests", "tests")
     assert "client_id" not in found

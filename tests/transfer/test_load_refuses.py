@@ -155,10 +155,6 @@ def test_a_new_record_needs_the_required_properties(load_target: LoadTarget) -> 
         "3: displayName: is not in the file, but a new record needs it. Add the column."
     ]
     assert load_target.load("contactsExt.csv", "number,city\nK1,Bonn\n").updated == 1
-
-
-@ON_SQLITE
-def test_a_required_property_must_not_be_empty(load_target: LoadTarget) -> None:
     report = load_target.load("contactsExt.csv", "number,displayName\nK1,One\nK2,\n")
     assert reasons(report) == ["3: displayName: must not be empty. Send a value for it."]
 

@@ -27,22 +27,24 @@ def is_closed(connection: Connection) -> bool:
     return False
 
 
-@in_event_loop
-async def test_a_cancelled_snapshot_stops_its_statement_and_is_closed(tmp_path: Path) -> None:
+def test_a_cancelled_snapshot_stops_its_statement_and_is_closed(tmp_path: Path) -> None:
     connection = connect(tmp_path / "file", writes=True, lock_seconds=1)
 
     async def read() -> None:
         async with sqlite_snapshot(lambda: connection) as snapshot:
             await snapshot.fetch(ENDLESS)
 
-    reading = asyncio.create_task(read())
-    await asyncio.sleep(0.05)
-    for _ in range(2):
-        reading.cancel()
-        await asyncio.sleep(0)
-    with suppress(asyncio.CancelledError):
-        await reading
+    async def cancelled() -> None:
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0.05)
+        for _ in range(2):
+            reading.cancel()
+            await asyncio.sleep(0)
+        with suppress(asyncio.CancelledError):
+            await reading
 
+    # the end of the event loop waits for the thread that closes the connection
+    asyncio.run(cancelled())
     assert is_closed(connection)
 
 
