@@ -13,7 +13,7 @@ from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import Revisions, revisions
 
-ROUTINES = ("0004", "bcafb2e8471b7553f229c14e4d1fe6cf4f43291274d9a7f5dd2bcffc983b1df4")
+ROUTINES = ("0013", "503b14e0e55fbb84f61334befcbe8e3c47b554ad19c15400819bf24b7cdee301")
 """The latest revision that changed routines, and the digest of their statements in `UNICODE`."""
 UNICODE = "14.0.0"
 
