@@ -52,8 +52,8 @@ def test_each_item_of_each_company_takes_one_statement(service: Service) -> None
     for expand, each_company in (
         ("contactsExt,itemsExt", 2),
         ("contactsExt($top=3),itemsExt($filter=number ne 'x';$orderby=number)", 2),
-        ("contactsExt/$count,itemsExt/$ref", 2),
-        ("contactsExt($count=true)", 2),
+        ("contactsExt/$count($filter=number ne 'x'),itemsExt/$ref", 2),
+        ("contactsExt($count=true;$filter=number ne 'x')", 2),
         ("itemsExt($expand=prices,translations)", 3),
     ):
         for some in (companies[:1], companies):

@@ -140,6 +140,8 @@ def test_a_refused_group_leaves_no_record_to_the_others(
             running = Service(MODEL, store, service.settings)
             await store.company(company.id)
             group = running.atomic()
+            with pytest.raises(Refusal, match="GET"):
+                await group.add(request_of(company, "GET", AGENTS, {}))
             for body in (record, {"code": "TWICE"}):
                 await group.add(request_of(company, "POST", AGENTS, body))
             first, last = (running.handle(change) for _ in range(2))

@@ -246,16 +246,19 @@ class Run:
     async def _read(self, request: Request, limit: int) -> Response:
         """The whole response to a read; raises `Refusal` (413) if it is longer than the limit."""
         response = await self._shared.answer(request, self._exchange)
-        if not isinstance(response.body, bytes):
-            pieces: list[bytes] = []
-            size = 0
+        if isinstance(response.body, bytes):
+            pieces, size = [response.body], len(response.body)
+        else:
+            pieces, size = [], 0
             async with aclosing(response.body) as body:
                 async for piece in body:
                     pieces.append(piece)
                     size += len(piece)
                     if size > limit:
-                        raise rows.LARGE_SNAPSHOT(limit=self._shared.settings.batch_bytes)
-            response.body = b"".join(pieces)
+                        break
+        if size > limit:
+            raise rows.LARGE_SNAPSHOT(limit=self._shared.settings.batch_bytes)
+        response.body = b"".join(pieces)
         return response
 
     def _concurrent(self, batch: Batch, position: int) -> Sequence[Part | Group]:
