@@ -6,11 +6,9 @@ tests of a folder share what takes long to start.
 
 import os
 import random
-import sys
 import traceback
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from io import StringIO
 from itertools import groupby
 from multiprocessing import Pipe
@@ -119,8 +117,7 @@ class Parallel:
     def _end(self, connection: Connection, session: pytest.Session) -> None:
         """A process has ended: if it was killed, by its current test, and another one goes on."""
         connection.close()
-        _, ended = os.waitpid(self._pids.pop(connection), 0)
-        status = os.waitstatus_to_exitcode(ended)
+        _, status = os.waitpid(self._pids.pop(connection), 0)
         self._folders.pop(connection, None)
         given = self._given.pop(connection, [])
         if status == 0:
@@ -150,13 +147,14 @@ def run(session: pytest.Session, parent: Connection) -> None:
     """Run what the parent sends in this process, which ends then."""
     status = 1
     try:
-        # the run may be interrupted
-        with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
-            _begin(session, parent)
-            _run(session, parent)
-            status = 0
+        _begin(session, parent)
+        _run(session, parent)
+        status = 0
+    except EOFError:
+        # the parent has been interrupted
+        pass
     finally:
-        if sys.exc_info()[0]:
+        if status:
             traceback.print_exc()
         os._exit(status)
 
