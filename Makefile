@@ -26,7 +26,7 @@ reset: .venv/.run ## bring the sample company in ./data back to its first state,
 	@$(BIN)/comptoir reset $(ARGS)
 
 test: .venv/.test $(NODE) ## run the whole suite, on all cores (make test ARGS='-k etag' for a part)
-	@$(BIN)/python -m pytest --parallel $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
 check: .venv/.check ## run the formatter, linter, type checker and house rules
 	@$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,6 @@ from support.companies import Company
 from support.costs import Costs
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
 from support.load_target import LoadTarget
-from support.parallel import RUN_FOLDER, Parallel
 from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
 from support.server import Server, ShareServer
@@ -35,23 +35,50 @@ from support.specimen import WITH_SPECIMENS
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+LONGEST = {"packages", "docs", "process", "clients"}
+"""The folders whose tests take the longest."""
+
 # an example may take long on a slow machine
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--costs` and `--parallel`."""
+    """Add `--costs`."""
     parser.addoption("--costs", action="store_true", help="print the seconds of each folder")
-    parser.addoption("--parallel", action="store_true", help="use two processes for each core")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register what the options select."""
+    """Add up costs, in the process that gets the reports of all."""
     if config.getoption("costs"):
         config.pluginmanager.register(Costs())
-    if config.getoption("parallel"):
-        config.pluginmanager.register(Parallel())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two processes for each core: while a test waits, another one computes."""
+    return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process begin with some of the longest tests.
+
+    A process that has done its part takes tests from the end of another one's part: then they are
+    short, and all processes end at the same time.
+    """
+    parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    short = [each for each in items if each.path.parent.name not in LONGEST]
+    long = (each for each in items if each.path.parent.name in LONGEST)
+    files = [list(tests) for _, tests in groupby(long, lambda each: each.path)]
+    size, ordered = len(items) / parts, list[pytest.Item]()
+    for part in range(parts):
+        for tests in files[part::parts]:
+            ordered += tests
+        missing = max(0, round(size * (part + 1)) - len(ordered))
+        ordered += short[:missing]
+        del short[:missing]
+    items[:] = ordered + short
 
 
 def pytest_collection() -> None:
@@ -107,9 +134,10 @@ def time_for_clients() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the processes of the test run share."""
-    return request.config.stash.get(RUN_FOLDER, tmp_path_factory.getbasetemp())
+    mine = tmp_path_factory.getbasetemp()
+    return mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
 
 
 @pytest.fixture(scope="session")
