@@ -225,5 +225,7 @@ def test_a_start_removes_what_a_killed_service_has_left(
 
     left = until(only, "a folder")
     server.kill()
+    # a killed worker holds the folder until its end
+    server.wait_until_closed()
     server.start()
     until(lambda: only() not in (None, left) or None, "a folder instead of the one before")
