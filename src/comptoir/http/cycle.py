@@ -219,6 +219,8 @@ class Cycle(RequestResponseCycle):
     _head: Sequence[bytes] = ()
     """The pieces of the head of a response until the first piece of its body."""
 
+    _began_alone = False
+    """Whether no other request was under way; the last one of many is alone at its end only."""
     _task: asyncio.Task[None]
     _tasks: set[asyncio.Task[None]]
     _streams: set[asyncio.Task[None]]
@@ -239,6 +241,7 @@ class Cycle(RequestResponseCycle):
             app = self._resetting(app)
         self._tasks = tasks
         self._streams = streams
+        self._began_alone = len(tasks) == len(streams)
         # without a name, asyncio would format a number for it
         self._task = loop.create_task(self.run_asgi(app), name="request")
         tasks.add(self._task)
@@ -314,12 +317,14 @@ class Cycle(RequestResponseCycle):
     def _continue(self, body: bytes, *, is_last: bool) -> None:
         pieces = [*self._head, *self._framed(body, is_last=is_last)]
         self._head = ()
-        if is_last:
-            # in the next iteration, a slice of a stream may come first
+        # if nobody else waits, the client need not wait for the next iteration, which may produce
+        # a slice of a stream first
+        if is_last and self._began_alone and len(self._tasks) - len(self._streams) == 1:
             self.transport.write_at_once(pieces)
-            self._end()
         else:
             self.transport.writelines(pieces)
+        if is_last:
+            self._end()
 
     def _framed(self, body: bytes, *, is_last: bool) -> list[bytes]:
         """A piece of the body as it is sent, in pieces because a large one is not copied."""
