@@ -125,6 +125,9 @@ class Cors:
         return origin is not None and (self._any or origin in self._origins)
 
 
+LARGE_BLOCK = 4 << 20
+"""Bytes that are larger than any slice of a response."""
+
 CLIENT_DISCONNECTED = 499
 """Status in the log and the metrics if the client did not wait for the response."""
 
@@ -409,6 +412,9 @@ class Application:
         await self.start()
         # the garbage collector need not visit modules, model and statements, which remain
         gc.freeze()
+        # glibc keeps freed memory up to twice the largest block that was freed: without this, each
+        # page gives its memory back, and the next one pays for it again
+        bytes(LARGE_BLOCK)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self.stop()
