@@ -134,10 +134,11 @@ def time_for_clients() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the processes of the test run share."""
     mine = tmp_path_factory.getbasetemp()
-    return mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+    # not by the environment, which a run within a test has too
+    return mine.parent if hasattr(request.config, "workerinput") else mine
 
 
 @pytest.fixture(scope="session")
