@@ -287,7 +287,7 @@ class Reads:
         number, more = map(int, rows[0])
         if number < since:
             # the database was restored
-            del self._set_counts[key]
+            self._set_counts.pop(key, None)
             return await self._set_count(company, entity_set, while_connected)
         if len(self._set_counts) >= SET_COUNTS:
             self._set_counts.clear()
