@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -50,6 +51,13 @@ ROWS = {
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }
+
+
+def test_no_row_replaces_another_one_of_its_name() -> None:
+    tree = ast.parse(Path(refusal_rows.__file__).read_text("utf-8"))
+    assigned = [each.targets[0] for each in tree.body if isinstance(each, ast.Assign)]
+    names = [each.id for each in assigned if isinstance(each, ast.Name)]
+    assert [each for each, number in Counter(names).items() if number > 1] == []
 
 
 def facts_in(template: str) -> set[str]:
