@@ -134,6 +134,7 @@ def _operations() -> Iterator[_Operation]:
     for series, query in (("$count", "/$count"), ("$count=true", "?$top=1&$count=true")):
         measure = _each(partial(Place.after_writes, query=query))
         yield _Operation("count after a write", measure, series)
+    yield _Operation("first $count after a start", _each(Place.first_count))
     for series, scattered in (("new items", False), ("among others", True)):
         measure = _each(partial(Place.load, scattered=scattered))
         yield _Operation("load, a record", measure, series, limit=60)

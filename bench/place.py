@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from http.client import HTTPConnection
 from itertools import islice
 from random import Random
@@ -14,7 +14,7 @@ import msgspec
 from calls import Page, body_of, walk
 from company import database_file, load, write_rows
 from filling import LANGUAGES, TEXT_LENGTH, TRANSLATIONS, VARIANTS, filled
-from processes import program_beside, running
+from processes import Server, program_beside, running
 from scenarios import PAGE, paged
 from workbench import CONNECTIONS, Workbench, serving
 from wrk import LoadError, Scenario, scenario
@@ -34,7 +34,7 @@ _PAGES = 20
 _EXPORTED = 100
 """The pages of an export from the start, and of one from the middle."""
 
-_LOADED = 10_000
+_LOADED = 5_000
 _COUNTED = 50
 _REQUESTS = 20_000
 """The most requests of a run that differ: more than any cache of the service has entries."""
@@ -204,14 +204,27 @@ class Place:
 
     def start(self) -> float:
         """The seconds until another service is ready."""
-        command = [program_beside("comptoir"), *serving(self._filled.settings)]
         began = monotonic()
-        with running("a new service", command, self._bench.cores.server):
+        with self._another_service():
             return monotonic() - began
+
+    def first_count(self) -> float:
+        """The CPU of the first count of another service in µs."""
+        record = self._asked("record", [self._record()])
+        count = self._asked("count", [f"{self._path}/$count"])
+        with self._another_service() as server:
+            body_of(server, record)
+            before = server.cpu_seconds
+            body_of(server, count)
+            return (server.cpu_seconds - before) * 1e6
 
     def memory(self) -> float:
         """The own memory of the service in MiB."""
         return self.server.memory.anonymous
+
+    def _another_service(self) -> AbstractContextManager[Server]:
+        command = [program_beside("comptoir"), *serving(self._filled.settings)]
+        return running("another service", command, self._bench.cores.server)
 
     def _page(self, orderby: str, position: int) -> str:
         """The path of a page, after the record at about this position in the order."""
