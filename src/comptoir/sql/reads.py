@@ -78,7 +78,7 @@ BoundsShape = tuple[int | None, tuple[str, ...]]
 """The number of keys, unless all records are meant, and the properties with required values."""
 
 CountShape = tuple[Pipeline, BoundsShape]
-PageShape = tuple[Pipeline, BoundsShape, bool, bool]
+PageShape = tuple[Pipeline, BoundsShape, bool, bool, bool]
 RelatedShape = tuple[Pipeline, NavigationProperty, int]
 
 
@@ -105,13 +105,20 @@ class ReadStatements:
         """The statement that reads the JSON of one record: no row, or one; null if outdated."""
         return self._json_records[plan.entity_set].query(plan.company_id, plan.key)
 
-    def page(self, plan: PagePlan) -> Query:
+    def page(self, plan: PagePlan, *, walks: bool = False) -> Query:
         """The statement that reads the rows of a page, in order."""
         bounds, keyset = plan.bounds, plan.keyset
-        shape = plan.pipeline, _shape(bounds), keyset is not None, plan.skip > 0
+        shape = plan.pipeline, _shape(bounds), keyset is not None, plan.skip > 0, walks
         return self._pages[shape].query(
             *_bounds_values(bounds), plan.limit, plan.skip, *(keyset or ()), *plan.values
         )
+
+    def walk(self, plan: PagePlan) -> Query | None:
+        """The statement that reads a searched page record by record, in an index of its order.
+
+        None without such an index.
+        """
+        return self.page(plan, walks=True) if self._has_index(plan.pipeline) else None
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""
@@ -157,8 +164,9 @@ class ReadStatements:
         return self._prepared(scope.selecting(self._json(entity_set)), scope, (COMPANY, "key"))
 
     def _build_page(self, shape: PageShape) -> Prepared:
-        pipeline, bounds, continues, skips = shape
+        pipeline, bounds, continues, skips, walks = shape
         scope = self._bounded(pipeline.entity_set, bounds)
+        scope.reads_texts = walks
         if pipeline.as_json:
             scope.columns[_JSON] = self._json(pipeline.entity_set)
         self._transform(scope, pipeline)
