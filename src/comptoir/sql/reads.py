@@ -178,7 +178,7 @@ class ReadStatements:
         if continues:
             names += _numbered("keyset", len(order))
             scope.conditions.append(_after_keyset(order))
-        by_key = sorts and pipeline.as_json
+        by_key = pipeline.as_json and (sorts or _is_mixed(order))
         key = pipeline.entity_set.type.key
         statement = (
             scope.selecting(*([scope.column(0, key)] if by_key else _row(scope, pipeline)))
@@ -187,7 +187,7 @@ class ReadStatements:
             .offset(whole("skip") if skips else constant(0))
         )
         if by_key:
-            # a sort of all records would copy the JSON of each
+            # a sort of more records than those of the page would copy the JSON of each
             found = self._base(pipeline.entity_set)
             found.conditions.append(found.column(0, key).in_(statement.correlate(None)))
             statement = found.selecting(self._json(pipeline.entity_set)).order_by(
@@ -417,6 +417,11 @@ def _directed(key: OrderKey, column: SqlValue) -> UnaryExpression[str | int]:
     return sorting
 
 
+def _is_mixed(order: Sequence[tuple[OrderKey, SqlValue]]) -> bool:
+    """Whether keys have different directions, so that no index has the order of all of them."""
+    return len({key.descending for key, _ in order}) > 1
+
+
 def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
     """Whether a row comes after the keyset, as a condition that enters an index of the order.
 
@@ -425,8 +430,8 @@ def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[b
     """
     keys, columns = zip(*order, strict=True)
     values = list(map(named, _numbered("keyset", len(keys))))
-    first, is_mixed = keys[0], len({each.descending for each in keys}) > 1
-    if not is_mixed and not any(each.nullable for each in keys):
+    first = keys[0]
+    if not _is_mixed(order) and not any(each.nullable for each in keys):
         found, kept = tuple_(*columns), tuple_(*values)
         return found < kept if first.descending else found > kept
     differs = _first_difference(order)
