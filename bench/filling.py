@@ -12,6 +12,7 @@ others.
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from uuid import UUID
 
@@ -138,7 +139,7 @@ def _insert(
 def _steps(unit: UnitOfWork, rows: Sequence[tuple[Stored, ...]]) -> Steps[None]:
     entity_set = MODEL.by_name[TRANSLATIONS]
     changes, _ = unit.ledger.log_all(entity_set, [key for key, *_ in rows], CREATE, "bench")
-    records = [(change, *row) for change, row in zip(changes, rows, strict=True)]
-    json = map(record_encoder(entity_set.type).columns, records)
-    with_json = zip(records, json, strict=True)
-    yield unit.statements.writes.insert(unit.company_id, entity_set, with_json)
+    by_column = list(zip(*rows, strict=True))
+    json = record_encoder(entity_set.type).columns_of_all(changes, by_column)
+    values = zip(repeat(unit.company_id), changes, *json, *by_column, strict=False)
+    yield unit.statements.writes.insert[entity_set].many(values)
