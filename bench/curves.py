@@ -1,37 +1,44 @@
-"""The curves of how cost grows, and their drawing.
+"""The curves of how cost grows, and their drawing and table on the page on performance.
 
-`python bench/curves.py` prints the drawing of the figures that `make bench ARGS=--growth` wrote.
+`python bench/curves.py` draws the figures that `make bench ARGS=--growth` wrote again.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
 FIGURES = Path(__file__).with_name("growth.json")
-DRAWING = Path(__file__).parents[1] / "docs" / "explanation" / "growth.svg"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "performance.md"
+DRAWING = PAGE.with_name("growth.svg")
+
+_TABLE = re.compile(r"(?<=<!-- figures of growth -->\n).*?(?=<!-- end of figures -->)", re.DOTALL)
 
 _COLUMNS = 3
-_CELL = (360, 230)
-_PLOT = (58, 40, 216, 140)
+_CELL = (360, 215)
+_PLOT = (58, 40, 190, 125)
 """Left, top, width and height of a plot within its cell."""
 
-_COLOURS = ("#1f6fb4", "#c8590c")
+_COLOURS = ("#1f6fb4", "#c8590c", "#3b8a3e")
 _INK, _FAINT = "#333333", "#dddddd"
 _LINE_HEIGHT = 15
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """The cost of an operation in µs, by the number of records.
+    """The cost of an operation, by the number of records, and the goal of its growth.
 
-    `values` has, for each of the sizes, the value of every round.
+    An operation may have several series. `values` has, for each of the sizes, the value of every
+    round.
     """
 
     operation: str
-    companies: int
+    series: str
+    unit: str
+    goal: str
     values: Sequence[Sequence[float]]
 
     @property
@@ -53,23 +60,50 @@ class Growth(msgspec.Struct, frozen=True):
     sizes: Sequence[int]
     curves: Sequence[Curve]
 
+    @classmethod
+    def read(cls) -> "Growth":
+        """The figures of the last run."""
+        return msgspec.json.decode(FIGURES.read_bytes(), type=cls)
+
     def write(self) -> None:
-        """Write the figures, and draw them."""
+        """Write the figures."""
         FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(self)) + b"\n")
+
+    def draw(self) -> None:
+        """Draw the figures, and write their table into the page."""
         DRAWING.write_text(drawn(self), encoding="utf-8")
+        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), self), encoding="utf-8")
+
+
+def with_table(text: str, growth: Growth) -> str:
+    """The text of the page with a table of the figures."""
+    lines = [
+        ["cost", *map(_short, growth.sizes), "times", "goal"],
+        *(
+            [
+                ", ".join(filter(None, (each.operation, each.series))),
+                *(f"{_number(value)} {each.unit}" for value in each.medians),
+                f"{each.growth:.2f}",
+                each.goal,
+            ]
+            for each in growth.curves
+        ),
+    ]
+    rows = [f"| {' | '.join(line)} |\n" for line in lines]
+    rows.insert(1, f"|{'---|' * len(lines[0])}\n")
+    return _TABLE.sub(lambda _: "".join(rows), text)
 
 
 def drawn(growth: Growth) -> str:
-    """An SVG with a plot for each operation, and a line in it for each number of companies."""
+    """An SVG with a plot for each operation, and a line in it for each series."""
     operations = list(dict.fromkeys(each.operation for each in growth.curves))
-    companies = list(dict.fromkeys(each.companies for each in growth.curves))
     cells = [
         "".join(
             _plot(name, growth.sizes, [each for each in growth.curves if each.operation == name])
         )
         for name in operations
     ]
-    cells.append("".join(_legend(companies, growth.sizes)))
+    cells.append("".join(_legend(growth.sizes)))
     width, height = _CELL[0] * _COLUMNS, _CELL[1] * ceil(len(cells) / _COLUMNS)
     placed = [
         f'<g transform="translate({at % _COLUMNS * _CELL[0]},{at // _COLUMNS * _CELL[1]})">'
@@ -88,7 +122,7 @@ def _plot(name: str, sizes: Sequence[int], curves: Sequence[Curve]) -> Iterator[
     bottom = top + height
     marks = _marks(max(max(each.medians) for each in curves))
     yield _text(left, top - 22, name, weight="bold")
-    yield _text(left, top - 8, "µs of CPU")
+    yield _text(left, top - 8, "µs of CPU" if curves[0].unit == "µs" else curves[0].unit)
     for mark in marks:
         y = bottom - height * mark / marks[-1]
         yield f'<path d="M{left} {y:.1f}h{width}" stroke="{_FAINT}"/>'
@@ -97,30 +131,26 @@ def _plot(name: str, sizes: Sequence[int], curves: Sequence[Curve]) -> Iterator[
     for size, x in zip(sizes, places, strict=True):
         yield _text(x, bottom + 18, _short(size), anchor="middle")
     ends: list[float] = []
-    for curve, colour in zip(curves, _COLOURS, strict=True):
+    for curve, colour in zip(curves, _COLOURS, strict=False):
         heights = [bottom - height * value / marks[-1] for value in curve.medians]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, heights, strict=True))
         yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         for x, y in zip(places, heights, strict=True):
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>'
         ends.append(heights[-1])
-    for curve, colour, y in zip(curves, _COLOURS, _apart(ends), strict=True):
-        yield _text(places[-1] + 9, y + 4, f"{curve.growth:.2f} times", colour=colour)
+    for curve, colour, y in zip(curves, _COLOURS, _apart(ends), strict=False):
+        label = f"{curve.growth:.2f} {curve.series or 'times'}"
+        yield _text(places[-1] + 9, y + 4, label, colour=colour)
 
 
-def _legend(companies: Sequence[int], sizes: Sequence[int]) -> Iterator[str]:
+def _legend(sizes: Sequence[int]) -> Iterator[str]:
     left, top, *_ = _PLOT
-    for at, (count, colour) in enumerate(zip(companies, _COLOURS, strict=True)):
-        y = top + at * 1.5 * _LINE_HEIGHT
-        yield f'<path d="M{left} {y - 4:.1f}h24" stroke="{colour}" stroke-width="2"/>'
-        yield f'<circle cx="{left + 12}" cy="{y - 4:.1f}" r="3.5" fill="{colour}"/>'
-        yield _text(left + 32, y, "in one company" if count == 1 else f"in {count:,} companies")
     lines = (
         "Horizontal: the number of records.",
-        f"Times: the cost with {_short(sizes[-1])} records,",
-        f"divided by that with {_short(sizes[0])}.",
+        f"At the right: the cost with {_short(sizes[-1])}",
+        f"records, divided by that with {_short(sizes[0])}.",
     )
-    for at, line in enumerate(lines, 4):
+    for at, line in enumerate(lines):
         yield _text(left, top + at * _LINE_HEIGHT, line)
 
 
@@ -137,12 +167,17 @@ def _share(size: int, sizes: Sequence[int]) -> float:
 
 
 def _apart(ends: Sequence[float]) -> Sequence[float]:
-    """The heights of two labels, moved apart if they overlap."""
-    overlap = _LINE_HEIGHT - abs(ends[0] - ends[1])
-    if overlap <= 0:
-        return ends
-    up, down = -overlap / 2, overlap / 2
-    return [ends[0] + up, ends[1] + down] if ends[0] < ends[1] else [ends[0] + down, ends[1] + up]
+    """The heights of labels, moved apart if they overlap."""
+    moved = list(ends)
+    below = inf
+    for at in sorted(range(len(ends)), key=ends.__getitem__, reverse=True):
+        moved[at] = below = min(ends[at], below - _LINE_HEIGHT)
+    down = (sum(ends) - sum(moved)) / len(ends)
+    return [each + down for each in moved]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _short(size: int) -> str:
@@ -165,4 +200,4 @@ def _text(
 
 
 if __name__ == "__main__":
-    print(drawn(msgspec.json.decode(FIGURES.read_bytes(), type=Growth)), end="")
+    Growth.read().draw()

@@ -1,8 +1,9 @@
 """Databases of many records, for measuring how cost grows with their number.
 
-The records are item translations: small, writable, and with an index that begins with `itemNo`.
-They are inserted by the statements of a unit of work, each with its entry in the change log, but
-without the journal and the flushes that make a transaction durable.
+The records are item translations: small, writable, with an alternate key, whose index also serves
+filters and orders. They are inserted by the statements of a unit of work, each with its entry in
+the change log, and added to the text index as a search would add them, but without the journal and
+the flushes that make a transaction durable.
 
 As in a database that clients have filled, the order of the keys has nothing to do with that of the
 items, and the pages of the database have some room: a part of the records is inserted between the
@@ -21,6 +22,7 @@ from company import add_company, database_file, settings_in
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.edm.model import Company
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
 from comptoir.sql.dialects.sqlite import SQLITE
@@ -29,12 +31,15 @@ from comptoir.sql.statements import Statements, statements_of
 from comptoir.store.ledger import CREATE, Ledger
 from comptoir.store.migration import migrate
 from comptoir.store.sqlite.connection import Connection, connect
+from comptoir.store.text_index import index_some
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
 
-TRANSLATIONS = "itemTranslationsExt"
-LANGUAGES = ("DAN", "DEU", "ENU", "FRA", "NLD")
-"""The languages of an item, each a record."""
+TRANSLATIONS = MODEL.by_name["itemTranslationsExt"]
+LANGUAGES = ("DAN", "DEU", "ENU", "ESP", "FIN", "FRA", "ITA", "NLD", "NOR", "SVE")
+VARIANTS = 10
+OF_ITEM = len(LANGUAGES) * VARIANTS
+"""The records of an item."""
 
 TEXT_LENGTH = 16
 """Characters of `description2`, so that an update with as many moves no other record."""
@@ -49,60 +54,68 @@ _LATER = 5
 _SCATTERING = 2_654_435_761
 """A prime number: its multiples modulo any number of records are those numbers, scattered."""
 
+_LETTERS = 7
+_WORDS = 26**_LETTERS
+_NUMBERS = 10**7
+"""Item numbers are spread over as many, so that new ones come between them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A database with the same number of records in each of its companies."""
+    """A database with one company, which has `count` records."""
 
     settings: Settings
-    companies: Sequence[str]
-    records: int
-    """All records, of all companies together."""
+    company: Company
+    count: int
 
     @property
-    def of_company(self) -> int:
-        """The number of records of one company."""
-        return self.records // len(self.companies)
-
-    def path(self, company: int) -> str:
-        """The path of the records of a company, by its position."""
-        return f"{self.settings.base_path}/companies({self.companies[company]})/{TRANSLATIONS}"
+    def path(self) -> str:
+        """The path of the records."""
+        return f"{self.settings.base_path}/companies({self.company.id})/{TRANSLATIONS.name}"
 
     def key(self, number: int) -> str:
-        """The key of a record, by its position in the order of the keys of a company."""
-        distance = (1 << 128) // self.of_company
+        """The key of a record, by its position in the order of the keys."""
+        distance = (1 << 128) // self.count
         return str(UUID(int=number * distance + (number + 1) * _SCATTERING % distance))
 
-    def item(self, number: int) -> str:
-        """The number of the item of a record, by the record's position."""
-        return _item(self._place(number))
+    def alternate_key(self, place: int) -> tuple[str, str, str]:
+        """Item, language and variant of a record, by its place in their order."""
+        group, variant = divmod(place, VARIANTS)
+        item, language = divmod(group, len(LANGUAGES))
+        number = item * _NUMBERS * OF_ITEM // self.count
+        return f"IT-{number:07d}", LANGUAGES[language], f"V{variant}"
+
+    def word(self, place: int) -> str:
+        """A word that only the variants of the same item and language have."""
+        # the digits of a number with the base of the letters
+        number = (place // VARIANTS + 1) * _SCATTERING % _WORDS
+        return "".join(chr(97 + number // 26**each % 26) for each in range(_LETTERS))
+
+    def place(self, number: int) -> int:
+        """The place of a record in the order of the alternate keys, by that in the keys' order."""
+        return number * _SCATTERING % self.count
+
+    def number(self, place: int) -> int:
+        """The position of a record in the order of the keys, by its place."""
+        return place * pow(_SCATTERING, -1, self.count) % self.count
 
     def values(self, number: int) -> tuple[Stored, ...]:
-        """The values of a record, by its position."""
-        place = self._place(number)
-        item, language = _item(place), LANGUAGES[place % len(LANGUAGES)]
-        text = "-" * TEXT_LENGTH
-        return self.key(number), item, language, f"{item} in {language}", text, ""
-
-    def _place(self, number: int) -> int:
-        """The position of a record in the order of items and languages."""
-        return number * _SCATTERING % self.of_company
+        """The values of a record, by its position in the order of the keys."""
+        place = self.place(number)
+        item, language, variant = self.alternate_key(place)
+        text = f"{self.word(place)} in {language}"
+        return self.key(number), item, language, text, "-" * TEXT_LENGTH, variant
 
 
-def _item(place: int) -> str:
-    return f"IT-{place // len(LANGUAGES):07d}"
-
-
-async def filled(folder: Path, companies: int, records: int) -> Filled:
-    """Create a database in a folder; `records` are spread evenly over its companies."""
-    settings = settings_in(folder, f"{companies}-{records}.db")
+async def filled(folder: Path, count: int) -> Filled:
+    """Create a database in a folder."""
+    settings = settings_in(folder, f"{count}.db")
     migrate(settings, MODEL)
     store = open_store(settings)
     try:
-        made = [await add_company(store) for _ in range(companies)]
+        filled = Filled(settings, await add_company(store), count)
     finally:
         await store.close()
-    filled = Filled(settings, [each.id for each in made], records)
     with closing(connect(database_file(settings), writes=True, lock_seconds=5)) as connection:
         for setting in ("journal_mode=OFF", "synchronous=OFF", f"cache_size=-{_CACHE_KIB}"):
             connection.execute(f"PRAGMA {setting}").fetchall()
@@ -113,33 +126,29 @@ async def filled(folder: Path, companies: int, records: int) -> Filled:
 
 
 def _fill(connection: Connection, filled: Filled) -> None:
-    statements = statements_of(MODEL, SQLITE)
-    numbers = range(filled.of_company)
+    statements, company_id = statements_of(MODEL, SQLITE), filled.company.id
+    numbers = range(filled.count)
     first, later = [each for each in numbers if each % _LATER], numbers[::_LATER]
-    for company_id in filled.companies:
-        for some in (first, later):
-            for start in range(0, len(some), _CHUNK):
-                chunk = some[start : start + _CHUNK]
-                _insert(connection, statements, company_id, [filled.values(each) for each in chunk])
+    for some in (first, later):
+        for start in range(0, len(some), _CHUNK):
+            rows = [filled.values(each) for each in some[start : start + _CHUNK]]
+            unit = _unit(connection, statements, company_id)
+            connection.drive(_insert(unit, rows))
+            for statement in unit.ledger.closing(statements.service):
+                connection.run(statement)
+    unit = _unit(connection, statements, company_id)
+    while connection.drive(index_some(TRANSLATIONS, None, unit))[1]:
+        pass
 
 
-def _insert(
-    connection: Connection,
-    statements: Statements,
-    company_id: str,
-    rows: Sequence[tuple[Stored, ...]],
-) -> None:
-    ledger_rows = connection.run(statements.service.ledger.query(company_id))
-    ledger = Ledger(company_id, ledger_rows, Watermarks())
-    connection.drive(_steps(UnitOfWork(statements, ledger), rows))
-    for statement in ledger.closing(statements.service):
-        connection.run(statement)
+def _unit(connection: Connection, statements: Statements, company_id: str) -> UnitOfWork:
+    rows = connection.run(statements.service.ledger.query(company_id))
+    return UnitOfWork(statements, Ledger(company_id, rows, Watermarks()))
 
 
-def _steps(unit: UnitOfWork, rows: Sequence[tuple[Stored, ...]]) -> Steps[None]:
-    entity_set = MODEL.by_name[TRANSLATIONS]
-    changes, _ = unit.ledger.log_all(entity_set, [key for key, *_ in rows], CREATE, "bench")
+def _insert(unit: UnitOfWork, rows: Sequence[tuple[Stored, ...]]) -> Steps[None]:
+    changes, _ = unit.ledger.log_all(TRANSLATIONS, [key for key, *_ in rows], CREATE, "bench")
     by_column = list(zip(*rows, strict=True))
-    json = record_encoder(entity_set.type).columns_of_all(changes, by_column)
+    json = record_encoder(TRANSLATIONS.type).columns_of_all(changes, by_column)
     values = zip(repeat(unit.company_id), changes, *json, *by_column, strict=False)
-    yield unit.statements.writes.insert[entity_set].many(values)
+    yield unit.statements.writes.insert[TRANSLATIONS].many(values)

@@ -1,115 +1,145 @@
-"""How the cost of a request grows with the number of records: `make bench ARGS=--growth`.
+"""How cost grows with the number of records: `make bench ARGS=--growth`.
 
-Each number of records is in one database with one company, and in another with a thousand. A
-service runs for each database, and each round sends every operation to all of them in turn, in
-alternating order. Keys, items and companies are chosen at random over all that a database has.
+Each number of records is in a database of its own, with one company. Together the databases fit
+into the memory of the operating system, so the figures show the work and not the disk. A service
+runs for each of them, and each round measures every operation on all of them in turn, in
+alternating order. Keys and values are chosen at random over all that a database has.
+
+Pages at the start, in the middle and at the end are several consecutive ones. An export is a part
+of one: a hundred pages from the start and a hundred from the middle. The text index is up to date
+when searches begin. Before each count a record changes. A load is that of a file of further
+records: of new items, whose numbers come after all others, or of items among the others.
 """
 
-import asyncio
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from http.client import HTTPConnection
-from random import Random
-from secrets import token_hex
-from urllib.parse import quote, urlsplit
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-import msgspec
-from calls import Page
-from company import database_file
+from calls import cpu_in_turns
 from curves import Curve, Growth
-from figures import Comparison, Figure
-from filling import LANGUAGES, TEXT_LENGTH, Filled, filled
-from processes import Server
-from scenarios import paged
-from workbench import CONNECTIONS, Workbench
-from wrk import LoadError, Scenario, scenario
+from figures import Comparison, Figure, Single
+from filling import VARIANTS
+from place import ALTERNATE_KEY, CHANGES, END, MIDDLE, START, Place
+from workbench import Workbench
+from wrk import Scenario
 
-SIZES = (10_000, 1_000_000, 10_000_000)
+SIZES = (100_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (10_000, 100_000)
-PAGES = {1: 100, 1_000: 5}
-"""The records of a page, by the number of companies: the smallest companies have ten records."""
 
-AT_MOST = 1.3
+Measure = Callable[[Sequence[Place]], Sequence[float]]
+"""Returns the cost of an operation on each place."""
 
-_READ = "read by key"
-_FILTER = f"filter by an index, {len(LANGUAGES)} records"
-_UPDATE = "durable update"
-_FIRST, _LAST = "first page", "last page, by nextLink"
-_OPERATIONS = (_READ, _FILTER, _UPDATE, _FIRST, _LAST)
+_ALTERNATE_KEY = ",".join(ALTERNATE_KEY)
+_ORDERS = {
+    "key": "",
+    "alternate key": _ALTERNATE_KEY,
+    "alternate key, descending": ",".join(f"{each} desc" for each in ALTERNATE_KEY),
+    "item descending, language": "itemNo desc,languageCode",
+}
+_TO_PAGE_BY_KEY = 3
+"""The goal of a page in another order, compared with one in the order of the key."""
 
-_REQUESTS = 20_000
-"""The most requests of a run that differ: more than any cache of the service has entries."""
-
-_WARM_UP_SECONDS = 4
-_READ_BYTES = 1 << 24
-_PATIENCE_SECONDS = 120
+_SECONDS = 1
+"""How long requests that follow one another are sent to each place."""
 
 
-class _Place:
-    """A database with its service."""
+@dataclass(frozen=True)
+class _Operation:
+    """An operation, and its cost on each place in every round.
 
-    def __init__(self, bench: Workbench, companies: int, records: int) -> None:
-        name = f"{records:,} records in {companies:,} companies"
-        print(f"growth: filling a database with {name}", file=sys.stderr, flush=True)
-        self._filled = asyncio.run(filled(bench.folder, companies, records))
-        self.server = bench.serve(f"the service of {name}", self._filled.settings)
-        self._bench = bench
-        self._random = Random(records)
-        self._page = bench.headers | paged(PAGES[companies])
-        self._first = [self._filled.path(company) for company in range(companies)]
-        self._last = list(_last_pages(self.server, self._filled, self._page, PAGES[companies]))
+    `at_most` is the goal of its growth, or `more` that of the difference. `limit` is the goal of
+    the cost itself.
+    """
 
-    def read_file(self) -> None:
-        """Read the file, so that the operating system has it in memory if there is room."""
-        with database_file(self._filled.settings).open("rb") as file:
-            while file.read(_READ_BYTES):
-                pass
+    name: str
+    measure: Measure
+    series: str = ""
+    unit: str = "µs"
+    at_most: float = 1.3
+    more: float | None = None
+    limit: float | None = None
+    warm_up: Measure | None = None
+    values: Sequence[list[float]] = field(default_factory=list)
 
-    def warm_up(self, operation: str) -> None:
-        """Send requests without measuring, until the process has mapped most pages that it reads.
+    @property
+    def title(self) -> str:
+        """The name with that of the series."""
+        return f"{self.name}, {self.series}" if self.series else self.name
 
-        The first read of a mapped page costs a fault, which later reads do not pay.
-        """
-        self._bench.wrk.run(self.server, self._scenario(operation), CONNECTIONS, _WARM_UP_SECONDS)
+    def figure(self, sizes: Sequence[int]) -> Figure:
+        """The cost at the largest size against that at the smallest."""
+        name, against = f"{self.title}: {sizes[-1]:,}", f"{sizes[0]:,}"
+        last, first = self.values[-1], self.values[0]
+        if self.more is not None:
+            more = [each - other for each, other in zip(last, first, strict=True)]
+            return Single(f"{name}, more than {against}", self.unit, self.more, more)
+        return Comparison(
+            name, self.unit, against, self.at_most, limit=self.limit, values=last, others=first
+        )
 
-    def cpu_of(self, operation: str) -> float:
-        """The CPU of a request in µs, measured for the time of a run."""
-        return self._bench.run(self.server, self._scenario(operation)).cpu
+    def curve(self) -> Curve:
+        """The curve of the operation."""
+        goal = f"{self.at_most:g}" if self.more is None else f"+{self.more:g} {self.unit}"
+        return Curve(self.name, self.series, self.unit, goal, self.values)
 
-    def _scenario(self, operation: str) -> Scenario:
-        file = self._bench.folder / operation.partition(",")[0].replace(" ", "-")
-        headers = self._bench.headers
-        if operation == _FIRST:
-            return scenario(file, self._shuffled(self._first), self._page)
-        if operation == _LAST:
-            return scenario(file, self._shuffled(self._last), self._page)
-        if operation == _FILTER:
-            return scenario(file, [self._filter() for _ in range(_REQUESTS)], headers)
-        keys = [self._key() for _ in range(_REQUESTS)]
-        if operation == _READ:
-            return scenario(file, keys, headers)
-        writing = {**headers, "Content-Type": "application/json", "If-Match": "*"}
-        # the text keeps its length, so that no record moves; half of it is the number of a request
-        text = f"{token_hex(TEXT_LENGTH // 4)}%0{TEXT_LENGTH // 2}d"
-        return scenario(file, keys, writing, f'{{"description2":"{text}"}}')
 
-    def _key(self) -> str:
-        company, number = self._any_record()
-        return f"{self._filled.path(company)}({self._filled.key(number)})"
+def _under_load(name: str, requests: Callable[[Place], Scenario]) -> _Operation:
+    """Requests of many connections."""
+    return _Operation(
+        name,
+        lambda places: [each.under_load(requests(each)) for each in places],
+        warm_up=lambda places: [each.warm_up(requests(each)) for each in places],
+    )
 
-    def _filter(self) -> str:
-        company, number = self._any_record()
-        condition = quote(f"itemNo eq '{self._filled.item(number)}'")
-        return f"{self._filled.path(company)}?$filter={condition}"
 
-    def _any_record(self) -> tuple[int, int]:
-        """The position of a company, and that of one of its records."""
-        company = self._random.randrange(len(self._filled.companies))
-        return company, self._random.randrange(self._filled.of_company)
+def _in_turns(
+    name: str,
+    requests: Callable[[Place], Scenario],
+    series: str = "",
+    at_most: float = 1.3,
+    limit: float | None = None,
+) -> _Operation:
+    """Requests that follow one another."""
 
-    def _shuffled(self, paths: Sequence[str]) -> Sequence[str]:
-        return self._random.sample(paths, len(paths))
+    def measure(places: Sequence[Place]) -> Sequence[float]:
+        return cpu_in_turns([(each.server, requests(each)) for each in places], _SECONDS)
+
+    return _Operation(name, measure, series, at_most=at_most, limit=limit, warm_up=measure)
+
+
+def _each(measure: Callable[[Place], float]) -> Measure:
+    return lambda places: [measure(each) for each in places]
+
+
+def _pages() -> Iterator[_Operation]:
+    for name, orderby in _ORDERS.items():
+        for where in (START, MIDDLE, END):
+            requests = partial(Place.pages, orderby=orderby, where=where)
+            yield _in_turns(f"page by {name}", requests, where)
+
+
+def _operations() -> Iterator[_Operation]:
+    """All operations, in the order of the picture. Those that write come after the searches."""
+    yield _under_load("read by id", Place.by_id)
+    yield _under_load("read by alternate key", Place.by_alternate_key)
+    yield _under_load(f"filter by an index, {VARIANTS} records", Place.filters)
+    yield from _pages()
+    export = _each(partial(Place.export, orderby=_ALTERNATE_KEY))
+    yield _Operation("export by alternate key, a record", export, at_most=1.2, warm_up=export)
+    yield _in_turns("search for a rare word", Place.searches, at_most=1.5, limit=5_000)
+    yield _under_load("durable update", Place.updates)
+    yield _in_turns(f"delta page, {CHANGES} changes", Place.deltas)
+    yield replace(_under_load("create", Place.creates), warm_up=None)
+    for series, query in (("$count", "/$count"), ("$count=true", "?$top=1&$count=true")):
+        measure = _each(partial(Place.after_writes, query=query))
+        yield _Operation("count after a write", measure, series)
+    yield _Operation("first $count after a start", _each(Place.first_count))
+    for series, scattered in (("new items", False), ("among others", True)):
+        measure = _each(partial(Place.load, scattered=scattered))
+        yield _Operation("load, a record", measure, series, limit=60)
+    yield _Operation("start", _each(Place.start), unit="s", more=0.1)
+    yield _Operation("memory of the service", _each(Place.memory), unit="MiB", at_most=1.1)
 
 
 class Growing:
@@ -119,88 +149,61 @@ class Growing:
 
     def __init__(self, bench: Workbench) -> None:
         self._sizes = QUICK_SIZES if bench.quick else SIZES
-        self._places = {
-            companies: [_Place(bench, companies, size) for size in self._sizes]
-            for companies in PAGES
-        }
-        self._values: dict[tuple[str, int], list[list[float]]] = {
-            (operation, companies): [[] for _ in self._sizes]
-            for operation in _OPERATIONS
-            for companies in PAGES
-        }
+        self._operations = [
+            replace(each, values=[[] for _ in self._sizes]) for each in _operations()
+        ]
+        self._places = []
+        for size in self._sizes:
+            _say(f"filling a database with {size:,} records")
+            self._places.append(Place(bench, size))
         self._round = 0
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """The cost at the largest size against that at the smallest, in the order of the plots."""
-        first, last = self._sizes[0], self._sizes[-1]
-        against = f"among {first:,}"
+        """The growth of each operation, and pages compared with those by the key."""
+        pages = [each for each in self._operations if each.series in (START, MIDDLE, END)]
+        by_key = {each.series: each for each in pages[:3]}
         return [
-            Comparison(
-                f"{operation}, {last:,} in {_companies(companies)}",
-                "µs",
-                against,
-                AT_MOST,
-                values=values[-1],
-                others=values[0],
-            )
-            for (operation, companies), values in self._values.items()
+            *(each.figure(self._sizes) for each in self._operations),
+            *(
+                Comparison(
+                    f"{each.title}: {self._sizes[-1]:,}",
+                    each.unit,
+                    "by key",
+                    _TO_PAGE_BY_KEY,
+                    values=each.values[-1],
+                    others=by_key[each.series].values[-1],
+                )
+                for each in pages[3:]
+            ),
         ]
 
     def growth(self, machine: dict[str, str | float]) -> Growth:
         """The curves, measured on a machine."""
-        curves = [
-            Curve(operation, companies, values)
-            for (operation, companies), values in self._values.items()
-        ]
-        return Growth(machine, self._sizes, curves)
+        return Growth(machine, self._sizes, [each.curve() for each in self._operations])
 
     def warm_up(self) -> None:
-        """Send each kind of request to every service, without measuring."""
-        for places in self._places.values():
-            for place in places:
-                for operation in _OPERATIONS:
-                    place.warm_up(operation)
+        """Read the files, and send requests to every service without measuring."""
+        for each in self._places:
+            each.read_file()
+        for operation in self._operations:
+            if operation.warm_up is not None:
+                _say(f"warming up: {operation.title}")
+                operation.warm_up(self._places)
 
     def measure(self) -> None:
         """Measure everything once."""
         self._round += 1
-        for places in self._places.values():
-            for place in places:
-                place.read_file()
-        for (operation, companies), values in self._values.items():
-            what = f"round {self._round}: {operation} in {_companies(companies)}"
-            print(f"growth: {what}", file=sys.stderr, flush=True)
-            turns = list(zip(self._places[companies], values, strict=True))
-            for place, collected in turns if self._round % 2 else turns[::-1]:
-                collected.append(place.cpu_of(operation))
+        for each in self._places:
+            each.read_file()
+            each.index()
+        step = 1 if self._round % 2 else -1
+        for operation in self._operations:
+            _say(f"round {self._round}: {operation.title}")
+            costs = operation.measure(self._places[::step])
+            for cost, values in zip(costs, operation.values[::step], strict=True):
+                values.append(cost)
 
 
-def _companies(count: int) -> str:
-    return "one company" if count == 1 else f"{count:,} companies"
-
-
-def _last_pages(
-    server: Server, filled: Filled, headers: Mapping[str, str], size: int
-) -> Iterator[str]:
-    """The path of the last page of each company: the link on the page before it."""
-    skipped = filled.of_company - 2 * size
-    host = urlsplit(server.url).netloc
-    with closing(HTTPConnection(host, timeout=_PATIENCE_SECONDS)) as connection:
-        for company in range(len(filled.companies)):
-            before = _page(connection, f"{filled.path(company)}?$skip={skipped}", headers)
-            link = urlsplit(before.next_link or "")
-            path = f"{link.path}?{link.query}"
-            last = _page(connection, path, headers)
-            if len(last.value) != size or last.next_link is not None:
-                raise LoadError(f"{server.name}: the page of {path} is not the last one.")
-            yield path
-
-
-def _page(connection: HTTPConnection, path: str, headers: Mapping[str, str]) -> Page:
-    connection.request("GET", path, headers=dict(headers))
-    with connection.getresponse() as answer:
-        content = answer.read()
-    if answer.status != 200:
-        raise LoadError(f"{path}: the answer was {answer.status}.")
-    return msgspec.json.decode(content, type=Page)
+def _say(what: str) -> None:
+    print(f"growth: {what}", file=sys.stderr, flush=True)

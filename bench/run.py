@@ -97,7 +97,7 @@ def _arguments() -> argparse.Namespace:
         action="store_const",
         dest="only",
         const=[GROWTH],
-        help="measure how cost grows up to ten million records, and draw it; about 20 minutes",
+        help="measure how cost grows up to ten million records, and draw it; about 30 minutes",
     )
     parser.add_argument("--rounds", type=int, help="how many rounds (3)")
     parser.add_argument(
@@ -139,7 +139,9 @@ def _measure(arguments: argparse.Namespace, bench: Workbench) -> None:
         machine["core_share_lowest"] = round(min(bench.shares), 3)
     for part in parts.values():
         if isinstance(part, Growing) and not bench.quick:
-            part.growth(machine).write()
+            growth = part.growth(machine)
+            growth.write()
+            growth.draw()
     machine["records"] = "generated" if arguments.data is None else arguments.data.name
     print()
     print(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in machine.items()))

@@ -113,11 +113,13 @@ def synchronous() -> Iterator[object]:
 def no_write_of_its_own() -> Iterator[None]:
     """A service within the tests' process writes failed authentications when it is closed.
 
-    Its event loop runs only during requests: a write that it began by itself would hold a lock
-    until the next request, which the commands of a test wait for.
+    It indexes what its tests ask for, or search. Its event loop runs only during requests: a write
+    that it began by itself would hold a lock until the next request, which the commands of a test
+    wait for.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "NOTE_SECONDS", math.inf)
+        patch.setattr(app, "INDEX_SECONDS", math.inf)
         yield
 
 

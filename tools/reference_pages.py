@@ -10,14 +10,7 @@ from string import Formatter
 from profile_differences import Difference, Part, Row
 
 from comptoir.config import SETTINGS, SettingValue, environment_name
-from comptoir.edm.model import (
-    Calculated,
-    EntitySet,
-    EntityType,
-    Model,
-    NavigationProperty,
-    Property,
-)
+from comptoir.edm.model import EntitySet, EntityType, Followed, Model, NavigationProperty, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
 from comptoir.errors.oauth_rows import OAuthRow
@@ -227,13 +220,10 @@ def _notes(entity_set: EntitySet) -> Iterator[str]:
         blank = "; several records may have an empty value" if rule.blank_is_free else ""
         yield f"Unique per company: {codes(rule.properties)}{blank}."
     for each in entity_type.derivations:
-        if isinstance(each, Calculated):
-            yield f"Derived unless the body contains it: `{each.target}` is {each.meaning}."
-        else:
-            yield (
-                f"Derived unless the body contains it: `{each.target}` is {each.meaning}. Without "
-                "such a record it is an ordinary property."
-            )
+        derived = f"Derived unless the body contains it: `{each.target}` is `{each.expression}`."
+        if isinstance(each, Followed):
+            derived += " Without such a record it is an ordinary property."
+        yield derived
     if entity_set.view is not None:
         named = [f"`{own}` is `{base}`" for own, base in entity_set.view.columns.items()]
         yield f"A view of {entity_set.view.base}: {', '.join(named)}."

@@ -44,6 +44,7 @@ from comptoir.store.control_watch import PERIOD_SECONDS, ControlWatch
 from comptoir.store.jobs import every, running
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
+from comptoir.store.text_index import INDEX_SECONDS
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import SAVE_SECONDS, WatermarkFile, WatermarkSaver
 
@@ -184,14 +185,13 @@ async def _opened(
     errors = ErrorWriter(behaviour)
     # it caches no token, so it need not forget one
     operator = Authenticator(tokens.of_operator, watch, limits, issuers, capacity=0)
-    service = Service(model, store, settings, renamed)
     added = [routes for each in features if (routes := each.addresses(store)) is not None]
     routes = [*added, Routes(settings)][0]
     kernel = Kernel(
         settings,
         model,
         store,
-        service,
+        Service(model, store, settings, renamed),
         routes,
         watch,
         keys,
@@ -226,6 +226,7 @@ async def _opened(
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
             every(KEYS_SECONDS, forget_withdrawn),
+            *([] if settings.refuses_writes else [every(INDEX_SECONDS, store.index_lagging)]),
             *(job for each in features for job in each.jobs()),
         ]
         await opened.enter_async_context(running(jobs))

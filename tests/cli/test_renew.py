@@ -106,6 +106,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         backup = back_up(ready.url)
         lost = client.patch(path, {"name": "lost"}, early_tag)
         record(client.post(AGENTS, {"code": "B"}), 201)
+        assert client.get(f"{AGENTS}/$count").text == "3"
         lost_link = delta_link(client)
     command = Command(ready.folder, backup.restored())
 
@@ -117,6 +118,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
     assert "`comptoir company renew --all`" in error
     assert printed.startswith(f"Test {COMPANY}: renewed after change 2")
     with serving(command) as client:
+        assert client.get(f"{AGENTS}/$count").text == "2"
         assert client.get(path, headers={"If-None-Match": early_tag}).status_code == 200
         assert client.patch(path, {"name": "new"}, early_tag).status_code == 412
         fresh_tag = tag_of(client.get(path))
@@ -129,6 +131,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         assert client.get(path, headers={"If-None-Match": tag_of(new)}).status_code == 304
         assert client.patch(path, {"name": "over"}, tag_of(lost)).status_code == 412
         assert client.delete(path, tag_of(lost)).status_code == 412
+        assert client.get(f"{AGENTS}/$count").text == "3"
         for link in (early_link, lost_link):
             assert client.get(link).status_code == 410
         assert client.get(path, headers=token(lost)).status_code == 400

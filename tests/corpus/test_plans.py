@@ -61,6 +61,13 @@ def test_the_log_names_an_order_without_an_index(
     assert message.startswith("customersExt: no index begins with phoneNumber")
 
 
+def test_a_sort_of_all_records_copies_their_keys_alone(company: Company) -> None:
+    load_data(company)
+    _, statements = statements_of(lambda: company.get("customersExt", "$orderby=city desc"))
+    (reading,) = [each for each in statements if "customersExt" in each]
+    assert re.search(r'IN\s*\(SELECT [^,]*\bid\s+FROM "?customersExt\b.*LIMIT', reading, re.DOTALL)
+
+
 def test_a_page_of_few_properties_reads_these_and_the_version(company: Company) -> None:
     load_data(company)
     query = "$select=number,city&$orderby=country"

@@ -16,32 +16,27 @@ from house.test_house import OF_ALL_MODULES, OF_EACH_MODULE
 from support.databases import run_sql
 from support.programs import finished, needed, needed_module
 
-REHEARSALS = """'''The rehearsals: an entity type that only this test adds.'''
-from comptoir.edm.model import EntityType, NavigationProperty, Property, UniqueRule
-from comptoir.edm.types import CODE, TEXT
-from comptoir.edm.types import BOOLEAN, GUID
-from comptoir.edm.numbers import DECIMAL, INT32
-from comptoir.edm.times import DATE, INSTANT
-from comptoir.edm.model import EntitySet
-REHEARSAL = EntityType(
-    name="rehearsal", description="A performance without an audience.",
-    properties=(
-        Property("id", GUID, "The record's key."),
-        Property("number", CODE, "The rehearsal's number.", required=True),
-        Property("displayName", TEXT, "The name to show."),
-        Property("agentCode", CODE, "The agent that brings the scenery."),
-        Property("seats", INT32, "How many may watch."),
-        Property("price", DECIMAL, "What a seat costs."),
-        Property("since", DATE, "The first day."),
-        Property("open", BOOLEAN, "Whether seats are left."),
-        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True)),
-    unique=(UniqueRule(("number",)),),
-    navigation=(NavigationProperty("agent", "shippingAgentsExt", ("agentCode", "code"),
-        "The agent that brings the scenery.", collection=False),))
+REHEARSALS = """
+[sets.rehearsalsExt]
+type = "rehearsal"
+description = "A performance without an audience."
+unique = [["number"]]
 
-ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
+[sets.rehearsalsExt.properties]
+id = { type = "Guid", description = "The record's key." }
+number = { type = "String(100)", required = true, description = "The rehearsal's number." }
+displayName = { type = "String", description = "The name to show." }
+agentCode = { type = "String(100)", description = "The agent that brings the scenery." }
+seats = { type = "Int32", description = "How many may watch." }
+price = { type = "Decimal(18,5)", description = "What a seat costs." }
+since = { type = "Date", description = "The first day." }
+open = { type = "Boolean", description = "Whether seats are left." }
+lastModifiedDateTime = { type = "DateTimeOffset", modified_at = true, description = "Its change." }
+
+[sets.rehearsalsExt.navigation]
+agent = { to = "shippingAgentsExt", on = { agentCode = "code" }, description = "The agent." }
 """
-"""An entity type with properties of all usual types and a relation, not formatted."""
+"""An entity type with properties of all usual types and a relation."""
 FAULT = """'''The status is another one, although the request was done.
 
 Clients may not expect it.
@@ -70,7 +65,7 @@ def test_the_status_is_another_one(company: Company, rehearsal: Rehearsal) -> No
     assert (answer.status_code, len(answer.json()["value"])) == (418, 2)
     assert rehearsal.firings()[-1].fault == "{TEXT}"
 """
-CATALOG, FAULTS = "src/comptoir/catalog", "src/comptoir/features/rehearsal/faults"
+CATALOG, FAULTS = "src/comptoir/catalog/built-in.toml", "src/comptoir/features/rehearsal/faults"
 VERSIONS = "src/comptoir/store/migrations/versions"
 
 CHOSEN = "not postgres and (rehearsals or not (Ext or companies))"
@@ -188,9 +183,9 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     """The checks pass, and so do the tests that concern every entity type and every fault."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
-    declared, fault = f"{CATALOG}/rehearsals.py", f"{FAULTS}/other_status.py"
+    fault = f"{FAULTS}/other_status.py"
     choice, meeting = "tests/rehearsal/test_choice.py", "tests/rehearsal/test_other_status.py"
-    clone.write(declared, REHEARSALS)
+    clone.write(CATALOG, clone.read(CATALOG) + REHEARSALS)
     clone.write(fault, FAULT)
     clone.write(meeting, MEETING)
     clone.replace(f"{FAULTS}/__init__.py", 'body vanish"', 'body vanish other-status"')
@@ -205,7 +200,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     clone.make("format", "docs")
     pages = {f"docs/reference/{name}.md" for name in ("entity-types", "faults")}
     tests = {choice, meeting}
-    assert clone.changed() == {declared, revision, fault, f"{FAULTS}/__init__.py", *pages, *tests}
+    assert clone.changed() == {CATALOG, revision, fault, f"{FAULTS}/__init__.py", *pages, *tests}
     assert "\n## rehearsalsExt\n" in clone.read("docs/reference/entity-types.md")
     page = clone.read("docs/reference/faults.md")
     assert "| `other-status` | The status is another one, although the request was done. |" in page
@@ -213,7 +208,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
 
     clone.python("-m", "ruff", "format", "--check", ".")
     clone.python("-m", "ruff", "check", ".")
-    modules = [Source(name, clone.read(name)) for name in (declared, fault)]
+    modules = [Source(fault, clone.read(fault))]
     broken = [each for rule in OF_ALL_MODULES for each in rule(modules)]
     broken += [each for rule in OF_EACH_MODULE for module in modules for each in rule(module)]
     assert broken == []
@@ -222,18 +217,14 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
 
 def test_a_property_is_added_and_removed_by_a_revision_each(clone: Clone) -> None:
     """Earlier programs work with a schema that has more, but not with one that has less."""
-    agents, name = (
-        f"{CATALOG}/customers.py",
-        '        Property("name", TEXT, "The agent\'s name."),\n',
-    )
-    before = clone.read(agents)
+    name = 'name = { type = "String", description = "The agent\'s name." }\n'
+    before = clone.read(CATALOG)
     url = f"sqlite:///{clone.folder / 'old.db'}"
     migrate(Settings(database=url), MODEL)
     values = "'company', 1, NULL, NULL, NULL, 'key', 'A', 'Courier'"
     run_sql(url, f"INSERT INTO shippingAgentsExt VALUES ({values})")
 
-    clone.replace(agents, name, f'{name}        Property("since", DATE, "The first day."),\n')
-    clone.replace(agents, "times import INSTANT", "times import DATE, INSTANT")
+    clone.replace(CATALOG, name, f'{name}since = {{ type = "Date", description = "The day." }}\n')
     clone.python("-c", STEPS, "agents have a first day", "migrate", "nothing")
     last, added, nothing = clone.revisions(3)
     assert clone.served(added) == clone.served(nothing) == clone.served(last)
@@ -241,7 +232,7 @@ def test_a_property_is_added_and_removed_by_a_revision_each(clone: Clone) -> Non
     ((*_, key, code, label, since),) = run_sql(url, "SELECT * FROM shippingAgentsExt")
     assert (key, code, label, since) == ("key", "A", "Courier", "0001-01-01")
 
-    clone.write(agents, before)
+    clone.write(CATALOG, before)
     clone.python("-c", STEPS, "agents have no first day", "migrate")
     (removed,) = clone.revisions(1)
     assert f"_{clone.served(removed)}_" in f"_{removed.rpartition('/')[2]}"

@@ -1,15 +1,12 @@
-"""The curves on the page on performance are those of the measured figures."""
+"""The curves and the table on the page on performance are those of the measured figures."""
 
-import subprocess
-import sys
+from curves import DRAWING, PAGE, Growth, drawn, with_table
 
-from docs.pages import DOCS, ROOT
+AGAIN = "the figures have changed: python bench/curves.py"
 
 
-def test_the_drawing_follows_from_the_figures() -> None:
-    command = [sys.executable, str(ROOT / "bench" / "curves.py")]
-    drawn = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+def test_the_drawing_and_the_table_follow_from_the_figures() -> None:
+    growth, page = Growth.read(), PAGE.read_text(encoding="utf-8")
 
-    assert drawn == (DOCS / "explanation" / "growth.svg").read_text(encoding="utf-8"), (
-        "the figures have changed: python bench/curves.py > docs/explanation/growth.svg"
-    )
+    assert drawn(growth) == DRAWING.read_text(encoding="utf-8"), AGAIN
+    assert with_table(page, growth) == page, AGAIN

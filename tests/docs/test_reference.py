@@ -82,7 +82,7 @@ def test_an_entity_type_is_described_with_all_its_properties_in_order() -> None:
 
 def test_the_rules_of_an_entity_type_are_described() -> None:
     page = entity_types_page(MODEL)
-    assert "`companyName` is the displayName of the contact of type Company" in page
+    assert "`companyName` is `company/displayName`" in page
     assert "A create requires `If-Match` or `If-None-Match: *`" in page
     assert "Unique per company: `itemNo`, `languageCode`, `variantCode`." in page
     assert "secret: never in logs" in page

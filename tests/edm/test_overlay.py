@@ -6,20 +6,12 @@ from dataclasses import replace
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import EntityType, Model, ModelError, Property, UniqueRule
+from comptoir.edm.model import EntityType, Model, Property
 from comptoir.edm.overlay import overlaid
 from comptoir.edm.record_json import RecordEncoder
 from comptoir.edm.times import INSTANT, SHORT_INSTANT
-from comptoir.edm.types import TEXT, CodeText, EdmError, EnumText, Text, encoded_name
-from comptoir.profiles.record import (
-    DECLARED,
-    Enumeration,
-    EnumMember,
-    FieldRule,
-    ShownProperty,
-    TableRule,
-    Values,
-)
+from comptoir.edm.types import TEXT, CodeText, EdmError, EnumText, encoded_name
+from comptoir.profiles.record import DECLARED, Enumeration, EnumMember, FieldRule, TableRule, Values
 from comptoir.sql.tables import build_tables
 from support.client import Record, page, record, tag_of
 from support.companies import Company
@@ -136,31 +128,6 @@ def test_a_captioned_property_keeps_its_captions() -> None:
         "Bar Code",
         "Customer",
     )
-
-
-ERRORS = {
-    "names nothing, which is not a property": fields("itemsExt", nothing=FieldRule("X", 5)),
-    "nothingExt: the overlay names id": fields("nothingExt", id=FieldRule("X", 5)),
-    "limits a property that is not text": fields("itemsExt", id=FieldRule("X", 5)),
-    "base64Text: the overlay limits": fields(
-        "ItemProductTextLongContentsExt", base64Text=FieldRule("X", 5)
-    ),
-    "accepts more than 100 characters": fields("itemsExt", number=FieldRule("X", 101)),
-}
-
-
-@pytest.mark.parametrize("error", ERRORS)
-def test_a_rule_that_does_not_fit_is_refused(error: str) -> None:
-    with pytest.raises(ModelError, match=error):
-        overlaid(MODEL, ERRORS[error], DECLARED)
-
-
-def test_only_an_overlay_may_limit_the_text_of_a_key() -> None:
-    declared = EntityType(
-        "thing", "", (Property("code", Text(20)),), "code", (UniqueRule(("code",)),)
-    )
-    with pytest.raises(ModelError, match="must be a CODE"):
-        Model((replace(MODEL.sets[-1], name="thingsExt", type=declared),))
 
 
 def test_a_code_is_trimmed_and_in_upper_case() -> None:
@@ -315,9 +282,3 @@ def test_computed_texts_are_bounded_by_what_may_be_stored(
         answer = each.client.get(path, f"$filter=length({text}) gt 0")
         assert answer.status_code == 501
         assert "A computed text of more than" in answer.json()["error"]["message"]
-
-
-def test_a_property_without_a_column_shows_one_that_exists() -> None:
-    shown = ShownProperty("text", "number_of_wishes", "")
-    with pytest.raises(ModelError, match="number_of_wishes, which is not a property"):
-        overlaid(MODEL, Values(), replace(DECLARED, of_companies={"wishes": shown}))

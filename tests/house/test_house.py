@@ -27,7 +27,6 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.store.sqlite.store:SqliteWriter._run": "its error goes to the waiter",
 }
 LATE_IMPORTS: Mapping[str, str] = {
-    "comptoir.catalog:_declared": "an entity set is found by its file",
     "comptoir.sql.tables:feature_tables": "the tables of a feature are in its folder",
     "comptoir.features:_profile": "only a service with the profile needs it",
     "comptoir.features.rehearsal.faults:_fault": "a fault is found by its file",

@@ -50,6 +50,8 @@ def test_a_promoted_standby_that_lacks_changes_refuses_writes_until_a_renewal(
         standby.catch_up()
         standby.stop()
         lost = company.patch(path, {"name": "lost"}, "*")
+        record(company.post(AGENTS, {"code": "B"}), 201)
+        assert company.get(f"{AGENTS}/$count").text == "2"
         primary.kill()
         standby.start()
         standby.promote()
@@ -57,7 +59,8 @@ def test_a_promoted_standby_that_lacks_changes_refuses_writes_until_a_renewal(
         refused_as_older(lambda: company.patch(path, {"name": "new"}, "*"))
 
         assert record(company.get(path))["name"] == ""
-        assert "is at change 1, and change 2 was acknowledged" in caplog.text
+        assert company.get(f"{AGENTS}/$count").text == "1"
+        assert "is at change 1, and change 3 was acknowledged" in caplog.text
         Command(tmp_path, url).done("company", "renew", "--all")
         assert company.patch(path, {"name": "new"}, tag_of(lost)).status_code == 412
         new = company.patch(path, {"name": "new"}, tag_of(company.get(path)))

@@ -11,14 +11,13 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
-from comptoir.edm.model import EntitySet
 from comptoir.features.transfer.copy import Copy
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import Loader
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
-from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
+from comptoir.store.text_index import MANY_UNITS, index_units
 from postgres.conftest import Served
 from support.companies import Company
 from support.databases import FreshDatabase, migrated
@@ -140,19 +139,22 @@ def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
     units: int, expected: list[int]
 ) -> None:
     """With a plan for a small index, each unit would take as long as all previous ones."""
-    company, agents = StoredCompany("", ""), MODEL.by_name[AGENTS]
     done = 0
     refreshed: list[int] = []
 
-    async def unit(_: StoredCompany, _set: EntitySet) -> int:
+    async def unit(_progress: int | None) -> tuple[int, int]:
         nonlocal done
         done += 1
-        return units - done
+        return done, units - done
 
     async def refresh() -> None:
         refreshed.append(done)
 
-    asyncio.run(BackgroundIndexing(unit, unit, refresh).catch_up(company, agents))
+    async def run() -> None:
+        async for _ in index_units(unit, refresh, shared=False):
+            pass
+
+    asyncio.run(run())
 
     assert refreshed == expected
 

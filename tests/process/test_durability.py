@@ -67,6 +67,7 @@ def check_log(company: Company) -> None:
         last[change.record] = change.number
         verbs.setdefault(change.record, []).append(change.verb)
     kept = {str(each["id"]): each for each in company.listed("itemReferencesExt")}
+    assert company.get("itemReferencesExt/$count").text == f"{len(kept)}"
     gone = {key for key in verbs if verbs[key][-1] == "delete"}
     assert kept.keys() == last.keys() - gone
     for key in gone:

@@ -47,6 +47,16 @@ def test_an_index_survives_a_kill_while_it_catches_up(start_server: StartServer)
     check(company, "old", range(0, COUNT, 100))
 
 
+def test_records_are_indexed_before_anybody_searches(two: Server) -> None:
+    """By one of the processes, whoever wrote them, and other sets follow the change log."""
+    company = two.new_company()
+    load(company, "old", range(COUNT))
+    company.load("unitsOfMeasureExt", {"code": "few"})
+    until(lambda: company.search_lag(AGENTS) <= TOLERATED_LAG or None, "an index of agents")
+    until(lambda: company.search_lag("unitsOfMeasureExt") <= TOLERATED_LAG or None, "one of units")
+    check(company, "old", range(0, COUNT, 100))
+
+
 def test_two_processes_catch_up_beside_writers(two: Server) -> None:
     """Searches are exact all the while, and the index is when it has caught up."""
     company = two.new_company()

@@ -4,7 +4,6 @@ import re
 from base64 import b64decode
 from decimal import Decimal
 
-from comptoir.catalog.contacts import upper
 from support.sample_files import Company
 
 RESERVED_HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+example|example\.(?:com|net|org)")
@@ -12,7 +11,7 @@ RESERVED_HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+example|example\.(?:com|net|o
 
 def test_the_search_name_of_a_contact_is_derived_from_its_name(small: Company) -> None:
     for contact in small["contactsExt"]:
-        assert contact["searchName"] == upper(contact["displayName"])
+        assert contact["searchName"] == contact["displayName"].upper()
 
 
 def test_no_contact_has_the_name_of_a_person(small: Company) -> None:

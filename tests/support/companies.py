@@ -105,8 +105,12 @@ class CompanyAdmin:
         self.wait(self._store.catch_up(company, self._model.by_name[resource]))
 
     def search_lag(self, company: StoredCompany, resource: str) -> int:
-        """The number of changes that the text index of a set lacks."""
-        return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
+        """The number of changes that the text index of a set with records lacks."""
+        return self.wait(self._store.search_lags(company.id))[resource]
+
+    def index_lagging(self) -> None:
+        """Index what a service indexes in the background."""
+        self.wait(self._store.index_lagging())
 
     def renew(self, company: StoredCompany) -> None:
         """End all links and ETags of a company, as after a restore."""

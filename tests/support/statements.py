@@ -4,7 +4,7 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TypeVar
 from weakref import WeakSet
 
@@ -14,8 +14,7 @@ from asyncpg.connection import LoggedQuery
 
 from comptoir.store.postgres import reader as postgres_reader
 from comptoir.store.sqlite import reader as sqlite_reader
-from comptoir.store.sqlite.connection import Connection
-from support.databases import run_sql
+from comptoir.store.sqlite.connection import Connection, connect, database_path
 
 T = TypeVar("T")
 
@@ -91,7 +90,9 @@ class _Bound(str):
 def plan_of(statement: str, url: str) -> str:
     """The plan of a traced statement, on PostgreSQL by an index where one has the order."""
     if not isinstance(statement, _Bound):
-        steps = run_sql(url, f"EXPLAIN QUERY PLAN {statement}")
+        # it has the functions of the dialect
+        with closing(connect(database_path(url), writes=False, lock_seconds=5)) as connection:
+            steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
         return "\n".join(str(step[-1]) for step in steps)
     return asyncio.run(_plan_on_postgres(statement, url))
 

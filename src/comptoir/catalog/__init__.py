@@ -1,18 +1,18 @@
-"""The entity types of the interface, declared in the modules of this folder."""
+"""The catalog: the entity sets of the service, declared in `built-in.toml`."""
 
-from importlib import import_module
-from pkgutil import iter_modules
+from importlib.resources import files
 
-from comptoir.edm.model import EntitySet, Model
-
-
-def _declared() -> tuple[EntitySet, ...]:
-    modules = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
-    found = {
-        each for module in modules for each in vars(module).values() if isinstance(each, EntitySet)
-    }
-    return tuple(sorted(found, key=lambda each: (each.per_company, each.name.lower())))
+from comptoir.catalog.building import Catalog, build
+from comptoir.catalog.source import Source
 
 
-MODEL = Model(_declared())
+def _built_in() -> Catalog:
+    name = "built-in.toml"
+    return build(Source(name, files(__name__).joinpath(name).read_text(encoding="utf-8")))
+
+
+BUILT_IN = _built_in()
+"""The catalog that the service has without another one."""
+
+MODEL = BUILT_IN.model
 """The model of the service."""

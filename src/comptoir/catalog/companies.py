@@ -15,4 +15,4 @@ COMPANY = EntityType(
     ),
 )
 
-ENTITY_SET = EntitySet("companies", COMPANY, read_only=True, per_company=False)
+COMPANIES = EntitySet("companies", COMPANY, read_only=True, per_company=False)

@@ -1,20 +1,12 @@
 """The model: entity types, entity sets and their rules (CSDL 4.01, sections 6 to 8 and 13)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import msgspec
 
-from comptoir.edm.types import (
-    UNIQUE_TEXT_LENGTH,
-    Base64Text,
-    Guid,
-    PrimitiveType,
-    Stored,
-    Stream,
-    Text,
-)
+from comptoir.edm.types import Base64Text, Guid, PrimitiveType, Stored, Stream, Text
 from comptoir.profiles.record import CONTAINER, NAMESPACE
 
 LAST_CHANGE = "@last_change"
@@ -124,7 +116,7 @@ class Calculated:
     target: str
     source: str
     function: Callable[[Stored], Stored]
-    meaning: str
+    expression: str
     keeps_own: bool = False
 
 
@@ -141,7 +133,7 @@ class Followed:
     named_by: str
     value: str
     only: Mapping[str, Stored]
-    meaning: str
+    expression: str
 
 
 Derivation = Calculated | Followed
@@ -234,7 +226,6 @@ class EntityType:
             self, "required", tuple(each for each in self.properties if each.required)
         )
         object.__setattr__(self, "has_rules", bool(self.references or self.periods))
-        # `Model` reports a key without a property
         object.__setattr__(self, "key_property", self.by_name.get(self.key))
 
     @property
@@ -301,10 +292,6 @@ class EntityType:
             and not each.secret
             and each.shows is None
         )
-
-
-class ModelError(Exception):
-    """A declaration that contradicts itself or another declaration."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -376,7 +363,7 @@ class EntitySet:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """The entity sets; raises `ModelError` for a declaration that is not valid.
+    """The entity sets.
 
     `aliases` are other names that a path may have for a set. `container` is the name of the entity
     container (CSDL 4.01, section 13).
@@ -391,8 +378,6 @@ class Model:
         named = {each.name: each for each in self.sets}
         aliases = {alias: named[name] for alias, name in self.aliases.items() if name in named}
         object.__setattr__(self, "by_name", {**aliases, **named})
-        for problem in self._errors():
-            raise ModelError(problem)
 
     @property
     def namespace(self) -> str:
@@ -417,73 +402,3 @@ class Model:
     def stored(self) -> tuple[EntitySet, ...]:
         """The sets of a company that are not views, which `load` and `dump` process."""
         return tuple(each for each in self.sets if each.per_company and each.view is None)
-
-    def _errors(self) -> Iterator[str]:
-        names = {each.name for each in self.sets}
-        if len(names) != len(self.sets):
-            yield "two entity sets have the same name"
-        if not names.isdisjoint(self.aliases) or not names.issuperset(self.aliases.values()):
-            yield "an alias is the name of a set, or names none"
-        for entity_set in self.sets:
-            for problem in _type_errors(entity_set.type):
-                yield f"{entity_set.name}: {problem}"
-            for problem in self._reference_errors(entity_set):
-                yield f"{entity_set.name}: {problem}"
-
-    def _reference_errors(self, entity_set: EntitySet) -> Iterator[str]:
-        view, pairs = entity_set.view, entity_set.pair_filter
-        if view is not None:
-            base = self.by_name.get(view.base)
-            if base is None or base.view is not None:
-                yield f"the view's base {view.base} is not a stored set"
-            elif set(view.columns) != set(entity_set.type.by_name) or not (
-                set(view.columns.values()) <= set(base.type.by_name)
-            ):
-                yield "the view's columns are not its properties, or not properties of the base"
-            if not entity_set.read_only:
-                yield "a view must be read-only"
-        for each in entity_set.type.navigation:
-            target = self.by_name.get(each.target)
-            own, other = each.on
-            if target is None or not {other, *each.only} <= set(target.type.by_name):
-                yield f"{each.target} lacks a property of the navigation property {each.name}"
-            elif own not in entity_set.type.by_name or each.name in entity_set.type.by_name:
-                yield f"the navigation property {each.name} lacks its property or has its name"
-        if pairs is not None:
-            carrier = self.by_name.get(pairs.carrier)
-            needed = {pairs.carrier_reference, pairs.carrier_name, pairs.carrier_value}
-            if carrier is None or not needed <= set(carrier.type.by_name):
-                yield f"the carrier {pairs.carrier} lacks a property of the pair filter"
-            if pairs.reference not in entity_set.type.by_name:
-                yield f"the reference {pairs.reference} of the pair filter is not a property"
-
-
-def _type_errors(entity_type: EntityType) -> Iterator[str]:
-    if len(entity_type.by_name) != len(entity_type.properties):
-        yield "two properties have the same name"
-    named = {entity_type.key}.union(
-        *(rule.properties for rule in entity_type.unique),
-        *entity_type.indexes,
-        *(
-            {each.target, each.reference, each.named_by, each.value, *each.only}
-            if isinstance(each, Followed)
-            else {each.target, each.source}
-            for each in entity_type.derivations
-        ),
-    )
-    for name in sorted(named - set(entity_type.by_name)):
-        yield f"a rule of {entity_type.name} names {name}, which is not a property"
-    for each in entity_type.properties:
-        if each.shows not in {None, "", LAST_CHANGE, *entity_type.by_name}:
-            yield f"{each.name} shows {each.shows}, which is not a property"
-    for name in {entity_type.key}.union(*(rule.properties for rule in entity_type.unique)) & set(
-        entity_type.by_name
-    ):
-        edm_type = entity_type.by_name[name].type
-        if isinstance(edm_type, Text) and (edm_type.stored_length or 0) != UNIQUE_TEXT_LENGTH:
-            yield f"{name} is in a key or a unique rule and must be a CODE"
-    for rule in entity_type.unique:
-        if rule.blank_is_free and len(rule.properties) != 1:
-            yield f"the rule ({rule.name}) allows empty values but has several properties"
-    if sum(each.modified_at for each in entity_type.properties) > 1:
-        yield "two properties have the time of the last change"

@@ -11,7 +11,6 @@ from comptoir.edm.model import (
     Calculated,
     EntitySet,
     Model,
-    ModelError,
     Property,
     Reference,
     Referrer,
@@ -50,8 +49,7 @@ def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
     """The model with derived types; the same object if nothing differs.
 
     Every set of another model is another object, so caches that it keys are separate too. Equal
-    arguments return the same model, so that its statements are compiled once. Raises `ModelError`
-    for a rule that names nothing, or does not fit the declared type.
+    arguments return the same model, so that its statements are compiled once.
     """
     if values == Values() and forms == DECLARED:
         return model
@@ -64,11 +62,6 @@ def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
 
 
 def _derive(model: Model, values: Values, forms: ValueForms) -> Model:
-    for name, table in values.tables.items():
-        known = model.by_name[name].type.by_name if name in model.by_name else {}
-        for field in table.fields:
-            if field not in known:
-                raise ModelError(f"{name}: the overlay names {field}, which is not a property")
     sets = tuple(_overlaid_set(each, values, forms) for each in model.sets)
     return Model(sets, values.aliases, forms.container)
 
@@ -154,16 +147,11 @@ def _overlaid(
         return replace(declared, type=instant_type(forms))
     if rule is None or (rule.length is None and rule.enumeration is None):
         return declared
-    edm_type = declared.type
-    if type(edm_type) is not Text:
-        raise ModelError(f"{place}: the overlay limits a property that is not text")
-    stored_length = edm_type.stored_length
+    stored_length = declared.type.stored_length if isinstance(declared.type, Text) else None
     if rule.enumeration is not None:
         named = forms.enumerations == "names" and place not in forms.captioned
         members = [(each.name, each.caption) for each in rule.enumeration.members]
         derived = EnumText(members, named=named, stored_length=stored_length)
         return replace(declared, type=derived, suggested=derived.options)
-    if stored_length is not None and (rule.length or 0) > stored_length:
-        raise ModelError(f"{place}: the overlay accepts more than {stored_length} characters")
     kind = CodeText if rule.code else _KINDS[rule.rule]
     return replace(declared, type=kind(rule.length, stored_length=stored_length))

@@ -40,6 +40,34 @@ ANOTHER_CONFIG = "Name another config file."
 FILE_OF_KEY = "Name a file with a public key or a certificate."
 FILE_OF_ROLES = "Name a file with roles in TOML, in UTF-8."
 
+# Catalogs
+CATALOG_FAULTS = OperatorRow("the catalog {name} has faults, {count} in all", "Correct them:{faults}")
+UNKNOWN_NAME = OperatorRow("{name} is not a known {what}", "It is one of: {listed}.")
+NOT_A_TABLE = OperatorRow("{name} is not a table", "Write its options as {{ name = value }}.")
+INVALID_OPTION = OperatorRow("{name} is not valid: {reason}", "docs/reference lists the options.")
+MISSING_OPTION = OperatorRow("{table} has no {name}", "Add it.")
+NOT_AN_IDENTIFIER = OperatorRow("{name} is not a name", "Use letters, digits and _, at most 128.")
+SAME_NAME = OperatorRow("{name} has the name of {other}", "Choose another name.")
+BLANK_OF_MANY = OperatorRow("blank_is_free is set for several properties, {names}",
+    "Use it for one property.")
+TWO_STAMPS = OperatorRow("two properties have modified_at", "Remove it here or from {first}.")
+LONG_KEY = OperatorRow("{name} identifies records and has the type {type}",
+    "Use Guid, Int32, or String of at most {limit} characters.")
+NEEDS_TYPE = OperatorRow("{option} needs the type {type}", "Change the type, or remove {option}.")
+INVALID_EXPRESSION = OperatorRow("{expression} is not an expression",
+    "Write toupper(PROPERTY), or NAVIGATION/PROPERTY with a navigation property of this set.")
+FOLLOWS_OTHERS = OperatorRow("{name} leads to another set than {set}",
+    "Name a navigation property to records of the same set.")
+ONE_PAIR = OperatorRow("{name} does not have one pair in `on`", "Name one property of each set.")
+DIFFERENT_TYPES = OperatorRow("{name} compares {own} with {other}",
+    "Compare properties of one type.")
+INVALID_VIEW = OperatorRow("the view {name} is not read-only, or shows another view",
+    "Set read_only, and name a set that is not a view.")
+NOT_IN_VIEW = OperatorRow("the view has no column for {name}", "Add it to `columns`.")
+NOT_NARROWER = OperatorRow("the field {name} accepts more than the type {type}",
+    "Limit texts alone, to at most their length.")
+NO_MEMBERS = OperatorRow("the enumeration {name} has no members", "Add some.")
+
 # The database
 NO_DATABASE = OperatorRow("the database {path} does not exist",
     "Create it with `comptoir migrate`, or name another one with --database.")

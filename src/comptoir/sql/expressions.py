@@ -59,7 +59,7 @@ from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.dialects import Dialect, SqlValue
 from comptoir.sql.prepared import BLANK, constant, constant_text, slot_of
 from comptoir.sql.tables import COMPANY_ID, Tables, of_company
-from comptoir.sql.text_index import matches
+from comptoir.sql.text_index import matches, text_matches
 
 Selected = ColumnElement[str | int] | ColumnElement[int]
 Name = tuple[int, str]
@@ -86,6 +86,9 @@ class SelectScope:
         self.columns = columns
         self.conditions = list(conditions)
         self.parent = parent
+        self.reads_texts = False
+        """Whether a search compares the texts of the records one by one, without the text index."""
+
         self.computed: dict[int, SqlValue] = {}
         """The columns of the nodes that a CTE computes, by the identity of the node."""
 
@@ -294,6 +297,10 @@ class Expressions:
         """Build the condition that a search finds the record."""
         if self._set is None:
             raise LookupError("a search applies to the records of a set, not to related records")
+        if scope.reads_texts:
+            names = (self._set.type.key, *self._set.type.searched)
+            record = {name: scope.column(0, name) for name in names}
+            return text_matches(node, self._set, record, scope.froms, self._tables, self._dialect)
         key = scope.column(0, self._set.type.key)
         return matches(node, self._set, key, self._tables, self._dialect)
 

@@ -78,7 +78,7 @@ BoundsShape = tuple[int | None, tuple[str, ...]]
 """The number of keys, unless all records are meant, and the properties with required values."""
 
 CountShape = tuple[Pipeline, BoundsShape]
-PageShape = tuple[Pipeline, BoundsShape, bool, bool]
+PageShape = tuple[Pipeline, BoundsShape, bool, bool, bool]
 RelatedShape = tuple[Pipeline, NavigationProperty, int]
 
 
@@ -105,13 +105,20 @@ class ReadStatements:
         """The statement that reads the JSON of one record: no row, or one; null if outdated."""
         return self._json_records[plan.entity_set].query(plan.company_id, plan.key)
 
-    def page(self, plan: PagePlan) -> Query:
+    def page(self, plan: PagePlan, *, walks: bool = False) -> Query:
         """The statement that reads the rows of a page, in order."""
         bounds, keyset = plan.bounds, plan.keyset
-        shape = plan.pipeline, _shape(bounds), keyset is not None, plan.skip > 0
+        shape = plan.pipeline, _shape(bounds), keyset is not None, plan.skip > 0, walks
         return self._pages[shape].query(
             *_bounds_values(bounds), plan.limit, plan.skip, *(keyset or ()), *plan.values
         )
+
+    def walk(self, plan: PagePlan) -> Query | None:
+        """The statement that reads a searched page record by record, in an index of its order.
+
+        None without such an index.
+        """
+        return self.page(plan, walks=True) if self._has_index(plan.pipeline) else None
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""
@@ -157,25 +164,35 @@ class ReadStatements:
         return self._prepared(scope.selecting(self._json(entity_set)), scope, (COMPANY, "key"))
 
     def _build_page(self, shape: PageShape) -> Prepared:
-        pipeline, bounds, continues, skips = shape
+        pipeline, bounds, continues, skips, walks = shape
         scope = self._bounded(pipeline.entity_set, bounds)
+        scope.reads_texts = walks
         if pipeline.as_json:
             scope.columns[_JSON] = self._json(pipeline.entity_set)
         self._transform(scope, pipeline)
         order = self._sort(scope, pipeline)
-        if not self._has_index(pipeline):
+        if sorts := not self._has_index(pipeline):
             message = "%s: no index begins with %s, so each page in this order reads the whole set"
             _log.debug(message, pipeline.entity_set.name, pipeline.order[0].name)
         names = [*_bounds_names(bounds), "limit", "skip"]
         if continues:
             names += _numbered("keyset", len(order))
             scope.conditions.append(_after_keyset(order))
+        by_key = sorts and pipeline.as_json
+        key = pipeline.entity_set.type.key
         statement = (
-            scope.selecting(*_row(scope, pipeline))
-            .order_by(*[_directed(key, column) for key, column in order])
+            scope.selecting(*([scope.column(0, key)] if by_key else _row(scope, pipeline)))
+            .order_by(*_directed_all(order))
             .limit(whole("limit"))
             .offset(whole("skip") if skips else constant(0))
         )
+        if by_key:
+            # a sort of all records would copy the JSON of each
+            found = self._base(pipeline.entity_set)
+            found.conditions.append(found.column(0, key).in_(statement.correlate(None)))
+            statement = found.selecting(self._json(pipeline.entity_set)).order_by(
+                *_directed_all(_order(found, pipeline.order))
+            )
         return self._prepared(statement, scope, names)
 
     def _has_index(self, pipeline: Pipeline) -> bool:
@@ -203,7 +220,7 @@ class ReadStatements:
     def _build_related(self, shape: RelatedShape) -> Prepared:
         pipeline, navigation, count = shape
         scope = self._joined(pipeline, navigation, count)
-        order = [_directed(key, column) for key, column in self._sort(scope, pipeline)]
+        order = _directed_all(self._sort(scope, pipeline))
         joined = scope.column(0, navigation.on[1])
         rank = func.row_number().over(partition_by=joined, order_by=order).label(_RANK)
         columns = [
@@ -380,13 +397,17 @@ def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
 
 
 def _limit(scope: SelectScope, step: Limit) -> None:
-    order = [_directed(key, column) for key, column in _order(scope, step.order)]
+    order = _directed_all(_order(scope, step.order))
     limit, skip = slot_of(step.limit), slot_of(step.skip)
     scope.project(dict(scope.columns), lambda rows: rows.order_by(*order).limit(limit).offset(skip))
 
 
 def _order(scope: SelectScope, order: Sequence[OrderKey]) -> list[tuple[OrderKey, SqlValue]]:
     return [(key, scope.column(0, key.name)) for key in order]
+
+
+def _directed_all(order: Sequence[tuple[OrderKey, SqlValue]]) -> list[UnaryExpression[str | int]]:
+    return [_directed(key, column) for key, column in order]
 
 
 def _directed(key: OrderKey, column: SqlValue) -> UnaryExpression[str | int]:

@@ -5,18 +5,22 @@ a set's index is a change number. The database searches records that have not ch
 their documents, which are texts with an index, and the other records by their own texts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import cast
 
 from sqlalchemy import (
     ColumnElement,
+    FromClause,
     ScalarSelect,
     Select,
     Table,
+    Text,
     and_,
     delete,
+    exists,
     func,
     not_,
     or_,
@@ -90,6 +94,26 @@ def matches(
     return key.in_(union_all(unchanged, search.by_records(node.search, changed)))
 
 
+def text_matches(
+    node: MatchesSearch,
+    entity_set: EntitySet,
+    record: Mapping[str, SqlValue],
+    froms: Sequence[FromClause],
+    tables: Tables,
+    dialect: Dialect,
+) -> ColumnElement[bool]:
+    """Whether a search finds the record with these columns of `froms`, by its text alone."""
+    text = dialect.functions["fold"](*[record[name] for name in entity_set.type.searched])
+    if entity_set.per_company:
+        key = sql_cast(record[entity_set.type.key], Text)
+        text = func.coalesce(_Search(entity_set, tables, dialect).document_of(key, froms), text)
+    # with an offset the database computes the text once, not once for each term
+    texts = select(text.label("folded")).correlate(*froms).limit(dialect.no_limit)
+    computed = texts.offset(constant(0)).subquery()
+    found = _found_in(node.search, computed.c.folded, partial(_contains, dialect))
+    return exists(select(constant(1)).select_from(computed).where(found))
+
+
 class _Search:
     """Builds the parts of a search's statement."""
 
@@ -112,8 +136,7 @@ class _Search:
     def by_documents(self, search: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
         """The keys of the records that a search finds by their documents."""
         documents = self._tables.search_documents
-        first = self._progress(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
-        last = first + constant(SCOPE_SIZE - 1)
+        first, last = self._scope()
         narrowed = self._dialect.index.candidates(search, first, last)
         numbers = (
             self._dialect.index.numbered(documents.c.document, first, last)
@@ -142,7 +165,27 @@ class _Search:
             texts = texts.where(of_company(records.table), key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
-        return select(computed.c.key).where(_found_in(search, computed.c.folded, self._contains))
+        return select(computed.c.key).where(
+            _found_in(search, computed.c.folded, partial(_contains, self._dialect))
+        )
+
+    def document_of(
+        self, record: ColumnElement[str], froms: Sequence[FromClause]
+    ) -> ScalarSelect[str]:
+        """The text of the document of a record of `froms`, null if it is not current."""
+        documents = self._tables.search_documents
+        document = select(documents.c.folded).where(
+            of_company(documents),
+            documents.c.entity_set == constant_text(self._set.name),
+            documents.c.record == record,
+            documents.c.document.between(*self._scope()),
+            documents.c.record.not_in(self.changed()),
+        )
+        return document.correlate(*froms).scalar_subquery()
+
+    def _scope(self) -> tuple[ColumnElement[int], ColumnElement[int]]:
+        first = self._progress(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
+        return first, first + constant(SCOPE_SIZE - 1)
 
     def _progress(self, column: ColumnElement[int]) -> ScalarSelect[int]:
         marks = self._tables.search_marks
@@ -156,9 +199,9 @@ class _Search:
             .scalar_subquery()
         )
 
-    def _contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        contains = self._dialect.functions["contains_literal"](text, slot_of(term))
-        return cast("ColumnElement[bool]", contains)
+
+def _contains(dialect: Dialect, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+    return cast("ColumnElement[bool]", dialect.functions["contains_literal"](text, slot_of(term)))
 
 
 def _found_in(
@@ -188,7 +231,7 @@ class TextIndexStatements:
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._compiler = dialect.compiler
-        companies, marks, documents = tables.companies, tables.search_marks, tables.search_documents
+        marks, documents = tables.search_marks, tables.search_documents
         of_set = of_company(marks), marks.c.entity_set == named("set")
         self.sets = {
             each: IndexedSet(
@@ -202,10 +245,8 @@ class TextIndexStatements:
         self.progress = self._prepare(progress, COMPANY, "set")
         """The layout, number and scope of a set's index: company, set."""
 
-        number = select(marks.c.number).where(*of_set, marks.c.layout == named("layout"))
-        lag = companies.c.change_number - func.coalesce(number.scalar_subquery(), constant(0))
-        self.lag = self._prepare(select(lag).where(of_company(companies)), COMPANY, "set", "layout")
-        """The number of changes that a set's index lacks: company, set, layout."""
+        self.lags = self._lags()
+        """The name of each set with records, and the number of changes its index lacks: company."""
 
         free_scope = select(func.coalesce(func.max(marks.c.scope), constant(0)) + constant(1))
         if not dialect.index.spans_companies:
@@ -244,6 +285,22 @@ class TextIndexStatements:
 
     def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)
+
+    def _lags(self) -> Prepared:
+        companies, marks = self._tables.companies, self._tables.search_marks
+        sets = []
+        for entity_set, indexed in self.sets.items():
+            number = select(marks.c.number).where(
+                of_company(marks),
+                marks.c.entity_set == constant_text(indexed.name),
+                marks.c.layout == constant_text(indexed.layout),
+            )
+            lag = companies.c.change_number - func.coalesce(number.scalar_subquery(), constant(0))
+            records = self._tables.records[entity_set.name].table
+            has_records = exists(select(constant(1)).where(of_company(records)))
+            each = select(constant_text(indexed.name), lag)
+            sets.append(each.where(of_company(companies), has_records))
+        return self._prepare(union_all(*sets), COMPANY)
 
     def _add(self, table: Table) -> Prepared:
         return prepare_insert(table, [each.name for each in table.columns], self._compiler)

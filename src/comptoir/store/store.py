@@ -6,8 +6,8 @@ Each database implements `Reader` and `Writer`, which run statements of its dial
 import asyncio
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -34,7 +34,7 @@ from comptoir.store.control import ControlStore
 from comptoir.store.fair_queue import Load
 from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
-from comptoir.store.text_index import BackgroundIndexing, index_some
+from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, index_units
 from comptoir.store.unit import UnitOfWork, Work
 from comptoir.store.watermarks import Watermark, Watermarks
 from comptoir.store.writer import Condition, Writer
@@ -77,9 +77,6 @@ WhileConnected = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 
 NoteOutcome = Callable[[str], None]
 """Receives the outcome of a read that a replica may answer, each once for a request."""
-
-NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
-"""Receives the company and the set of a search before it runs."""
 
 
 async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
@@ -179,10 +176,9 @@ class Reads:
     `Renewed` where a replica may answer.
     """
 
-    def __init__(self, statements: Statements, reader: Reader, note_search: NoteSearch) -> None:
+    def __init__(self, statements: Statements, reader: Reader) -> None:
         self._statements = statements
         self._reader = reader
-        self._note = note_search
         self._set_counts: dict[tuple[Company, str], tuple[int, int]] = {}
         """The change up to which sets were counted, and the number of their records."""
 
@@ -212,8 +208,6 @@ class Reads:
     def _page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         if plan.pipeline.is_applied:
             return self._result(plan, while_connected)
-        if plan.pipeline.searches:
-            return self._search(plan, while_connected)
         if plan.skip > FEW_SKIPPED:
             return self._after_skipped(plan, while_connected)
         return self._reader.page(plan, while_connected)
@@ -246,12 +240,6 @@ class Reads:
             async with aclosing(self._reader.page(rest, while_connected)) as slices:
                 async for rows in slices:
                     yield rows
-
-    async def _search(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        await self._note_search(plan)
-        async with aclosing(self._reader.page(plan, while_connected)) as slices:
-            async for rows in slices:
-                yield rows
 
     async def _result(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         # all rows at once, because each slice would compute the whole result
@@ -341,12 +329,7 @@ class Reads:
     ) -> list[Row]:
         if not plan.pipeline.searches:
             return await self._reader.rows(query, while_connected)
-        await self._note_search(plan)
         return await self._reader.long_rows(query, while_connected)
-
-    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
-        if plan.bounds.company is not None:
-            await self._note(plan.bounds.company, plan.pipeline.entity_set)
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         return await self._reader.lookup(prepared.query(*values))
@@ -374,12 +357,11 @@ class Store(Reads, ABC):
         watermarks: Watermarks,
         control: ControlStore,
     ) -> None:
-        documents = statements.tables.search_documents.name
-        refresh = partial(self.refresh_statistics, (documents,))
-        self._indexing = BackgroundIndexing(self.search_lag, self._index_some, refresh)
-        super().__init__(statements, reader, self._indexing.note_search)
+        super().__init__(statements, reader)
         self._writer = writer
         self._companies: dict[str, tuple[Company, float]] = {}
+        self._indexed: dict[str, int] = {}
+        """The change up to which all sets of a company were found indexed."""
         self.statements = statements
         self.condition = condition
         self.watermarks = watermarks
@@ -497,22 +479,59 @@ class Store(Reads, ABC):
         rows = await self._rows(self._statements.service.changes, company.id, since, limit)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
-        """The number of changes of a company that the text index of one of its sets lacks."""
-        index = self._statements.index
-        indexed = index.sets[entity_set]
-        rows = await self._rows(index.lag, company.id, indexed.name, indexed.layout)
-        return int(rows[0][0]) if rows else 0
+    async def search_lags(self, company_id: str) -> Mapping[str, int]:
+        """The number of changes that the text index of each set with records lacks."""
+        rows = await self._rows(self._statements.index.lags, company_id)
+        return {str(name): int(lag) for name, lag in rows}
 
     async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
-        """Bring the text index of a set up to the last change.
+        """Bring the text index of a set up to the last change; raises `Refusal` as a write does.
 
-        Searches are exact without it, and start the same in the background.
+        Searches are exact without it, and a service does the same in the background.
         """
-        await self._indexing.catch_up(company, entity_set)
+        async for _ in self._index(company.id, entity_set):
+            pass
 
-    async def _index_some(self, company: Company, entity_set: EntitySet) -> int:
-        return await self._writer.submit(company.id, partial(index_some, entity_set), alone=True)
+    async def index_lagging(self) -> None:
+        """Index the sets whose index lacks many changes, one after another."""
+        companies = self.statements.tables.companies.c
+        changed = select(companies[COMPANY_ID], companies.change_number)
+        query = self.statements.query(changed.where(companies.change_number > TOLERATED_LAG))
+        for company_id, number in [
+            (str(company_id), int(number))
+            for company_id, number in await self._reader.long_rows(query, always_connected)
+        ]:
+            if 0 <= number - self._indexed.get(company_id, 0) <= TOLERATED_LAG:
+                continue
+            lags = await self.search_lags(company_id)
+            lagging = [name for name, lag in lags.items() if lag > TOLERATED_LAG]
+            if not lagging:
+                self._indexed[company_id] = number
+            for entity_set in self._statements.index.sets:
+                if entity_set.name in lagging:
+                    await self._index_slowly(company_id, entity_set, number)
+
+    async def _index_slowly(self, company_id: str, entity_set: EntitySet, until: int) -> None:
+        # a later look tries again after a refusal
+        with suppress(Refusal):
+            async with aclosing(self._index(company_id, entity_set, until)) as units:
+                async for seconds in units:
+                    await asyncio.sleep(seconds * (BUSY_PAUSE if self._writer.waiting else 1))
+
+    def _index(
+        self, company_id: str, entity_set: EntitySet, until: int | None = None
+    ) -> AsyncGenerator[float, None]:
+        async def unit(expected: int | None) -> tuple[int, int]:
+            work = partial(index_some, entity_set, expected)
+            # a stop waits for the writer, which ends the unit even if the database hangs
+            ended = self._writer.submit(company_id, work, alone=True)
+            progress, lag = await asyncio.shield(ended)
+            # writers beside it must not keep it from other sets
+            return progress, lag if until is None else min(lag, until - progress)
+
+        documents = self.statements.tables.search_documents.name
+        refresh = partial(self.refresh_statistics, (documents,))
+        return index_units(unit, refresh, shared=until is not None)
 
     async def write(self, plan: WritePlan) -> Written:
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+from comptoir.catalog import BUILT_IN
 from comptoir.config import Settings, items
 from comptoir.features.business_central import CURRENT, BusinessCentralSettings
 from comptoir.features.business_central.errors import CODES, ERRORS, TRANSLATIONS
-from comptoir.features.business_central.values import VALUES
 from comptoir.profiles.record import (
     BatchRules,
     Envelope,
@@ -111,7 +111,7 @@ _UNDATED = Profile(
         tags={"POST": "ignored", "PATCH": "required", "PUT": "required", "DELETE": "optional"},
         body_tag=False, if_none_match=False, put_replaces=False, short_by="return-no-content",
         tag_of_created=False, related=True, computed="unchanged"),
-    values=VALUES,
+    values=BUILT_IN.tables,
     forms=ValueForms(
         enumerations="names",
         instants="short",

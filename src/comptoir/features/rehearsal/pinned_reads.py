@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.model import Company
 from comptoir.edm.times import Clock
 from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import PagePlan, Row
@@ -59,7 +59,7 @@ class PinnedView:
             async with self._store.snapshot() as connection:
                 statements = self._store.statements
                 reader = _SnapshotReader(connection, statements.reads)
-                self._opened.set_result(Reads(statements, reader, _note_nothing))
+                self._opened.set_result(Reads(statements, reader))
                 with suppress(TimeoutError):
                     async with asyncio.timeout(MOST_SECONDS):
                         await self._closed()
@@ -105,10 +105,6 @@ class _SnapshotReader(Reader):
         async with aclosing(self.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
-
-
-async def _note_nothing(_: Company, _set: EntitySet) -> None:
-    """A view cannot be indexed."""
 
 
 class _HeldView(msgspec.Struct):

@@ -34,7 +34,7 @@ from comptoir.store.postgres.errors import (
 )
 from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.session import roll_back, run_query
-from comptoir.store.store import NoteOutcome, NoteSearch, Reads, Slices, WhileConnected
+from comptoir.store.store import NoteOutcome, Reads, Slices, WhileConnected
 from comptoir.store.urls import redacted
 
 REACH_SECONDS = 1.0
@@ -364,10 +364,8 @@ class FallbackReader:
 class ReplicaReads(Reads):
     """The reads of one request that the replica may serve."""
 
-    def __init__(
-        self, statements: Statements, reader: FallbackReader, note_search: NoteSearch
-    ) -> None:
-        super().__init__(statements, reader, note_search)
+    def __init__(self, statements: Statements, reader: FallbackReader) -> None:
+        super().__init__(statements, reader)
         self._fallback = reader
 
     @override

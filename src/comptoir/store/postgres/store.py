@@ -156,7 +156,7 @@ class PostgresStore(Store):
         reader = FallbackReader(
             replica, primary, partial(self._confirm, company), self._note_outcome
         )
-        return ReplicaReads(self._statements, reader, self._indexing.note_search)
+        return ReplicaReads(self._statements, reader)
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
@@ -195,10 +195,7 @@ class PostgresStore(Store):
 
     @override
     async def close(self) -> None:
-        # the writer also ends the units that index texts, even if the database hangs
-        await asyncio.gather(
-            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS)
-        )
+        await asyncio.gather(self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS))
         await asyncio.gather(*[each.close() for each in self._pools])
 
 

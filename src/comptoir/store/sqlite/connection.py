@@ -166,17 +166,18 @@ class Portion:
 
     def __init__(self, limit: int) -> None:
         self.is_whole = True
-        self._left = limit
+        self._limit = limit
 
     def fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
         """Fetch the rows, then close the cursor."""
         rows: list[Row] = []
-        while self._left > 0:
+        left = self._limit
+        while left > 0:
             some: list[Row] = cursor.fetchmany(FETCHED)
             if not some:
                 return rows
             rows += some
-            self._left -= characters(some)
+            left -= characters(some)
         self.is_whole = False
         cursor.close()
         return rows

@@ -8,8 +8,9 @@ stopped and starts again on a thread. Its shape is remembered, and runs there at
 import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
+from itertools import cycle
 
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
@@ -43,6 +44,15 @@ CHARACTERS = 4_000_000
 SLOW = 5
 """Callbacks in one slice after which the rest of the page leaves the event loop."""
 
+ATTEMPTS = (0.004, 0.001, 0.016, 0.008, 0.128, 0.064)
+"""Seconds of a search by the text index, of one record by record, and so on in turns.
+
+Rare words have few candidates in the index, and common words fill a page after few records.
+"""
+
+ATTEMPT_STEPS = 10_000
+"""Steps of the database's machine between two looks at the clock of an attempt."""
+
 INTERRUPT_SECONDS = 0.02
 """The interval between attempts to stop a read that nobody awaits."""
 
@@ -62,16 +72,19 @@ class Scans:
         """The reads that run and wait now."""
         return self._queue.load
 
-    async def run(self, query: Query, portion: Portion | None = None) -> list[Row]:
+    async def run(
+        self, query: Query, portion: Portion | None = None, walk: Query | None = None
+    ) -> list[Row]:
         """Run a read on a thread and return its rows, or a portion of them.
 
-        Raises `Refusal` (503) if too many wait or run, or if it takes too long. Cancelling the
-        caller cancels the read.
+        `walk` has the same rows, and the faster of the two statements is found by trying. Raises
+        `Refusal` (503) if too many wait or run, or if it takes too long. Cancelling the caller
+        cancels the read.
         """
         permit = await self._queue.enter()
         connection = self._idle.pop()
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, _run_without_limit, connection, query, portion)
+        work = loop.run_in_executor(self._threads, _run, connection, query, portion, walk)
         # the connection is free when the thread has ended, even if the caller is cancelled twice
         work.add_done_callback(partial(self._release, connection, permit))
         try:
@@ -106,9 +119,27 @@ class Scans:
             connection.close()
 
 
-def _run_without_limit(connection: Connection, query: Query, portion: Portion | None) -> list[Row]:
+def _run(
+    connection: Connection, query: Query, portion: Portion | None, walk: Query | None
+) -> list[Row]:
+    if walk is not None:
+        for each, seconds in zip(cycle((query, walk)), ATTEMPTS, strict=False):
+            # a walk also computes values of records that the search does not find
+            with suppress(StatementStopped, Refusal):
+                return _attempt(connection, each, portion, seconds)
     connection.limit.begin()
     return connection.run(query, portion)
+
+
+def _attempt(
+    connection: Connection, query: Query, portion: Portion | None, seconds: float
+) -> list[Row]:
+    connection.limit.begin(seconds)
+    connection.set_progress_handler(connection.limit.is_over, ATTEMPT_STEPS)
+    try:
+        return connection.run(query, portion)
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 class LoopReads:
@@ -243,9 +274,11 @@ class SqliteReader:
                     keyset, skip = plan.keyset_after(rows[-1]), 0
                     await self.scheduler.yield_to_loop()
         while left > 0:
-            rest = self._statements.page(plan.part(keyset, left, skip))
+            rest = plan.part(keyset, left, skip)
+            walk = self._statements.walk(rest) if plan.pipeline.searches else None
             portion = Portion(CHARACTERS)
-            rows = await while_connected(self._scans.run(rest, portion))
+            query = self._statements.page(rest)
+            rows = await while_connected(self._scans.run(query, portion, walk))
             left = 0 if portion.is_whole else left - len(rows)
             last = rows[-1:]
             async with aclosing(self.scheduler.sliced(rows, most)) as slices:

@@ -233,7 +233,6 @@ class SqliteStore(Store):
 
     @override
     async def close(self) -> None:
-        await self._indexing.stop()
         await self._file_writer.stop()
         await self._scans.stop()
         await self._control_scans.stop()

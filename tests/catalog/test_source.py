@@ -1,0 +1,224 @@
+"""Every fault of a catalog is reported with its place and a remedy, and all of them at once."""
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.catalog.building import Catalog, build
+from comptoir.catalog.source import Source
+from comptoir.errors.refusal import OperatorError
+
+GOOD = """comptoir = 1
+namespace = "Own"
+container = "Container"
+
+[sets.things]
+type = "thing"
+unique = [["code"]]
+
+[sets.things.properties]
+id = "Guid"
+code = { type = "String(20)", required = true }
+size = "Int32"
+name = "String"
+at = { type = "DateTimeOffset", modified_at = true }
+
+[sets.things.navigation]
+owner = { to = "owners", on = { name = "name" } }
+
+[sets.things.business_central]
+table = 7
+caption = "Thing"
+
+[sets.things.business_central.properties]
+code = { caption = "Code", length = 10 }
+
+[sets.owners]
+type = "owner"
+
+[sets.owners.properties]
+id = "Guid"
+name = "String"
+
+[enums]
+Level = ["None", "Gold"]
+"""
+VIEW = (
+    '[sets.seen]\ntype = "seen"\nread_only = true\nview = {}\n[sets.seen.properties]\nid = "Guid"\n'
+)
+PAIRS = """
+[sets.things.pair_filter]
+name = "name"
+value = "value"
+count = 2
+carrier = "owners"
+reference = "kode"
+carrier_reference = "name"
+carrier_name = "nam"
+carrier_value = "id"
+"""
+
+
+def built(text: str) -> Catalog:
+    return build(Source("own.toml", text))
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(OperatorError) as raised:
+        built(text)
+    return str(raised.value).splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            'size = "Int32"',
+            'size = "Int23"',
+            "12:1: Int23 is not a known type. Did you mean Int32?",
+        ),
+        ('size = "Int32"', 'size = "String(0)"', "12:1: String(0) is not a known type."),
+        ("required = true", "requird = true", "11:31: requird is not a known option. Did you mean"),
+        ("required = true", 'required = "yes"', "11:31: required is not valid: Expected `bool`"),
+        (
+            'name = "String"\nat',
+            "name = 3\nat",
+            "13:1: name is not a table. Write its options as {",
+        ),
+        ('type = "owner"\n', "", "26:2: sets.owners has no type. Add it."),
+        ('size = "Int32"', '"a b" = "Int32"', "12:1: a b is not a name. Use letters,"),
+        ('size = "Int32"', 'Code = "Int32"', "12:1: Code has the name of code. Choose another"),
+        (
+            "[enums]",
+            '[sets.Companies]\ntype = "c"\nproperties = { id = "Guid" }\n[enums]',
+            "33:2: Companies has the name of companies.",
+        ),
+        ('[["code"]]', '[["kode"]]', "7:1: kode is not a known property of things. Did you mean"),
+        ('[["code"]]', '[["name"]]', "13:1: name identifies records and has the type String."),
+        (
+            '[["code"]]',
+            '[{ properties = ["code", "size"], blank_is_free = true }]',
+            "7:1: blank_is_free is set for several properties, code, size. Use it for one",
+        ),
+        (
+            '[["code"]]',
+            '[["code"]]\nindexes = [["x"]]',
+            "8:1: x is not a known property of things.",
+        ),
+        ('[["code"]]', '[["code"]]\nkey = "x"', "8:1: x is not a known property of things."),
+        (
+            'size = "Int32"',
+            'size = { type = "Int32", modified_at = true }',
+            "12:1: modified_at needs",
+        ),
+        (
+            'size = "Int32"',
+            'then = { type = "DateTimeOffset", modified_at = true }',
+            "14:1: two properties have modified_at. Remove it here or from then.",
+        ),
+        (
+            'size = "Int32"',
+            'size = { type = "Guid", digits = true }',
+            "digits needs the type Int32.",
+        ),
+        (
+            'size = "Int32"',
+            'x = { type = "String", computed_default = "lower(name)" }',
+            "12:1: lower(name) is not an expression. Write toupper(PROPERTY), or NAVIGATION/",
+        ),
+        (
+            'size = "Int32"',
+            'x = { type = "String", computed_default = "toupper(nam)" }',
+            "12:1: nam is not a known property of things. Did you mean name?",
+        ),
+        (
+            'size = "Int32"',
+            'x = { type = "String", computed_default = "owner/name" }',
+            "12:1: owner leads to another set than things.",
+        ),
+        ('to = "owners"', 'to = "owner"', "17:1: owner is not a known entity set. Did you mean"),
+        ('on = { name = "name" }', "on = {}", "17:1: owner does not have one pair in `on`."),
+        ("on = { name =", "on = { size =", "17:1: owner compares size (Int32) with name (String)."),
+        ('on = { name = "name" }', 'on = { name = "nam" }', "17:1: nam is not a known property"),
+        ("owner = {", "code = {", "17:1: code has the name of code. Choose another name."),
+        ("code = { caption", "kode = { caption", "24:1: kode is not a known property of things."),
+        (
+            "length = 10",
+            "length = 30",
+            "24:1: the field code accepts more than the type String(20)",
+        ),
+        (
+            "length = 10",
+            'enum = "Levl"',
+            "24:1: Levl is not a known enumeration. Did you mean Level?",
+        ),
+        ('"Thing"', '"Thing"\nalias = "OWNERS"', "22:1: OWNERS has the name of owners."),
+        (
+            '"Thing"',
+            '"Thing"\nperiods = [["at", "x"]]',
+            "22:1: x is not a known property of things.",
+        ),
+        (
+            '"Thing"',
+            '"Thing"\nused_in = { owners = "x" }',
+            "22:1: x is not a known property of owners",
+        ),
+        ("comptoir = 1", "comptoir = 2", "1:1: comptoir is not valid: Invalid enum value 2."),
+        ("[enums]", f"{VIEW}[enums]", "view is not valid: Object missing required field `base`."),
+    ],
+)
+def test_a_fault_has_its_place_and_a_remedy(old: str, new: str, fault: str) -> None:
+    assert GOOD.count(old) == 1
+    found = faults(GOOD.replace(old, new))
+    assert any(fault in each for each in found), found
+    assert all(each.startswith("own.toml:") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("view", "fault"),
+    [
+        ('{ base = "owner", columns = { id = "id" } }', "owner is not a known entity set."),
+        ('{ base = "owners", columns = { id = "x" } }', "x is not a known property of owners."),
+        ('{ base = "owners", columns = { x = "id" } }', "the view has no column for id."),
+        ('{ base = "seen", columns = { id = "id" } }', "the view seen is not read-only, or shows"),
+    ],
+)
+def test_a_view_shows_properties_of_a_stored_set(view: str, fault: str) -> None:
+    assert any(fault in each for each in faults(GOOD + VIEW.replace("{}", view)))
+
+
+def test_filters_by_pairs_name_properties() -> None:
+    found = faults(GOOD + PAIRS)
+    assert [each.partition(". ")[0].rpartition(": ")[2] for each in found] == [
+        "nam is not a known property of owners",
+        "kode is not a known property of things",
+    ]
+
+
+def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
+    text = GOOD.replace('"Int32"', '"Int"').replace('"owners"', '"others"').replace("10", '"10"')
+    assert [each.split(":")[1] for each in faults(text)] == ["12", "17", "24"]
+
+
+def test_an_enumeration_has_members() -> None:
+    text = GOOD.replace("length = 10", 'enum = "Level"')
+    assert len(built(text).tables.tables["things"].fields["code"].enumeration.members) == 2  # type: ignore[union-attr]
+    (fault,) = faults(text.replace('["None", "Gold"]', "[]"))
+    assert fault == "own.toml:34:1: the enumeration Level has no members. Add some."
+
+
+def test_text_that_is_not_toml_is_refused() -> None:
+    with pytest.raises(OperatorError, match=r"own.toml is not TOML: .* \(at line 1, column 10\)"):
+        built("comptoir : 1")
+
+
+def test_a_good_file_has_the_sets_that_it_declares() -> None:
+    model = built(GOOD).model
+    assert [each.name for each in model.sets] == ["companies", "owners", "things"]
+    code = model.by_name["things"].type.by_name["code"]
+    assert (code.required, code.type.facets) == (True, {"MaxLength": 20})
+
+
+def test_the_sets_of_the_interface_have_a_description_of_each_property() -> None:
+    for each in MODEL.sets:
+        assert each.type.description
+        assert [p.name for p in each.type.properties if not p.description] == []
