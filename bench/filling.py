@@ -136,7 +136,7 @@ def _fill(connection: Connection, filled: Filled) -> None:
             for statement in unit.ledger.closing(statements.service):
                 connection.run(statement)
     unit = _unit(connection, statements, company_id)
-    while connection.drive(index_some(TRANSLATIONS, unit)):
+    while connection.drive(index_some(TRANSLATIONS, None, unit))[1] > 0:
         pass
 
 
