@@ -13,6 +13,7 @@ others.
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from uuid import UUID
 
@@ -136,7 +137,7 @@ def _fill(connection: Connection, filled: Filled) -> None:
             for statement in unit.ledger.closing(statements.service):
                 connection.run(statement)
     unit = _unit(connection, statements, company_id)
-    while connection.drive(index_some(TRANSLATIONS, None, unit))[1] > 0:
+    while connection.drive(index_some(TRANSLATIONS, None, unit))[1]:
         pass
 
 
@@ -147,7 +148,7 @@ def _unit(connection: Connection, statements: Statements, company_id: str) -> Un
 
 def _insert(unit: UnitOfWork, rows: Sequence[tuple[Stored, ...]]) -> Steps[None]:
     changes, _ = unit.ledger.log_all(TRANSLATIONS, [key for key, *_ in rows], CREATE, "bench")
-    records = [(change, *row) for change, row in zip(changes, rows, strict=True)]
-    json = map(record_encoder(TRANSLATIONS.type).columns, records)
-    with_json = zip(records, json, strict=True)
-    yield unit.statements.writes.insert(unit.company_id, TRANSLATIONS, with_json)
+    by_column = list(zip(*rows, strict=True))
+    json = record_encoder(TRANSLATIONS.type).columns_of_all(changes, by_column)
+    values = zip(repeat(unit.company_id), changes, *json, *by_column, strict=False)
+    yield unit.statements.writes.insert[TRANSLATIONS].many(values)

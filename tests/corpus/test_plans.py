@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from urllib.parse import quote
 
 import pytest
@@ -59,6 +60,16 @@ def test_the_log_names_an_order_without_an_index(
             company.get("customersExt", f"$orderby={order}&$filter=addressLine2 ne 'log'")
     (message,) = [each.message for each in caplog.records if "no index" in each.message]
     assert message.startswith("customersExt: no index begins with phoneNumber")
+
+
+def test_a_sort_of_all_records_copies_their_keys_alone(company: Company) -> None:
+    load_data(company)
+    keys_alone = re.compile(r'IN\s*\(SELECT [^,]*\bid\s+FROM "?customersExt\b.*LIMIT', re.DOTALL)
+    for order, sorts in (("city desc", True), ("number desc,city", True), ("number", False)):
+        query = f"$orderby={order}&$filter=addressLine2 ne 'sorted'"
+        _, statements = statements_of(partial(company.get, "customersExt", query))
+        (reading,) = [each for each in statements if "customersExt" in each]
+        assert bool(keys_alone.search(reading)) == sorts
 
 
 def test_a_page_of_few_properties_reads_these_and_the_version(company: Company) -> None:

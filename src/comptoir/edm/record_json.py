@@ -10,9 +10,10 @@ The JSON is what a response in the default format has for the record, from the r
 import base64
 import binascii
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import repeat
 from typing import cast
 from zlib import crc32
 
@@ -83,6 +84,21 @@ class RecordEncoder:
         """The values of the columns for the JSON of a record."""
         encoded = self.encode(row)
         return encoded if len(encoded) <= LONGEST_JSON else None, int(row[0]), self.layout
+
+    def columns_of_all(
+        self, versions: Sequence[int], by_column: Sequence[Sequence[Stored]]
+    ) -> tuple[Iterable[bytes | None], Iterable[int], Iterable[int]]:
+        """`columns` of many records, by column, from their versions and the columns' values."""
+        wire: list[Iterable[Stored | Wire]] = list(by_column)
+        for at, to_wire in self._converted:
+            wire[at] = map(to_wire, by_column[at])
+        properties = map(_encode, map(self._shape, *wire))
+        encoded = [
+            b"%d%b%b" % (version, _END_OF_VERSION, each[1:-1])
+            for version, each in zip(versions, properties, strict=True)
+        ]
+        stored = [each if len(each) <= LONGEST_JSON else None for each in encoded]
+        return stored, versions, repeat(self.layout)
 
 
 @cache

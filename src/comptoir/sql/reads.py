@@ -171,19 +171,28 @@ class ReadStatements:
             scope.columns[_JSON] = self._json(pipeline.entity_set)
         self._transform(scope, pipeline)
         order = self._sort(scope, pipeline)
-        if not self._has_index(pipeline):
+        if sorts := not self._has_index(pipeline):
             message = "%s: no index begins with %s, so each page in this order reads the whole set"
             _log.debug(message, pipeline.entity_set.name, pipeline.order[0].name)
         names = [*_bounds_names(bounds), "limit", "skip"]
         if continues:
             names += _numbered("keyset", len(order))
             scope.conditions.append(_after_keyset(order))
+        by_key = pipeline.as_json and (sorts or _is_mixed(order))
+        key = pipeline.entity_set.type.key
         statement = (
-            scope.selecting(*_row(scope, pipeline))
-            .order_by(*[_directed(key, column) for key, column in order])
+            scope.selecting(*([scope.column(0, key)] if by_key else _row(scope, pipeline)))
+            .order_by(*_directed_all(order))
             .limit(whole("limit"))
             .offset(whole("skip") if skips else constant(0))
         )
+        if by_key:
+            # a sort of more records than those of the page would copy the JSON of each
+            found = self._base(pipeline.entity_set)
+            found.conditions.append(found.column(0, key).in_(statement.correlate(None)))
+            statement = found.selecting(self._json(pipeline.entity_set)).order_by(
+                *_directed_all(_order(found, pipeline.order))
+            )
         return self._prepared(statement, scope, names)
 
     def _has_index(self, pipeline: Pipeline) -> bool:
@@ -211,7 +220,7 @@ class ReadStatements:
     def _build_related(self, shape: RelatedShape) -> Prepared:
         pipeline, navigation, count = shape
         scope = self._joined(pipeline, navigation, count)
-        order = [_directed(key, column) for key, column in self._sort(scope, pipeline)]
+        order = _directed_all(self._sort(scope, pipeline))
         joined = scope.column(0, navigation.on[1])
         rank = func.row_number().over(partition_by=joined, order_by=order).label(_RANK)
         columns = [
@@ -388,7 +397,7 @@ def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
 
 
 def _limit(scope: SelectScope, step: Limit) -> None:
-    order = [_directed(key, column) for key, column in _order(scope, step.order)]
+    order = _directed_all(_order(scope, step.order))
     limit, skip = slot_of(step.limit), slot_of(step.skip)
     scope.project(dict(scope.columns), lambda rows: rows.order_by(*order).limit(limit).offset(skip))
 
@@ -397,11 +406,20 @@ def _order(scope: SelectScope, order: Sequence[OrderKey]) -> list[tuple[OrderKey
     return [(key, scope.column(0, key.name)) for key in order]
 
 
+def _directed_all(order: Sequence[tuple[OrderKey, SqlValue]]) -> list[UnaryExpression[str | int]]:
+    return [_directed(key, column) for key, column in order]
+
+
 def _directed(key: OrderKey, column: SqlValue) -> UnaryExpression[str | int]:
     sorting = column.desc() if key.descending else column.asc()
     if key.nullable:
         return sorting.nulls_last() if key.descending else sorting.nulls_first()
     return sorting
+
+
+def _is_mixed(order: Sequence[tuple[OrderKey, SqlValue]]) -> bool:
+    """Whether keys have different directions, so that no index has the order of all of them."""
+    return len({key.descending for key, _ in order}) > 1
 
 
 def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
@@ -412,8 +430,8 @@ def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[b
     """
     keys, columns = zip(*order, strict=True)
     values = list(map(named, _numbered("keyset", len(keys))))
-    first, is_mixed = keys[0], len({each.descending for each in keys}) > 1
-    if not is_mixed and not any(each.nullable for each in keys):
+    first = keys[0]
+    if not _is_mixed(order) and not any(each.nullable for each in keys):
         found, kept = tuple_(*columns), tuple_(*values)
         return found < kept if first.descending else found > kept
     differs = _first_difference(order)

@@ -1,6 +1,6 @@
 """The statements of a dialect over a model: reads, writes, and the service's own tables."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from sqlalchemy import ColumnElement, Select, Table, asc, case, delete, func, select, tuple_, update
@@ -164,8 +164,10 @@ class WriteStatements:
         self._bulk = dialect.bulk
         self._matches = StatementCache(self._build_matches)
 
-        self._inserts = StatementCache(self._build_insert)
         self._updates = StatementCache(self._build_update)
+
+        self.insert = StatementCache(self._build_insert)
+        """Insert a record: company, version, the columns of `JSON`, then the properties."""
 
         self.delete = StatementCache(self._build_delete)
         """Delete a record: company, key."""
@@ -184,14 +186,6 @@ class WriteStatements:
 
         self.highest = StatementCache(self._build_highest)
         """The highest value of a property, null without records: company."""
-
-    def insert(
-        self, company_id: str, entity_set: EntitySet, records: Iterable[tuple[Row, JsonColumns]]
-    ) -> ManyQueries:
-        """The statement that inserts records with their JSON."""
-        return self._inserts[entity_set].many(
-            [(company_id, row[0], *json, *row[1:]) for row, json in records]
-        )
 
     def update(
         self,

@@ -104,8 +104,8 @@ def _restoring(model: Model, mark: CompanyMark, by: str) -> Work[int]:
         # values of a unique rule may have moved from one record to another
         for entity_set, some in rows.items():
             columns = record_encoder(entity_set.type).columns
-            pairs = tuple([(row, columns(row)) for row in some])
-            yield unit.statements.writes.insert(unit.company_id, entity_set, pairs)
+            values = [(unit.company_id, row[0], *columns(row), *row[1:]) for row in some]
+            yield unit.statements.writes.insert[entity_set].many(values)
         return unit.ledger.number
 
     return work

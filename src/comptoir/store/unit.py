@@ -87,7 +87,8 @@ class UnitOfWork:
             record[stamp.name] = at
         row = (number, *record.values())
         json = record_encoder(entity_type).columns(row)
-        yield self.statements.writes.insert(self.company_id, entity_set, ((row, json),))
+        stored = (self.company_id, number, *json, *record.values())
+        yield self.statements.writes.insert[entity_set].many((stored,))
         self.identity_map.replace(entity_set, None, row)
         return Saved(row, json[0])
 

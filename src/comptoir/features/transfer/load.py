@@ -5,6 +5,7 @@ part is in memory.
 """
 
 import asyncio
+import gc
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -48,6 +49,10 @@ LONGEST_TEXT = Settings().body_bytes
 
 LOADED_BY = "comptoir load"
 """The author of loaded records in the change log."""
+
+
+MANY_OBJECTS = 20_000
+"""The new objects after which the garbage collector runs during a load."""
 
 
 class LoadReport(msgspec.Struct):
@@ -123,8 +128,10 @@ class Register(_TemporaryDatabase):
     ) -> list[LoadError]:
         """The errors of rows that repeat the key or a unique value of an earlier row."""
         number = self._numbers.setdefault(rule.properties, len(self._numbers))
+        # a single value needs no encoding
+        encode = _encode if len(rule.properties) > 1 else itemgetter(0)
         entries = [
-            (number, _encode(values), line)
+            (number, encode(values), line)
             for line, values in zip(lines, identities, strict=True)
             if values is not None
         ]
@@ -222,6 +229,17 @@ class _Part(msgspec.Struct, frozen=True):
     errors: list[LoadError]
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector visit rows less often: they are many, and have no cycles."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(MANY_OBJECTS, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
 class Loader:
     """Loads sources into one company.
 
@@ -252,7 +270,7 @@ class Loader:
         after the written rows.
         """
         run = _Load(self._store, self._company, entity_set, self._show_progress)
-        with closing(Spool()) as spool:
+        with _rare_collections(), closing(Spool()) as spool:
             try:
                 digest = source.digest()
                 with closing(Register()) as register:

@@ -474,12 +474,12 @@ class _RowBatch:
         stamp = entity_type.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
-        records = list(zip(numbers, *columns.values(), strict=True))
-        json = map(record_encoder(entity_type).columns, records)
-        with_json = zip(records, json, strict=True)
-        yield self._unit.statements.writes.insert(self._plan.company.id, self._set, with_json)
+        by_column = list(columns.values())
+        json = record_encoder(entity_type).columns_of_all(numbers, by_column)
+        values = zip(repeat(self._plan.company.id), numbers, *json, *by_column, strict=False)
+        yield self._unit.statements.writes.insert[self._set].many(values)
         if self._reads_others:
-            for row in records:
+            for row in zip(numbers, *by_column, strict=True):
                 self._unit.identity_map.replace(self._set, None, row)
         else:
             self._unit.identity_map.clear()

@@ -264,7 +264,7 @@ class SqliteReader:
                 fetched = most = SLICE
                 continue
             slow = rows is None or reads.callbacks > SLOW
-            if 2 * reads.callbacks <= SLOW:
+            if reads.callbacks <= SLOW:
                 fetched = min(2 * fetched, most)
             if rows is not None:
                 left = left - size if len(rows) == size else 0
