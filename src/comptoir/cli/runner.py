@@ -45,12 +45,16 @@ def store_command(command: Callable[..., Awaitable[None]]) -> Callable[..., None
 
 
 def use_store(
-    settings: Settings, work: Callable[[Store], Awaitable[T]], *, resumes: bool = False
+    settings: Settings,
+    work: Callable[[Store], Awaitable[T]],
+    *,
+    resumes: bool = False,
+    is_ready: bool = True,
 ) -> T:
     """Run a coroutine with the open store of the settings, as `run` does."""
 
     async def opening() -> T:
-        async with opened(settings) as store:
+        async with opened(settings, is_ready=is_ready) as store:
             return await work(store)
 
     return run(opening, resumes=resumes)
@@ -72,8 +76,8 @@ def need_file(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Store]:
-    """The store of the settings, closed at the end.
+async def opened(settings: Settings, *, is_ready: bool = True) -> AsyncIterator[Store]:
+    """The store of the settings, closed at the end; `is_ready` as in `open_store`.
 
     If the database fails, the `Refusal` becomes an `OperatorError` with the database's message,
     which a service would write to its log.
@@ -83,7 +87,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
     log.addHandler(logged)
     log.propagate = False
     try:
-        store = open_store(settings, writes_many=True)
+        store = open_store(settings, writes_many=True, is_ready=is_ready)
         try:
             yield store
         finally:
@@ -128,7 +132,7 @@ def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
     """Warn of companies that do not exist, or that the check failed; they may be created later."""
     try:
         need_file(settings)
-        use_store(settings, lambda store: warn_of_unknown(store, companies))
+        use_store(settings, lambda store: warn_of_unknown(store, companies), is_ready=False)
     except (OperatorError, Refusal) as error:
         warn(f"--company was not checked: {error}")
 
