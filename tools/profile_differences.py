@@ -17,17 +17,14 @@ from comptoir.profiles.record import (
     ResponseOverride,
     Routes,
     ShownProperty,
-    TableRule,
     Tokens,
     ValueForms,
-    Values,
     WriteRules,
 )
 
 Section = (
     Envelope
     | WriteRules
-    | Values
     | ValueForms
     | Queries
     | FilterRules
@@ -39,7 +36,6 @@ Section = (
 Part = (
     Section
     | ResponseOverride
-    | TableRule
     | ShownProperty
     | Mapping[str, str]
     | frozenset[str]

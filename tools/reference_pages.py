@@ -366,8 +366,11 @@ def profiles_page(
     differences: Iterable[Difference],
     cases: Sequence[ProfileCase],
     elsewhere: Sequence[tuple[Sequence[str], str]],
+    tables: Mapping[str, TableRule],
 ) -> str:
     """The rows with their tests, the responses of cases, and the parts of the record that differ.
+
+    Then follow the rules of the tables that the entity sets show.
 
     `elsewhere` has the rows and the names of tests that are not cases.
     """
@@ -400,7 +403,7 @@ def profiles_page(
                 for each in differing
             ),
         ),
-        *_tables_section({each.leaf: each.other for each in differing}),
+        *_tables_section(tables),
     )
 
 
@@ -449,20 +452,19 @@ def _requests(rule: Rule) -> str:
     return share if rule.times is None else f"{share}, {rule.times} at most for a client"
 
 
-def _tables_section(parts: Mapping[str, Part]) -> Iterator[str]:
+def _tables_section(tables: Mapping[str, TableRule]) -> Iterator[str]:
     """The rules of properties, a table for each entity set."""
     yield _TABLES_INTRO
-    for leaf, part in parts.items():
-        if isinstance(part, TableRule):
-            yield f"### {_set_of(leaf)}"
-            yield " ".join(_about(part))
-            yield table(
-                ("Property", "Field", "Accepts", "Source"),
-                (
-                    (code(name), each.caption, _accepted(each), _SOURCES[each.confidence])
-                    for name, each in part.fields.items()
-                ),
-            )
+    for set_name, part in tables.items():
+        yield f"### {set_name}"
+        yield " ".join(_about(part))
+        yield table(
+            ("Property", "Field", "Accepts", "Source"),
+            (
+                (code(name), each.caption, _accepted(each), _SOURCES[each.confidence])
+                for name, each in part.fields.items()
+            ),
+        )
 
 
 def _about(part: TableRule) -> Iterator[str]:
@@ -472,11 +474,6 @@ def _about(part: TableRule) -> Iterator[str]:
         yield f"{code(first)} is not after {code(last)}."
     for name, field in part.used_in:
         yield f"A record is not deleted while {code(field)} of {code(name)} names it."
-
-
-def _set_of(leaf: str) -> str:
-    """The entity set that a leaf of the tables names."""
-    return leaf.rpartition(".")[2]
 
 
 def _accepted(rule: FieldRule) -> str:
@@ -520,8 +517,6 @@ def _part(part: Part) -> str:
             return _members(part)
         case ResponseOverride():
             return f"{part.status} {code(part.code)}: {part.message}"
-        case TableRule():
-            return f"{len(part.fields)} fields of {part.caption}, [below](#values)"
         case ShownProperty():
             return part.description.rstrip(".")
     return code(f"{part:g}" if isinstance(part, float) else str(part))

@@ -112,7 +112,7 @@ def application(
 
     One of several workers has a link to their supervisor.
     """
-    model = overlaid(declared, settings.behaviour.values, settings.behaviour.forms)
+    model = overlaid(declared, settings.behaviour.obeyed(declared.tables), settings.behaviour.forms)
     features = list(_features(settings, model))
     tokens = _tokens(settings, _clocks(features).of_tokens)
     return Application(partial(_opened, settings, link, declared, tokens, features), features)
@@ -162,7 +162,7 @@ async def _opened(
     features: Sequence[Feature],
 ) -> AsyncIterator[ASGIApp]:
     behaviour, clocks, keys = settings.behaviour, _clocks(features), tokens.keys
-    forms, values = behaviour.forms, behaviour.values
+    forms, values = behaviour.forms, behaviour.obeyed(declared.tables)
     model = overlaid(declared, values, forms)
     renamed = overlaid(declared, values, forms.renamed()) if behaviour.queries.renamed else None
     metrics = Metrics(link)

@@ -115,8 +115,8 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
     parts: tuple[SettingsPart, ...] = ()
     is_quickstart: bool = False
     # fmt: off
-    options = ("database", "read_database", "keys", "host", "port", "profile", "base_path",
-        "public_url", "trusted_proxies", "workers", "log_level")
+    options = ("database", "read_database", "catalog", "keys", "host", "port", "profile",
+        "base_path", "public_url", "trusted_proxies", "workers", "log_level")
 
     database: Annotated[Text,
         "The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."
@@ -124,6 +124,9 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
     read_database: Annotated[Text,
         "A standby of the PostgreSQL database, for requests with `Data-Access-Intent: ReadOnly` "
         "or a `Consistency-Token`."] = ""
+    catalog: Annotated[Text,
+        "A file that declares the entity sets; by default, those that the database has, or else "
+        "those of the interface."] = ""
     read_only: Annotated[Switch,
         "`on` refuses writes of records, and serves a read-only database too."] = "off"
     connect_seconds: Annotated[Positive,

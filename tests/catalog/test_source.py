@@ -3,8 +3,9 @@
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.catalog.building import Catalog, build
+from comptoir.catalog.building import build
 from comptoir.catalog.source import Source
+from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
 
 GOOD = """comptoir = 1
@@ -58,14 +59,14 @@ carrier_value = "id"
 """
 
 
-def built(text: str) -> Catalog:
-    return build(Source("own.toml", text))
+def built(text: str) -> Model:
+    return build(Source.parse("own.toml", text.encode()))
 
 
 def faults(text: str) -> list[str]:
     with pytest.raises(OperatorError) as raised:
         built(text)
-    return str(raised.value).splitlines()[1:]
+    return list(raised.value.details)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def test_text_that_is_not_toml_is_refused() -> None:
 
 
 def test_a_good_file_has_the_sets_that_it_declares() -> None:
-    model = built(GOOD).model
+    model = built(GOOD)
     assert [each.name for each in model.sets] == ["companies", "owners", "things"]
     code = model.by_name["things"].type.by_name["code"]
     assert (code.required, code.type.facets) == (True, {"MaxLength": 20})

@@ -17,7 +17,7 @@ from support.specimen import SPECIMEN, WITH_SPECIMENS
 from support.together import check_all, together
 
 BEHAVIOUR = business_central(CURRENT)
-OF_BUSINESS_CENTRAL = overlaid(MODEL, BEHAVIOUR.values, BEHAVIOUR.forms)
+OF_BUSINESS_CENTRAL = overlaid(MODEL, MODEL.tables, BEHAVIOUR.forms)
 SETS = list(chain(WITH_SPECIMENS.sets, OF_BUSINESS_CENTRAL.sets))
 """Every entity set, as it is in each profile."""
 

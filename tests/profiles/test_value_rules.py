@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from httpx import Response
 
-from comptoir.catalog import BUILT_IN, MODEL
+from comptoir.catalog import MODEL
 from comptoir.edm.types import encoded_name
 from comptoir.profiles.record import FieldRule, Relation
 from support.client import Record, record
@@ -52,13 +52,13 @@ Field = tuple[str, str, FieldRule]
 FIELDS: list[Field] = [
     (name, field, rule)
     for name in NEW
-    for field, rule in BUILT_IN.tables.tables[name].fields.items()
+    for field, rule in MODEL.tables.tables[name].fields.items()
     if field != MODEL.by_name[name].type.key
 ]
 REQUIRED = [
     (name, field)
     for name in NEW
-    for field, rule in BUILT_IN.tables.tables[name].fields.items()
+    for field, rule in MODEL.tables.tables[name].fields.items()
     if rule.mandatory or MODEL.by_name[name].type.by_name[field].required
 ]
 
@@ -122,7 +122,7 @@ def test_only_options_are_accepted(case: Field, company: Company, paths: dict[st
 
 def identity(name: str, known: Mapping[str, object], form: str) -> str:
     """The identification fields of a record, as messages have them."""
-    entity_type, fields = MODEL.by_name[name].type, BUILT_IN.tables.tables[name].fields
+    entity_type, fields = MODEL.by_name[name].type, MODEL.tables.tables[name].fields
     values = {**EMPTY, **known}
     return ",".join(
         form.format(fields[each].caption, CAPTIONS.get(values.get(each, ""), values.get(each, "")))
@@ -134,7 +134,7 @@ def identity(name: str, known: Mapping[str, object], form: str) -> str:
 def test_a_required_property_that_is_missing_or_empty(
     name: str, field: str, company: Company, paths: dict[str, str]
 ) -> None:
-    table = BUILT_IN.tables.tables[name]
+    table = MODEL.tables.tables[name]
     message = f"{table.fields[field].caption} must have a value in {table.caption}: {{}}. "
     message += "It cannot be zero or empty."
     lacking = {other: value for other, value in NEW[name].items() if other != field}
@@ -159,7 +159,7 @@ def test_a_record_that_exists(name: str, company: Company, paths: dict[str, str]
     stored = company.record(paths[name])
     same = {each: stored[each] for each in entity_type.identification}
     others = {each: OTHER[each] for each in same if each in OTHER}
-    message = f"The record in table {BUILT_IN.tables.tables[name].caption} already exists. "
+    message = f"The record in table {MODEL.tables.tables[name].caption} already exists. "
     message += "Identification fields and values: " + identity(name, same, "{}='{}'")
     responses = [company.post(name, {**NEW[name], **same}, {"If-Match": "*"})]
     if entity_type.key not in same:
@@ -205,7 +205,7 @@ def test_a_code_that_names_no_record(
     name: str, field: str, relation: Relation, company: Company, paths: dict[str, str]
 ) -> None:
     """It is accepted once the record exists; only customers cannot be created by clients."""
-    table, target = BUILT_IN.tables.tables[name], BUILT_IN.tables.tables[relation.entity_set]
+    table, target = MODEL.tables.tables[name], MODEL.tables.tables[relation.entity_set]
     code = f"R-{next(numbers)}"
     sent: Record = {field: code}
     if relation.when is not None:
@@ -285,7 +285,7 @@ def test_a_phone_number_with_letters(case: Field, company: Company, paths: dict[
         error = error_in(response.content)
         assert error.code == "Application_DialogException"
         assert error.message.partition("  Correlation")[0] == (
-            f"{rule.caption} must not contain letters in {BUILT_IN.tables.tables[name].caption} "
+            f"{rule.caption} must not contain letters in {MODEL.tables.tables[name].caption} "
             + identity(name, known, "{}='{}'")
             + "."
         )

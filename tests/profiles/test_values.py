@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from comptoir.catalog import BUILT_IN, MODEL
+from comptoir.catalog import MODEL
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
 from comptoir.edm.types import PrimitiveType, Text, encoded_name
@@ -17,7 +17,7 @@ from support.sample_files import read_company
 from support.service import Service
 from support.together import together
 
-VALUES = BUILT_IN.tables
+VALUES = MODEL.tables
 TABLES = VALUES.tables
 FIELDS = [(name, field) for name, table in TABLES.items() for field in table.fields]
 WITHOUT_A_TABLE = {"companies", "ItemProductTextLongContentsExt"}

@@ -10,10 +10,6 @@ from zlib import crc32
 
 import asyncpg
 import pytest
-from alembic.autogenerate import produce_migrations
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
-from alembic.operations.ops import MigrateOperation, OpContainer
 from sqlalchemy import Connection, text
 
 from comptoir.catalog import MODEL
@@ -21,7 +17,6 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.store.migration import migrate
 from comptoir.store.postgres.migration import opened
-from comptoir.store.revisions import declared_schema, is_declared
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
@@ -94,13 +89,8 @@ ON_SQLITE = pytest.mark.parametrize("fresh_database", ["sqlite"], indirect=True)
 
 
 def bring(url: str, model: Model, fill: Fill | None) -> None:
-    """Create the schema and the first data.
-
-    Autogenerate creates the tables of entity types that no revision creates.
-    """
-    migrate(Settings(database=url), MODEL)
-    if model is not MODEL:
-        in_database(url, lambda connection: _complete(connection, model))
+    """Create the schema and the first data."""
+    migrate(Settings(database=url), model)
     if fill is not None:
         fill(url)
 
@@ -155,24 +145,7 @@ async def _in_server(url: str, work: Callable[[Connection], T]) -> T:
         return await connection.run_sync(work)
 
 
-def _complete(connection: Connection, model: Model) -> None:
-    context = MigrationContext.configure(
-        connection, opts={"render_as_batch": True, "include_name": is_declared}
-    )
-    script = produce_migrations(context, declared_schema(model))
-    assert script.upgrade_ops is not None
-    _invoke(Operations(context), script.upgrade_ops)
-
-
-def _invoke(operations: Operations, step: MigrateOperation) -> None:
-    if isinstance(step, OpContainer):
-        for inner in step.ops:
-            _invoke(operations, inner)
-    else:
-        operations.invoke(step)
-
-
 def _name(model: Model, fill: Fill | None) -> str:
     """A name for the data of a model and a function: equal entity types have equal tables."""
     filled = "" if fill is None else f"{fill.__module__}.{fill.__qualname__}"
-    return f"template_{crc32(repr([sorted(model.by_name), filled]).encode()):08x}"
+    return f"template_{crc32(repr([sorted(model.by_name), model.source, filled]).encode()):08x}"

@@ -2,6 +2,7 @@
 
 import csv
 
+from comptoir.catalog import MODEL
 from comptoir.features.samples.command import sample_files
 
 Company = dict[str, list[dict[str, str]]]
@@ -10,7 +11,7 @@ Company = dict[str, list[dict[str, str]]]
 
 def read_company() -> Company:
     found = {}
-    for entity_set, path in sample_files().items():
+    for entity_set, path in sample_files(MODEL).items():
         with path.open(encoding="utf-8", newline="") as file:
             found[entity_set.name] = list(csv.DictReader(file))
     return found

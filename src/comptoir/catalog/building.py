@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -95,24 +94,17 @@ def _upper(value: Stored) -> Stored:
 _FUNCTIONS: Mapping[str, Callable[[Stored], Stored]] = {"toupper": _upper}
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """The entity sets of a service, and the tables of Business Central that they show."""
-
-    model: Model
-    tables: Values
-
-
-def build(source: Source) -> Catalog:
-    """Build a catalog; raises `OperatorError` with all faults of its source."""
+def build(source: Source) -> Model:
+    """Build the model of a catalog; raises `OperatorError` with all faults of its source."""
     file = source.options((), source.content, FileOptions)
-    source.check()
-    assert file is not None  # noqa: S101 - a source without options has a fault
+    if file is None:
+        raise source.faults()
     builder = _Builder(source, file)
-    sets, tables = list(builder.sets()), builder.tables()
-    source.check()
-    sets.sort(key=lambda each: each.name.lower())
-    return Catalog(Model((COMPANIES, *sets), container=file.container), tables)
+    sets = sorted(builder.sets(), key=lambda each: each.name.lower())
+    tables = builder.tables()
+    if source.has_faults:
+        raise source.faults()
+    return Model((COMPANIES, *sets), {}, file.container, tables, source.canonical)
 
 
 class _Builder:

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from comptoir.edm.model import PairFilter, View
+from comptoir.profiles.record import CONTAINER, NAMESPACE
 
 Table = Mapping[str, object]
 
@@ -14,9 +15,10 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The file."""
 
     comptoir: Literal[1]
-    namespace: str
-    container: str
-    sets: Table
+    base: Literal["none", "built-in"] = "none"
+    namespace: str = NAMESPACE
+    container: str = CONTAINER
+    sets: Table = {}
     enums: Table = {}
 
 

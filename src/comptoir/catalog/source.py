@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -28,12 +28,12 @@ _PART = re.compile(_KEY)
 class Source:
     """A file of a catalog.
 
-    Faults are collected, so that one run reports all of them. Raises `OperatorError` for text that
-    is not TOML.
+    Faults are collected, so that one run reports all of them. `text` is where their places are.
     """
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, content: Mapping[str, object], text: str = "") -> None:
         self.name = name
+        self.content = content
         self._text = text
         self._offsets: dict[Path, int] = {}
         for path, at in _offsets(text):
@@ -41,10 +41,39 @@ class Source:
             for length in range(1, len(path) + 1):
                 self._offsets.setdefault(path[:length], at)
         self._faults: list[tuple[int, OperatorError]] = []
+
+    @classmethod
+    def parse(cls, name: str, text: bytes) -> Self:
+        """Parse a file in TOML; raises `OperatorError` if it is not."""
         try:
-            self.content: Mapping[str, object] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            return cls(name, tomllib.loads(text.decode()), text.decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise problems.INVALID_CONFIG(path=name, reason=error) from None
+
+    @property
+    def canonical(self) -> str:
+        """The content as canonical JSON."""
+        return msgspec.json.encode(self.content, order="deterministic").decode()
+
+    def extend(self, base: Mapping[str, object]) -> None:
+        """Add the content of a base, which the file adds to and does not change."""
+        self.content = self._extended((), base, self.content)
+
+    def _extended(
+        self, path: Path, base: Mapping[str, object], own: Mapping[str, object]
+    ) -> dict[str, object]:
+        extended = dict(base)
+        for name, value in own.items():
+            former = base.get(name)
+            if isinstance(former, dict) and isinstance(value, dict):
+                extended[name] = self._extended((*path, name), former, value)
+            elif isinstance(former, list) and isinstance(value, list):
+                extended[name] = [*former, *value]
+            elif former in (None, value) or not path or name in ("caption", "description"):
+                extended[name] = value
+            else:
+                self.fault((*path, name), problems.IN_BASE(name=name))
+        return extended
 
     def fault(self, path: Path, error: OperatorError) -> None:
         """Add a fault of the value that a path leads to."""
@@ -56,13 +85,17 @@ class Source:
         error = problems.UNKNOWN_NAME(suggested=suggested, what=what, name=name, listed=listed)
         self.fault(path, error)
 
-    def check(self) -> None:
-        """Raise `OperatorError` with all faults, in the order of the file."""
-        if self._faults:
-            lines = [
-                f"\n{self._place(at)}: {each}" for at, each in sorted(self._faults, key=_first)
-            ]
-            raise problems.CATALOG_FAULTS(name=self.name, count=len(lines), faults="".join(lines))
+    @property
+    def has_faults(self) -> bool:
+        """Whether a fault was added."""
+        return bool(self._faults)
+
+    def faults(self) -> OperatorError:
+        """The error with all faults, in the order of the file."""
+        faults = sorted(self._faults, key=_first)
+        error = problems.CATALOG_FAULTS(name=self.name, count=len(faults))
+        error.details = [f"{self._place(at)}: {each}" for at, each in faults]
+        return error
 
     def options(self, path: Path, given: object, kind: type[T]) -> T | None:
         """The options of a table; each that is unknown, not valid or missing is a fault.

@@ -25,7 +25,6 @@ from comptoir.auth.fields import (
 from comptoir.auth.limits import DAY
 from comptoir.auth.records import Client
 from comptoir.auth.roles import parse_roles
-from comptoir.catalog import MODEL
 from comptoir.cli.options import PATH, options_of
 from comptoir.cli.runner import operator, store_command, warn_of_unknown
 from comptoir.config import read_whole
@@ -221,7 +220,7 @@ async def apply(store: Store, file: Path) -> None:
     A role has the letters of its rights for each entity set: R to read, I to insert, M to modify, D
     to delete. "*" is every other entity set. Within two seconds, every service obeys the roles.
     """
-    roles = parse_roles(_text(file), [each.name for each in MODEL.per_company])
+    roles = parse_roles(_text(file), [each.name for each in store.statements.model.per_company])
     await store.control.put_roles(roles, operator())
     for each in roles:
         click.echo(f"{each.name}: applied")

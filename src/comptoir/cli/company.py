@@ -7,11 +7,11 @@ from uuid import uuid4
 import click
 
 from comptoir.auth.fields import guid, guids
-from comptoir.catalog import MODEL
 from comptoir.cli.options import YES, checked, settings_options
 from comptoir.cli.runner import (
     answer,
     known_company,
+    model_of,
     need_database,
     shown_progress,
     store_command,
@@ -49,7 +49,7 @@ def create(settings: Settings, name: str, company_id: str | None) -> None:
     """Create a company and print its id on the last line. Creates the database if missing."""
     checked_name(name)
     wanted = company_id or str(uuid4())
-    make_ready(settings, MODEL)
+    make_ready(settings, model_of(settings))
     use_store(settings, lambda store: new_company(store, wanted, name))
     click.echo(f"{name}\n{wanted}")
 

@@ -109,7 +109,7 @@ def command_line() -> None:
 
 
 def main() -> None:
-    """Run the command; an error is one line, and a nonzero exit status."""
+    """Run the command; an error is a line, with its details, and a nonzero exit status."""
     try:
         status = command_line.main(prog_name="comptoir", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -119,7 +119,9 @@ def main() -> None:
         problem = " ".join(error.format_message().split())
         status = _failed(f"{problem}{'' if problem[-1:] in '.?!' else '.'} Try --help.")
     except (OperatorError, Refusal) as error:
-        status = _failed(" ".join(str(error).split()))
+        details = error.details if isinstance(error, OperatorError) else ()
+        lines = [str(error), *details]
+        status = _failed("\n".join(" ".join(each.split()) for each in lines))
     except Interrupted as end:
         status = _failed(str(end), 128 + end.number)
     sys.exit(status)

@@ -4,9 +4,8 @@ from functools import partial
 
 import click
 
-from comptoir.catalog import MODEL
 from comptoir.cli.options import option_or_variable, settings_options
-from comptoir.cli.runner import shown_progress, use_store
+from comptoir.cli.runner import model_of, shown_progress, use_store
 from comptoir.config import Settings
 from comptoir.store.company_steps import rebuild_json as rebuild_json_of
 from comptoir.store.migration import migrate as bring_up_to_date
@@ -25,7 +24,7 @@ from comptoir.store.urls import redacted
     is_flag=True,
     help="Encode the stored JSON of all records again, from their columns.",
 )
-@settings_options("database")
+@settings_options("database", "catalog")
 def migrate(settings: Settings, distribute: str | None, rebuild_json: bool) -> None:
     """Bring a database to the current schema, and create it if missing.
 
@@ -36,7 +35,8 @@ def migrate(settings: Settings, distribute: str | None, rebuild_json: bool) -> N
     change log. Services may be running. After an interrupt, run the same command again.
     """
     tell = partial(click.echo, err=True)
-    revision = bring_up_to_date(settings, MODEL, tell, distribute=distribute is not None)
+    model = model_of(settings)
+    revision = bring_up_to_date(settings, model, tell, distribute=distribute is not None)
     click.echo(f"{redacted(settings.database)} has schema {revision}.")
     if rebuild_json:
         count = use_store(settings, _rebuild_json)
@@ -47,6 +47,6 @@ async def _rebuild_json(store: Store) -> int:
     count = 0
     with shown_progress() as progress:
         for company_id in await store.company_names():
-            for each in MODEL.stored:
+            for each in store.statements.model.stored:
                 count += await rebuild_json_of(store, company_id, each.name, progress)
     return count

@@ -9,25 +9,27 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
-from comptoir.catalog import MODEL
+from comptoir.catalog import MODEL, accepted_model, read_catalog
 from comptoir.cli.interrupt import Interrupted
 from comptoir.cli.options import settings_options
 from comptoir.config import Settings
-from comptoir.edm.model import Company
+from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import UNAVAILABLE
-from comptoir.store.migration import make_ready
+from comptoir.store.growth import conflicts
+from comptoir.store.migration import accepted_catalog, make_ready
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
-from comptoir.store.urls import is_postgres
+from comptoir.store.urls import is_postgres, redacted
 
 T = TypeVar("T")
 
@@ -38,8 +40,8 @@ def store_command(command: Callable[..., Awaitable[None]]) -> Callable[..., None
     @settings_options("database")
     @wraps(command)
     def opening(settings: Settings, **given: object) -> None:
-        need_database(settings)
-        use_store(settings, lambda store: command(store, **given))
+        model = need_database(settings)
+        use_store(settings, lambda store: command(store, **given), model)
 
     return opening
 
@@ -47,26 +49,48 @@ def store_command(command: Callable[..., Awaitable[None]]) -> Callable[..., None
 def use_store(
     settings: Settings,
     work: Callable[[Store], Awaitable[T]],
+    model: Model | None = None,
     *,
     resumes: bool = False,
     is_ready: bool = True,
 ) -> T:
-    """Run a coroutine with the open store of the settings, as `run` does."""
+    """Run a coroutine with the open store of the settings, as `run` does.
+
+    The model is that of the database, unless it is given.
+    """
+    model = model or model_of(settings)
 
     async def opening() -> T:
-        async with opened(settings, is_ready=is_ready) as store:
+        async with opened(settings, model, is_ready=is_ready) as store:
             return await work(store)
 
     return run(opening, resumes=resumes)
 
 
-def need_database(settings: Settings) -> None:
+def model_of(settings: Settings) -> Model:
+    """The model of the catalog that the settings name, of the database, or of the interface.
+
+    A database with a later catalog than that of the settings keeps it. Raises `OperatorError` for a
+    catalog with faults, and if the database cannot be read.
+    """
+    name, accepted = redacted(settings.database), accepted_catalog(settings)
+    if settings.catalog:
+        wanted = read_catalog(Path(settings.catalog))
+        if accepted in (None, wanted.source) or conflicts(wanted.source, accepted):
+            return wanted
+        warn(f"{name} has a later catalog than {settings.catalog}, which is used.")
+    return MODEL if accepted is None else accepted_model(name, accepted)
+
+
+def need_database(settings: Settings) -> Model:
     """Bring an existing database up to date; raises `OperatorError` if there is none.
 
-    A misspelled name therefore does not create an empty database.
+    A misspelled name therefore does not create an empty database. Returns its model.
     """
     need_file(settings)
-    make_ready(settings, MODEL)
+    model = model_of(settings)
+    make_ready(settings, model)
+    return model
 
 
 def need_file(settings: Settings) -> None:
@@ -76,7 +100,9 @@ def need_file(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, is_ready: bool = True) -> AsyncIterator[Store]:
+async def opened(
+    settings: Settings, model: Model, *, is_ready: bool = True
+) -> AsyncIterator[Store]:
     """The store of the settings, closed at the end; `is_ready` as in `open_store`.
 
     If the database fails, the `Refusal` becomes an `OperatorError` with the database's message,
@@ -87,7 +113,7 @@ async def opened(settings: Settings, *, is_ready: bool = True) -> AsyncIterator[
     log.addHandler(logged)
     log.propagate = False
     try:
-        store = open_store(settings, writes_many=True, is_ready=is_ready)
+        store = open_store(settings, model, writes_many=True, is_ready=is_ready)
         try:
             yield store
         finally:

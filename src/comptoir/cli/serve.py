@@ -6,6 +6,7 @@ import shlex
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -13,11 +14,11 @@ import click
 from msgspec.structs import replace
 
 from comptoir.app import application
-from comptoir.catalog import MODEL
+from comptoir.catalog import MODEL, read_catalog
 from comptoir.cli.options import option_or_variable, settings_options
-from comptoir.cli.runner import use_store, warn
+from comptoir.cli.runner import model_of, use_store, warn
 from comptoir.config import SETTINGS, Settings
-from comptoir.edm.model import Company
+from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError
 from comptoir.features import FEATURES
@@ -73,12 +74,13 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
         check_certificate(settings)
     on_postgres = is_postgres(settings.database)
     # checks the settings, before the port opens
-    for each in application(settings).features:
+    model = _model_of(settings)
+    for each in application(settings, model).features:
         each.check_start(click.get_current_context().params["config"])
     with ExitStack() as closing:
         listeners = [closing.enter_context(each) for each in bind_all(settings)]
         settings = replace(settings, port=listeners[0].getsockname()[1])
-        is_empty = _make_ready(settings, needed=quickstart)
+        is_empty = _make_ready(settings, model, needed=quickstart)
         announcing = _prepared(settings) if quickstart else []
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
@@ -87,7 +89,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
             warn(too_few)
         # the server has stopped because of this interrupt
         with suppress(KeyboardInterrupt):
-            _serve(settings, listeners, announcing, is_empty=is_empty)
+            _serve(settings, model, listeners, announcing, is_empty=is_empty)
 
 
 def _with_local_certificate(settings: Settings) -> Settings:
@@ -113,7 +115,15 @@ def _prepared(settings: Settings) -> Sequence[Callable[[Settings], None]]:
     return [resolve_name(each)(settings) for each in quickstarts]
 
 
-def _make_ready(settings: Settings, *, needed: bool) -> bool:
+def _model_of(settings: Settings) -> Model:
+    """The model to serve; while the database server is down, that of the settings."""
+    try:
+        return model_of(settings)
+    except UnreachableError:
+        return read_catalog(Path(settings.catalog)) if settings.catalog else MODEL
+
+
+def _make_ready(settings: Settings, model: Model, *, needed: bool) -> bool:
     """Check the schema; if the database server is down, start without it unless `needed`.
 
     Returns whether the database has no company.
@@ -123,16 +133,16 @@ def _make_ready(settings: Settings, *, needed: bool) -> bool:
     except UnreachableError as error:
         warn(f"{error} Until then, all reads go to the primary.")
     try:
-        make_ready(settings, MODEL, warn)
+        make_ready(settings, model, warn)
     except UnreachableError as error:
         if needed:
             raise
         warn(f"{error} Serving starts when it can be reached.")
         return False
-    return _lacks_companies(settings)
+    return _lacks_companies(settings, model)
 
 
-def _lacks_companies(settings: Settings) -> bool:
+def _lacks_companies(settings: Settings, model: Model) -> bool:
     """Raise `OperatorError` if the database has lost acknowledged changes; warn of equal names.
 
     Returns whether it has no company.
@@ -142,7 +152,7 @@ def _lacks_companies(settings: Settings) -> bool:
         watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as error:
         warn(f"{error} {_UNKNOWN}")
-    return use_store(settings, lambda store: _check_watermarks(store, watermarks))
+    return use_store(settings, lambda store: _check_watermarks(store, watermarks), model)
 
 
 async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark]) -> bool:
@@ -160,6 +170,7 @@ async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark
 
 def _serve(
     settings: Settings,
+    model: Model,
     listeners: Sequence[socket.socket],
     announcing: Sequence[Callable[[Settings], None]],
     *,
@@ -167,7 +178,7 @@ def _serve(
 ) -> None:
     is_quickstart = bool(announcing)
     settings = replace(settings, is_quickstart=is_quickstart)
-    app = application(settings)
+    app = application(settings, model)
     with ExitStack() as serving:
         for each in app.features:
             serving.enter_context(each.serving())
@@ -184,7 +195,7 @@ def _serve(
         if settings.workers == 1:
             run(app, settings, listeners)
             return
-        supervise(application, settings, listeners)
+        supervise(partial(application, declared=model), settings, listeners)
 
 
 def _announce(settings: Settings, *, is_empty: bool) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from comptoir.edm.types import Base64Text, Guid, PrimitiveType, Stored, Stream, Text
-from comptoir.profiles.record import CONTAINER, NAMESPACE
+from comptoir.profiles.record import CONTAINER, NAMESPACE, Values
 
 LAST_CHANGE = "@last_change"
 """The source of a property with the number of the record's last change."""
@@ -366,12 +366,15 @@ class Model:
     """The entity sets.
 
     `aliases` are other names that a path may have for a set. `container` is the name of the entity
-    container (CSDL 4.01, section 13).
+    container (CSDL 4.01, section 13). `tables` are those of the other product that the sets show.
+    `source` is the canonical JSON of the catalog that declares the sets; blank if nothing does.
     """
 
     sets: tuple[EntitySet, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)
     container: str = CONTAINER
+    tables: Values = field(default_factory=Values)
+    source: str = ""
     by_name: Mapping[str, EntitySet] = field(init=False)
 
     def __post_init__(self) -> None:

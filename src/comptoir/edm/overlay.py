@@ -63,7 +63,7 @@ def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
 
 def _derive(model: Model, values: Values, forms: ValueForms) -> Model:
     sets = tuple(_overlaid_set(each, values, forms) for each in model.sets)
-    return Model(sets, values.aliases, forms.container)
+    return Model(sets, values.aliases, forms.container, model.tables, model.source)
 
 
 def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> EntitySet:

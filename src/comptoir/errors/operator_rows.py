@@ -41,7 +41,13 @@ FILE_OF_KEY = "Name a file with a public key or a certificate."
 FILE_OF_ROLES = "Name a file with roles in TOML, in UTF-8."
 
 # Catalogs
-CATALOG_FAULTS = OperatorRow("the catalog {name} has faults, {count} in all", "Correct them:{faults}")
+FILE_OF_CATALOG = "Name a file with a catalog in TOML, in UTF-8."
+IN_BASE = OperatorRow("{name} is declared in the base", "Remove it, or choose another name.")
+CATALOG_NOT_GROWN = OperatorRow("the catalog of {name} cannot become that of the settings: {changes}",
+    "Only additions are applied. Add to the former catalog.")
+OTHER_CATALOG = OperatorRow("{name} has another catalog than that of the settings",
+    "Run `comptoir migrate` with the same catalog, or serve without one.")
+CATALOG_FAULTS = OperatorRow("the catalog {name} has faults, {count} in all", "Correct these places.")
 UNKNOWN_NAME = OperatorRow("{name} is not a known {what}", "It is one of: {listed}.")
 NOT_A_TABLE = OperatorRow("{name} is not a table", "Write its options as {{ name = value }}.")
 INVALID_OPTION = OperatorRow("{name} is not valid: {reason}", "docs/reference lists the options.")

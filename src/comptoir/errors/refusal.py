@@ -1,6 +1,6 @@
 """What is raised: a refusal of a request, by its row, or an error that the operator can fix."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -232,13 +232,14 @@ class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`
 class OperatorError(Exception):
     """A condition that the operator can fix, shown in one line without a traceback.
 
-    `problem` and `remedy` make the message (`messages.message`).
+    `problem` and `remedy` make the message (`messages.message`). `details` are further lines.
     """
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(message(problem, remedy))
         self.problem = problem
         self.remedy = remedy
+        self.details: Sequence[str] = ()
 
 
 class UnreachableError(OperatorError):

@@ -80,7 +80,7 @@ def _not_computed(cause: str, remedy: str = "Change the expression, or exclude t
 
 # the database
 QUERY_TOO_LONG = UNAVAILABLE.row("The query took longer than {seconds:g} s",
-    "Narrow the filter, or sort by the key.", group="LONG_WORK", headers=_retry(5))
+    "Narrow the filter or the search, or sort by the key.", group="LONG_WORK", headers=_retry(5))
 QUERY_STOPPED = replace(QUERY_TOO_LONG, problem="The query took too long")
 DIVIDED_BY_ZERO = _not_computed("{what} has no result: the divisor is zero")
 BEYOND_BITS = _not_computed("{what} has a result of more than 64 bits, which does not fit")

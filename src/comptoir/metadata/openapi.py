@@ -68,7 +68,7 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
             "info": {
                 "title": "Comptoir",
                 "version": __version__,
-                "description": _ABOUT + _other_names(profile.values.aliases),
+                "description": _ABOUT + _other_names(model.aliases),
                 "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             },
             "servers": [{"url": base_url, "description": "The configured address."}, *relative],

@@ -361,8 +361,9 @@ class Profile:
     The override of a refusal is that of its group in `errors`, or else that of its error's code
     in `codes`; without either, the response is that of the error. `settings` are other defaults of
     settings. `shows_limits`: responses have the client's limits in `RateLimit`.
-    `sliding_rates`: rates are counted in a sliding window, and else replaced evenly. Without
-    `hooks` there are no subscriptions.
+    `tables`: the rules of the tables that the entity sets show are ignored or obeyed, with or
+    without the relations. `sliding_rates`: rates are counted in a sliding window, and else replaced
+    evenly. Without `hooks` there are no subscriptions.
     """
 
     settings: Mapping[str, str | int | float] = field(default_factory=dict)
@@ -373,16 +374,18 @@ class Profile:
     sliding_rates: bool = False
     tokens: Tokens = Tokens()
     writes: WriteRules = WriteRules()
-    values: Values = Values()
+    tables: Literal["ignored", "obeyed", "without relations"] = "ignored"
     forms: ValueForms = DECLARED
     queries: Queries = Queries()
     batches: BatchRules = BatchRules()
     routes: Routes = Routes()
     hooks: Hooks | None = None
 
-    def without_relations(self) -> Self:
-        """The same profile, in which a value may name a record that does not exist."""
-        return replace(self, values=self.values.without_relations())
+    def obeyed(self, tables: Values) -> Values:
+        """The rules of tables that the profile obeys."""
+        if self.tables == "ignored":
+            return Values()
+        return tables if self.tables == "obeyed" else tables.without_relations()
 
     def without_interface_extensions(self) -> Self:
         """The same profile, without the interface's shapes that the other product lacks."""

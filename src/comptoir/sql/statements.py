@@ -350,7 +350,7 @@ class Statements:
     """
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
-        self._model = model
+        self.model = model
         self._dialect = dialect
         self.compiler = dialect.compiler
         self.tables = build_tables(model)
@@ -369,12 +369,12 @@ class Statements:
     @cached_property
     def index(self) -> TextIndexStatements:
         """Statements that update the text index."""
-        return TextIndexStatements(self._model, self.tables, self._dialect)
+        return TextIndexStatements(self.model, self.tables, self._dialect)
 
     @cached_property
     def company_rows(self) -> CompanyRowStatements:
         """Statements that copy and delete companies."""
-        return CompanyRowStatements(self._model, self.tables, self.compiler)
+        return CompanyRowStatements(self.model, self.tables, self.compiler)
 
 
 @cache

@@ -36,6 +36,9 @@ VERSION = "record_version"
 JSON = ("record_json", "json_version", "json_layout")
 """The columns of `RecordEncoder.columns`, which no row of a record has (see `Row`)."""
 
+EMPTY = "empty"
+"""The key in `Column.info` of the value that existing records get in a column that is added."""
+
 COMPANY = "company"
 """The name of the bind parameter for the company's id."""
 
@@ -229,7 +232,8 @@ def _json_columns() -> Iterator[Column[bytes] | Column[int]]:
 
 
 def _column(each: Property) -> Column[str | int]:
-    return Column(each.name, column_type(each), nullable=False)
+    empty = {EMPTY: str(each.type.default)}
+    return Column(each.name, column_type(each), nullable=False, info=empty)
 
 
 def column_type(each: Property) -> TypeEngine[str | int]:

@@ -9,7 +9,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.schema import Report
 from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.migrating import check_file, check_writable, migrate_file
+from comptoir.store.sqlite.migrating import accepted, check_file, check_writable, migrate_file
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres, redacted
 from comptoir.store.watermarks import Watermark
@@ -31,6 +31,18 @@ def migrate(
     if distribute:
         raise problems.NOT_DISTRIBUTABLE(url=redacted(settings.database))
     return migrate_file(database_path(settings.database), model)
+
+
+def accepted_catalog(settings: Settings) -> str | None:
+    """The source of the model that the database has; None for a new database.
+
+    Raises `OperatorError`, which is an `UnreachableError` if the server may be available later.
+    """
+    if is_postgres(settings.database):
+        from comptoir.store.postgres.connection import accepted as of_server  # noqa: PLC0415 - imports asyncpg
+
+        return asyncio.run(of_server(settings))
+    return accepted(database_path(settings.database))
 
 
 def check_replica(settings: Settings) -> None:
@@ -63,11 +75,11 @@ def make_ready(settings: Settings, model: Model, report: Report = lambda _: None
     if is_postgres(settings.database):
         from comptoir.store.postgres.connection import check_ready  # noqa: PLC0415 - imports asyncpg
 
-        asyncio.run(check_ready(settings, report))
+        asyncio.run(check_ready(settings, report, model.source))
         return
     path = database_path(settings.database)
     if settings.refuses_writes:
-        check_file(path)
+        check_file(path, model)
     else:
         check_writable(path)
         migrate_file(path, model)

@@ -1,17 +1,21 @@
 """Alembic: upgrades by revisions, and the declared schema. Only revisions import it elsewhere."""
 
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import Literal
 
 from alembic import command
 from alembic.autogenerate.api import AutogenContext
 from alembic.config import Config
-from sqlalchemy import Connection, MetaData
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Column, Connection, MetaData, inspect
 
 from comptoir.edm.model import Model
+from comptoir.errors import operator_rows as problems
 from comptoir.sql import column_types
 from comptoir.sql.dialects.sqlite import INDEX
-from comptoir.sql.tables import build_tables, control_tables
+from comptoir.sql.tables import EMPTY, build_tables, control_tables
+from comptoir.store.growth import conflicts
 from comptoir.store.schema import (
     MIGRATIONS,
     STATE,
@@ -33,17 +37,43 @@ Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
 def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
     """Run the revisions that a database lacks, within the connection's transaction.
 
-    Returns the new state. Raises `OperatorError`, which calls the database `name`, if its schema is
-    too new.
+    Then the tables of records get what the model has more. Returns the new state. Raises
+    `OperatorError`, which calls the database `name`, if its schema is too new, or if the model
+    changes what the database has.
     """
     state, known = state_of(connection), revisions()
     serves = known.serves[known.head]
     if is_outdated(state, name):
         command.upgrade(alembic_config(connection, model), "head")
-    elif state.revision != known.head or state.serves == serves:
+    elif state.revision != known.head or (state.serves, state.catalog) == (serves, model.source):
         return state
-    store_state(connection, revision=known.head, serves=serves)
+    changed = conflicts(state.catalog, model.source) if state.catalog and model.source else []
+    if changed:
+        raise problems.CATALOG_NOT_GROWN(name=name, changes="; ".join(changed))
+    _grow(connection, declared_schema(model), [each.name for each in model.stored])
+    store_state(connection, revision=known.head, serves=serves, catalog=model.source)
     return state_of(connection)
+
+
+def _grow(connection: Connection, declared: MetaData, names: Iterable[str]) -> None:
+    """Add the tables, columns and indexes of records that a database lacks."""
+    operations = Operations(MigrationContext.configure(connection))
+    existing = inspect(connection)
+    for table in [declared.tables[name] for name in names]:
+        if not existing.has_table(table.name):
+            table.create(connection)
+            continue
+        columns = {each["name"] for each in existing.get_columns(table.name)}
+        for each in table.columns:
+            if each.name not in columns:
+                added = Column(
+                    each.name, each.type, nullable=False, server_default=each.info[EMPTY]
+                )
+                operations.add_column(table.name, added)
+        indexes = {each["name"] for each in existing.get_indexes(table.name)}
+        for index in table.indexes:
+            if index.name not in indexes:
+                index.create(connection)
 
 
 def alembic_config(connection: Connection, model: Model) -> Config:

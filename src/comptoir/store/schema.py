@@ -49,20 +49,23 @@ class SchemaState:
     """The recorded state of a schema; a part that is not recorded is None.
 
     `routines` is the digest of the installed routines, and `unicode` the version of Unicode whose
-    case mappings they contain.
+    case mappings they contain. `catalog` is the source of the model (`Model.source`).
     """
 
     revision: str | None
     serves: str | None = None
     routines: str | None = None
     unicode: str | None = None
+    catalog: str | None = None
 
     @classmethod
     def of(cls, revision: str | None, stored: Mapping[str, str]) -> Self:
         """The state by the rows of the table `schema_state`."""
         # earlier releases upgrade a schema without recording what it serves
         serves = stored.get("serves") if stored.get("revision") == revision else None
-        return cls(revision, serves, stored.get("routines"), stored.get("unicode"))
+        return cls(
+            revision, serves, *(stored.get(name) for name in ("routines", "unicode", "catalog"))
+        )
 
 
 @cache
@@ -103,11 +106,16 @@ def is_outdated(state: SchemaState, name: str) -> bool:
     raise problems.NEWER_SCHEMA(name=name, revision=state.revision, head=known.head)
 
 
-def check_state(state: SchemaState, name: str) -> None:
-    """Raise `OperatorError` if this program cannot use the schema of the database `name`."""
+def check_state(state: SchemaState, name: str, catalog: str = "") -> None:
+    """Raise `OperatorError` if this program cannot use the schema of the database `name`.
+
+    With the source of a model, the database must have the same one.
+    """
     if is_outdated(state, name):
         row = problems.OUTDATED_SCHEMA if state.revision else problems.NO_SCHEMA
         raise row(name=name, revision=state.revision, head=revisions().head)
+    if catalog and state.catalog != catalog:
+        raise problems.OTHER_CATALOG(name=name)
 
 
 def store_state(connection: Connection, **state: str) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from comptoir.catalog import BUILT_IN
 from comptoir.config import Settings, items
 from comptoir.features.business_central import CURRENT, BusinessCentralSettings
 from comptoir.features.business_central.errors import CODES, ERRORS, TRANSLATIONS
@@ -111,7 +110,7 @@ _UNDATED = Profile(
         tags={"POST": "ignored", "PATCH": "required", "PUT": "required", "DELETE": "optional"},
         body_tag=False, if_none_match=False, put_replaces=False, short_by="return-no-content",
         tag_of_created=False, related=True, computed="unchanged"),
-    values=BUILT_IN.tables,
+    tables="obeyed",
     forms=ValueForms(
         enumerations="names",
         instants="short",
@@ -160,7 +159,7 @@ def profile_of(settings: Settings) -> Profile:
     }
     profile = replace(profile, routes=replace(profile.routes, names=names))
     if own.relations == "off":
-        profile = profile.without_relations()
+        profile = replace(profile, tables="without relations")
     if own.interface_extensions == "off":
         profile = profile.without_interface_extensions()
     return profile

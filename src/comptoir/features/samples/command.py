@@ -13,12 +13,11 @@ from uuid import uuid4
 import click
 from msgspec.structs import replace
 
-from comptoir.catalog import MODEL
 from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.options import YES, option_or_variable, settings_options
-from comptoir.cli.runner import answer, known_company, need_database, opened, use_store
+from comptoir.cli.runner import answer, known_company, model_of, need_database, opened, use_store
 from comptoir.config import Settings, environment_name
-from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.features.samples import errors as problems
 from comptoir.features.transfer.commands import find_files, load_progress
 from comptoir.features.transfer.files import FileSource
@@ -50,7 +49,7 @@ _FOLDER = Path(__file__).parent
 def sample(settings: Settings, company_name: str) -> None:
     """Create a sample company and print its id at the end. Creates the database if missing."""
     checked_name(company_name)
-    make_ready(settings, MODEL)
+    make_ready(settings, model_of(settings))
     company_id = use_store(settings, lambda store: _sample(store, company_name))
     click.echo(f"{company_name}\n{company_id}")
 
@@ -61,9 +60,10 @@ async def _sample(store: Store, name: str) -> str:
     return company.id
 
 
-def sample_files() -> Mapping[EntitySet, Path]:
-    """The sample's files by their entity sets, in the order in which `fill` loads them."""
-    return find_files([_FOLDER])
+def sample_files(model: Model) -> Mapping[EntitySet, Path]:
+    """The sample's files for the sets of a model, in the order in which `fill` loads them."""
+    files = sorted(_FOLDER.glob("*.csv"))
+    return find_files([each for each in files if each.stem in model.by_name], model)
 
 
 async def fill(
@@ -72,7 +72,7 @@ async def fill(
     progress_of: Callable[[str], AbstractContextManager[ShowProgress]] = load_progress,
 ) -> None:
     """Load the sample's files into a company; records that are equal are left unchanged."""
-    for entity_set, path in sample_files().items():
+    for entity_set, path in sample_files(store.statements.model).items():
         with progress_of(entity_set.name) as progress:
             report = await Loader(store, company, progress).load(
                 FileSource(path), entity_set, keep_good=False
@@ -98,7 +98,7 @@ def reset(settings: Settings, yes: bool) -> None:
     first = use_store(settings, lambda store: _first_state(settings, store))
     if not yes:
         _confirm(first.company)
-    use_store(settings, lambda store: restore(store, MODEL, [first], RESET_BY))
+    use_store(settings, lambda store: restore(store, store.statements.model, [first], RESET_BY))
     click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
 
@@ -110,7 +110,8 @@ async def _first_state(settings: Settings, store: Store) -> CompanyMark:
     """
     company = await _named(store)
     with TemporaryDirectory(prefix="comptoir-reset-") as folder:
-        records = await _new_records(settings, company, Path(folder) / "sample.db")
+        model = store.statements.model
+        records = await _new_records(settings, model, company, Path(folder) / "sample.db")
     wanted = [(name, str(key)) for name, rows in records.items() for key in rows]
     loaded = [
         (each.entity_set, each.record)
@@ -133,14 +134,16 @@ async def _named(store: Store) -> Company:
     return await known_company(store, found[0])
 
 
-async def _new_records(settings: Settings, company: Company, database: Path) -> Records:
+async def _new_records(
+    settings: Settings, model: Model, company: Company, database: Path
+) -> Records:
     """The records of a new sample, created in a database of its own."""
     apart = replace(settings, database=f"sqlite:///{database}", read_database="")
-    await asyncio.to_thread(make_ready, apart, MODEL)
-    async with opened(apart) as store:
+    await asyncio.to_thread(make_ready, apart, model)
+    async with opened(apart, model) as store:
         new = await store.create_company(company.id, SAMPLE_NAME)
         await fill(store, new, progress_of=_not_shown)
-        (mark,) = await marked(store, MODEL)
+        (mark,) = await marked(store, model)
     return mark.records
 
 
@@ -174,8 +177,8 @@ async def find_or_fill(store: Store) -> str:
         click.echo(f"Creating the company {SAMPLE_NAME}, on first use.")
         company = await store.create_company(str(uuid4()), SAMPLE_NAME)
     # the last table is empty if the load was interrupted, which then resumes
-    *_, last = sample_files()
-    if not await store.count(CountPlan(all_records(last), Bounds(company))):
+    files = [*sample_files(store.statements.model)]
+    if files and not await store.count(CountPlan(all_records(files[-1]), Bounds(company))):
         await fill(store, company)
     return company.id
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from comptoir.auth.fields import guids
-from comptoir.catalog import MODEL
 from comptoir.cli.options import (
     COMPANY,
     PATH,
@@ -18,6 +17,7 @@ from comptoir.cli.options import (
 )
 from comptoir.cli.runner import (
     known_company,
+    model_of,
     need_database,
     opened,
     run,
@@ -26,7 +26,7 @@ from comptoir.cli.runner import (
     use_store,
 )
 from comptoir.config import Settings, load_settings
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, Model
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
@@ -66,7 +66,8 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
     change properties for which the file has no column. After an interrupt, the same command
     resumes.
     """
-    files = find_files(paths)
+    model = model_of(settings)
+    files = find_files(paths, model)
 
     async def load_files(store: Store) -> list[LoadReport]:
         reports: list[LoadReport] = []
@@ -125,7 +126,7 @@ def total(reports: list[LoadReport]) -> LoadReport:
     )
 
 
-def find_files(paths: Iterable[Path]) -> dict[EntitySet, Path]:
+def find_files(paths: Iterable[Path], model: Model) -> dict[EntitySet, Path]:
     """The named files and those in the named folders, by the entity set that they are named after.
 
     Files in a folder that cannot be loaded are left out. Raises `OperatorError` for a path that
@@ -135,7 +136,7 @@ def find_files(paths: Iterable[Path]) -> dict[EntitySet, Path]:
     found: dict[EntitySet, Path] = {}
     for path in paths:
         for each in _files_at(path):
-            entity_set = _entity_set(each)
+            entity_set = _entity_set(each, model)
             other = found.setdefault(entity_set, each)
             if other is not each:
                 raise problems.TWO_FILES(first=other, second=each, entity_set=entity_set.name)
@@ -170,12 +171,12 @@ def _files_in(folder: Path) -> list[Path]:
     return found
 
 
-def _entity_set(path: Path) -> EntitySet:
-    stored = {each.name: each for each in MODEL.stored}
+def _entity_set(path: Path, model: Model) -> EntitySet:
+    stored = {each.name: each for each in model.stored}
     entity_set = stored.get(path.stem)
     if entity_set is not None:
         return entity_set
-    if path.stem in MODEL.by_name:
+    if path.stem in model.by_name:
         raise problems.NO_OWN_RECORDS(path=path, entity_set=path.stem, known=", ".join(stored))
     raise problems.NOT_AN_ENTITY_SET(
         suggested=suggestion(path.stem, stored),
@@ -211,10 +212,11 @@ async def dump(
     is overwritten.
     """
     company = await known_company(store, company_id)
-    _prepare(folder, form)
+    stored = store.statements.model.stored
+    _prepare(folder, form, stored)
     files = records = 0
     async with open_snapshot(store) as snapshot:
-        for entity_set in MODEL.stored:
+        for entity_set in stored:
             target = dump_file(folder, entity_set, form)
             with shown_progress() as progress:
                 count = await dump_records(
@@ -227,12 +229,12 @@ async def dump(
     click.echo(f"{records} records in {files} files")
 
 
-def _prepare(folder: Path, form: DumpFormat) -> None:
+def _prepare(folder: Path, form: DumpFormat, stored: Sequence[EntitySet]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise problems.NO_NEW_FOLDER(folder=folder, reason=error.strerror) from error
-    for entity_set in MODEL.stored:
+    for entity_set in stored:
         target = dump_file(folder, entity_set, form)
         if target.exists():
             raise problems.FILE_EXISTS(path=target)
@@ -278,19 +280,20 @@ def copy(
     here, there = (load_settings({"database": each, "config": config}) for each in (source, target))
     if here.database == there.database:
         raise problems.SAME_DATABASE()
-    for settings in (here, there):
-        need_database(settings)
-    run(lambda: _copy(here, there, wanted, restart=restart), resumes=True)
+    model, other = need_database(here), need_database(there)
+    if model.source != other.source:
+        raise problems.ANOTHER_CATALOG()
+    run(lambda: _copy(here, there, model, wanted, restart=restart), resumes=True)
 
 
 async def _copy(
-    here: Settings, there: Settings, wanted: Sequence[str] | None, *, restart: bool
+    here: Settings, there: Settings, model: Model, wanted: Sequence[str] | None, *, restart: bool
 ) -> None:
-    async with opened(here) as source, opened(there) as target:
+    async with opened(here, model) as source, opened(there, model) as target:
         names = await source.company_names()
         companies = [await known_company(source, each) for each in wanted or names]
         with shown_progress() as progress:
-            copies = {each.id: Copy(MODEL, source, target, each, progress) for each in companies}
+            copies = {each.id: Copy(model, source, target, each, progress) for each in companies}
             for each in copies.values():
                 await each.check(restart=restart)
             for company_id, each in copies.items():

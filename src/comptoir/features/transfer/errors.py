@@ -87,3 +87,5 @@ REPEATED = OperatorRow("repeats line {first}", "Remove one of the lines.")
 EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it.")
 LONG_CELL = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters",
     "Shorten it, or raise the setting body_bytes.")
+ANOTHER_CATALOG = OperatorRow("the databases have different catalogs",
+    "Run `comptoir migrate` with one catalog on both.")

@@ -154,19 +154,17 @@ async def _check_writable(connection: Connection, url: str) -> None:
         raise problems.READ_ONLY_SERVER(url=redacted(url))
 
 
-async def check_database(connection: Connection, url: str, report: Report, *, writes: bool) -> None:
+async def check_database(
+    connection: Connection, url: str, report: Report, *, writes: bool, catalog: str = ""
+) -> None:
     """Raise `OperatorError` if this program cannot use a server or its schema, or write to it.
 
-    Raises `DRIVER_ERRORS` too. `report` receives a warning if Unicode has another version there.
+    With the source of a model, the database must have the same one. Raises `DRIVER_ERRORS` too.
+    `report` receives a warning if Unicode has another version there.
     """
     await (_check_writable if writes else check_server)(connection, url)
-    has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
-    revision = None
-    if has_version:
-        revision = await connection.fetchval("SELECT version_num FROM alembic_version")
-    rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
-    state = SchemaState.of(revision, {str(name): str(value) for name, value in rows})
-    check_state(state, redacted(url))
+    state = await _state(connection)
+    check_state(state, redacted(url), catalog)
     if state.revision == revisions().head and state.unicode != unidata_version:
         report(
             f"{redacted(url)} converts the case of texts by Unicode {state.unicode}, and this "
@@ -174,7 +172,26 @@ async def check_database(connection: Connection, url: str, report: Report, *, wr
         )
 
 
-async def check_ready(settings: Settings, report: Report) -> None:
+async def _state(connection: Connection) -> SchemaState:
+    has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
+    revision = None
+    if has_version:
+        revision = await connection.fetchval("SELECT version_num FROM alembic_version")
+    rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
+    return SchemaState.of(revision, {str(name): str(value) for name, value in rows})
+
+
+async def accepted(settings: Settings) -> str | None:
+    """The source of the model that the database has; raises as `check_ready` does."""
+    check_url(settings.database)
+    try:
+        async with connected(settings, settings.database) as connection:
+            return (await _state(connection)).catalog
+    except DRIVER_ERRORS as error:
+        raise operator_error_of(settings.database, error) from error
+
+
+async def check_ready(settings: Settings, report: Report, catalog: str = "") -> None:
     """Check the database of the settings as `check_database` does, and its URL.
 
     Raises `OperatorError`, which is an `UnreachableError` if the server may be available later.
@@ -183,7 +200,8 @@ async def check_ready(settings: Settings, report: Report) -> None:
     check_url(url)
     try:
         async with connected(settings, url) as connection:
-            await check_database(connection, url, report, writes=not settings.refuses_writes)
+            writes = not settings.refuses_writes
+            await check_database(connection, url, report, writes=writes, catalog=catalog)
     except DRIVER_ERRORS as error:
         raise operator_error_of(url, error) from error
 

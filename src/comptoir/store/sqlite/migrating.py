@@ -18,11 +18,6 @@ from comptoir.store.sqlite.connection import connect, is_writable
 LOCK_SECONDS = 30.0
 """Seconds that a process waits for others that migrate or use the same file."""
 
-_STATE = (
-    "SELECT version_num, (SELECT value FROM schema_state WHERE name = 'revision'),"
-    " (SELECT value FROM schema_state WHERE name = 'serves') FROM alembic_version"
-)
-
 _RECORDS = 1_000_000_000
 """The assumed records of a table. With fewer, a plan might read those of all companies."""
 
@@ -49,7 +44,7 @@ def migrate_file(path: Path, model: Model) -> str:
     _create_file(path)
     # this connection sets the journal mode, and its errors have one line
     with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
-        if _is_current(connection):
+        if _is_current(connection, model):
             return revisions().head
     from comptoir.store.revisions import upgrade  # noqa: PLC0415 - brings Alembic
 
@@ -62,16 +57,10 @@ def migrate_file(path: Path, model: Model) -> str:
         raise problems.CANNOT_MIGRATE(path=path, reason=error.orig) from error
 
 
-def check_file(path: Path) -> None:
-    """Raise `OperatorError` if a file that is only read lacks the current schema."""
+def check_file(path: Path, model: Model) -> None:
+    """Raise `OperatorError` if a file that is only read lacks the current schema or the catalog."""
     with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
-        try:
-            ((version, revision, serves),) = connection.execute(_STATE).fetchall()
-        except sqlite3.OperationalError:
-            check_state(SchemaState(None), str(path))
-        else:
-            stored = {"revision": revision, "serves": serves}
-            check_state(SchemaState.of(version, stored), str(path))
+        check_state(_state(connection), str(path), model.source)
 
 
 def check_writable(path: Path) -> None:
@@ -80,15 +69,30 @@ def check_writable(path: Path) -> None:
         raise problems.READ_ONLY_DATABASE(path=path)
 
 
-def _is_current(connection: sqlite3.Connection) -> bool:
-    """Whether a database has the last revision and, stored with it, what that revision serves."""
+def _is_current(connection: sqlite3.Connection, model: Model) -> bool:
+    """Whether a database has the last revision, what that revision serves, and the catalog."""
+    state = _state(connection)
+    known = revisions()
+    head = SchemaState(known.head, known.serves[known.head], catalog=model.source)
+    return state == head
+
+
+def accepted(path: Path) -> str | None:
+    """The source of the model that a file has; None without a file or a catalog in it."""
+    if not path.exists():
+        return None
+    with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
+        return _state(connection).catalog
+
+
+def _state(connection: sqlite3.Connection) -> SchemaState:
     try:
-        state: object = connection.execute(_STATE).fetchone()
+        ((version, *_),) = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        stored = dict(connection.execute("SELECT name, value FROM schema_state").fetchall())
     except sqlite3.OperationalError:
         # a new file has no tables
-        return False
-    known = revisions()
-    return state == (known.head, known.head, known.serves[known.head])
+        return SchemaState(None)
+    return SchemaState.of(version, stored)
 
 
 def _create_file(path: Path) -> None:

@@ -45,11 +45,9 @@ from comptoir.sql.tables import COMPANY, of_company
 INDEX = "search_index"
 """The table. FTS5 stores its content in tables whose names begin with this name and `_`."""
 
-_TRIGRAMS = 48
-"""Trigrams that a search looks up, divided among its terms."""
-
-_TRIGRAMS_PER_TERM = 2
-"""The fewest trigrams of each term that a search looks up."""
+_TRIGRAMS = 4
+"""The most trigrams of a term that a search looks up: reading further ones, of which many records
+have each, takes longer than comparing the few more texts that lack them."""
 
 # FTS5 reads commands from a column with the name of the table
 _index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
@@ -85,7 +83,7 @@ class Fts5Index(TextIndex):
     def candidates(
         self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
-        query = _query(search, max(_TRIGRAMS_PER_TERM, _TRIGRAMS // _terms(search)))
+        query = _query(search)
         if query is None:
             return None
         number: SqlValue = _index.c.rowid
@@ -109,20 +107,14 @@ def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
     return number, str(text).replace("\0", " ")
 
 
-def _terms(search: BoundSearch) -> int:
-    if isinstance(search, ContainsTerm):
-        return 1
-    return sum(_terms(each) for each in search.operands)
-
-
-def _query(search: BoundSearch, most: int) -> ColumnElement[str] | None:
+def _query(search: BoundSearch) -> ColumnElement[str] | None:
     """The text of FTS5's query, built from the bound terms when the statement runs."""
     if isinstance(search, ContainsTerm):
         if search.negated or not search.indexed:
             return None
-        quoted = getattr(func, TRIGRAMS)(slot_of(search.term), constant(most))
+        quoted = getattr(func, TRIGRAMS)(slot_of(search.term), constant(_TRIGRAMS))
         return cast("ColumnElement[str]", quoted)
-    parts = [_query(each, most) for each in search.operands]
+    parts = [_query(each) for each in search.operands]
     queries = [part for part in parts if part is not None]
     if not queries or (search.operator == "or" and len(queries) < len(parts)):
         return None

@@ -1,0 +1,160 @@
+"""A catalog of a user's own: its sets are served like any other, and it grows by additions."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL, read_catalog
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.errors.refusal import OperatorError
+from comptoir.store.migration import accepted_catalog, migrate
+from support.command import Command
+from support.companies import Company
+from support.databases import FreshDatabase
+from support.service import Service
+
+OWN = """comptoir = 1
+base = "built-in"
+
+[sets.itemsExt.properties]
+vendorNumber = "String(20)"
+
+[sets.vendors]
+type = "vendor"
+caption = "Vendor"
+unique = [["number"]]
+
+[sets.vendors.properties]
+id = "Guid"
+number = { type = "String(20)", required = true, caption = "No." }
+name = { type = "String(100)", caption = "Name" }
+searchName = { type = "String(100)", computed_default = "toupper(name)" }
+payDays = "Int32"
+changedAt = { type = "DateTimeOffset", modified_at = true }
+
+[sets.vendors.navigation]
+items = { to = "itemsExt[]", on = { number = "vendorNumber" } }
+"""
+MORE = OWN.replace('payDays = "Int32"', 'payDays = "Int32"\nrating = "Decimal(18,5)"').replace(
+    'unique = [["number"]]', 'unique = [["number"]]\nindexes = [["payDays"]]'
+)
+LARGER = MORE.replace('"String(100)", caption', '"String(200)", caption').replace(
+    "[sets.vendors]", '[sets.terms]\ntype = "term"\nproperties = { id = "Guid" }\n\n[sets.vendors]'
+)
+
+
+def model_of(folder: Path, text: str) -> Model:
+    file = folder / f"{len(text)}.toml"
+    file.write_text(text, encoding="utf-8")
+    return read_catalog(file)
+
+
+@pytest.fixture
+def service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
+    with Service(fresh_database, tmp_path, model_of(tmp_path, OWN)) as service:
+        yield service
+
+
+@pytest.fixture
+def company(service: Service) -> Company:
+    return service.new_company()
+
+
+def test_own_sets_have_every_verb_and_option(company: Company) -> None:
+    made = company.post("vendors", {"number": "V1", "name": "Ada", "payDays": 30})
+    assert made.status_code == 201
+    assert (made.json()["searchName"], made.json()["payDays"]) == ("ADA", 30)
+    company.post("itemsExt", {"number": "I1", "vendorNumber": "V1"})
+    found = company.get(
+        "vendors", "$filter=payDays gt 10&$expand=items($select=number)&$search=ada&$count=true"
+    ).json()
+    assert (found["@odata.count"], len(found["value"][0]["items"])) == (1, 1)
+    path = "vendors(number='V1')"
+    tag = made.headers["ETag"]
+    assert company.patch(path, {"name": "Bea"}, tag).json()["searchName"] == "BEA"
+    assert company.patch(path, {"name": "Cleo"}, tag).status_code == 412
+    assert company.post("vendors", {"number": "V1"}).status_code == 409
+    long = company.post("vendors", {"number": "V" * 21}).json()["error"]
+    assert long["message"].startswith("number exceeds the limit of 20 characters.")
+    assert company.delete(path, "*").status_code == 204
+
+
+def test_a_larger_catalog_keeps_records_and_their_tags(service: Service, company: Company) -> None:
+    before = company.post("vendors", {"number": "V1", "name": "Ada"})
+    folder = Path(service.settings.keys).parent
+    larger = model_of(folder, LARGER)
+    migrate(service.settings, larger)
+    # a service that has the former catalog goes on with it
+    assert company.get("vendors(number='V1')").json() == before.json()
+    assert company.post("vendors", {"number": "V2", "payDays": 7}).status_code == 201
+    with Service(lambda *_: service.settings.database, folder, larger) as grown:
+        there = replace(company, carrier=grown)
+        after = there.get("vendors(number='V1')").json()
+        assert (after["rating"], after["@odata.etag"]) == (0, before.json()["@odata.etag"])
+        ordered = there.get("vendors", "$orderby=payDays desc&$select=number,rating").json()
+        assert [each["number"] for each in ordered["value"]] == ["V2", "V1"]
+        assert there.post("terms", {}).status_code == 201
+        rated = there.patch("vendors(number='V2')", {"rating": 4.5}, "*")
+        assert rated.json()["rating"] == 4.5
+
+
+CONFLICTS = {
+    'payDays = "Int32"': ("", "sets.vendors.properties.payDays is missing"),
+    '"Int32"': ('"Date"', "sets.vendors.properties.payDays is Date and was Int32"),
+    '"String(100)", caption': ('"String(50)", caption', "is String(50) and was String(100)"),
+    'name = { type = "String(100)", ': (
+        'name = { type = "String(100)", required = true, ',
+        "sets.vendors.properties.name.required is new",
+    ),
+    '[["number"]]': (
+        '[["number"], ["payDays"]]',
+        'sets.vendors.unique is [["number"], ["payDays"]]',
+    ),
+    'vendorNumber = "String(20)"': ("", "sets.itemsExt.properties.vendorNumber is missing"),
+}
+
+
+@pytest.mark.parametrize("old", CONFLICTS)
+def test_only_additions_are_applied(
+    old: str, fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    former = model_of(tmp_path, OWN.split("[sets.vendors.navigation]", maxsplit=1)[0])
+    settings = Settings(database=fresh_database(tmp_path, former))
+    new, problem = CONFLICTS[old]
+    changed = model_of(tmp_path, OWN.replace(old, new).split("[sets.vendors.navigation]")[0])
+    with pytest.raises(OperatorError) as refused:
+        migrate(settings, changed)
+    assert problem in str(refused.value)
+    assert "Only additions are applied." in str(refused.value)
+    assert accepted_catalog(settings) == former.source
+
+
+def test_a_base_is_added_to_and_not_changed(tmp_path: Path) -> None:
+    text = OWN.replace("vendorNumber = ", 'displayName = "String(20)"\nvendorNumber = ')
+    with pytest.raises(OperatorError) as refused:
+        model_of(tmp_path, text)
+    (fault,) = refused.value.details
+    assert ":5:1: displayName is declared in the base. Remove it" in fault
+    assert {each.name for each in MODEL.sets} < {each.name for each in model_of(tmp_path, OWN).sets}
+
+
+def test_commands_use_the_catalog_of_the_database(command: Command) -> None:
+    file, data = command.folder / "own.toml", command.folder / "vendors.csv"
+    file.write_text(OWN, encoding="utf-8")
+    data.write_text("number,name\nV1,Ada\n", encoding="utf-8")
+    command.done("migrate", "--catalog", str(file))
+    company = command.done("company", "create", "Acme").out.splitlines()[-1]
+    command.done("load", "--company", company, str(data))
+    command.done("dump", "--company", company, str(command.folder / "out"))
+    assert '"searchName":"ADA"' in (command.folder / "out" / "vendors.ndjson").read_text()
+    file.write_text(LARGER, encoding="utf-8")
+    command.done("migrate", "--catalog", str(file))
+    file.write_text(OWN, encoding="utf-8")
+    former = command.done("migrate", "--catalog", str(file))
+    assert f"has a later catalog than {file}, which is used." in former.err
+    file.write_text(OWN.replace('"Int32"', '"Int23"'), encoding="utf-8")
+    faulty = command.here("migrate", "--catalog", str(file)).err
+    assert f"\n{file}:17:1: Int23 is not a known type. Did you mean Int32?" in faulty
