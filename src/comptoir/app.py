@@ -87,16 +87,17 @@ def open_store(
     note_outcome: NoteOutcome = lambda _: None,
     *,
     writes_many: bool = False,
+    is_ready: bool = False,
 ) -> Store:
     """The store that the settings name, for use within the running event loop.
 
     `note_outcome` is called with the outcome of each read that a replica may serve. `writes_many`:
-    long operations may use more memory than a service.
+    long operations may use more memory than a service. `is_ready`: `make_ready` has just returned.
     """
     if is_postgres(settings.database):
         from comptoir.store.postgres.store import PostgresStore  # noqa: PLC0415 - brings asyncpg
 
-        store: Store = PostgresStore(settings, model, note_outcome)
+        store: Store = PostgresStore(settings, model, note_outcome, is_checked=is_ready)
     else:
         store = SqliteStore(settings, model, writes_many=writes_many)
     if settings.refuses_writes:
