@@ -88,6 +88,11 @@ def need_database(settings: Settings) -> Model:
     A misspelled name therefore does not create an empty database. Returns its model.
     """
     need_file(settings)
+    return ready_model(settings)
+
+
+def ready_model(settings: Settings) -> Model:
+    """Bring the database up to date, and create it if it is a file; returns its model."""
     model = model_of(settings)
     make_ready(settings, model)
     return model
