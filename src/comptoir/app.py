@@ -227,9 +227,11 @@ async def _opened(
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
             every(KEYS_SECONDS, forget_withdrawn),
-            *([] if settings.refuses_writes else [every(INDEX_SECONDS, store.index_lagging)]),
             *(job for each in features for job in each.jobs()),
         ]
+        if not settings.refuses_writes:
+            # a start has more urgent work
+            jobs.append(every(INDEX_SECONDS, store.index_lagging, at_once=False))
         await opened.enter_async_context(running(jobs))
         pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
         basic = BasicAuthenticator(check, limits)
