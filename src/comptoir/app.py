@@ -41,7 +41,7 @@ from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
 from comptoir.store.control_watch import PERIOD_SECONDS, ControlWatch
-from comptoir.store.jobs import every, running
+from comptoir.store.jobs import Job, every, running
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
 from comptoir.store.text_index import INDEX_SECONDS
@@ -227,15 +227,19 @@ async def _opened(
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
             every(KEYS_SECONDS, forget_withdrawn),
+            *_indexing(settings, store),
             *(job for each in features for job in each.jobs()),
         ]
-        if not settings.refuses_writes:
-            # a start has more urgent work
-            jobs.append(every(INDEX_SECONDS, store.index_lagging, at_once=False))
         await opened.enter_async_context(running(jobs))
         pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
         basic = BasicAuthenticator(check, limits)
         yield Api(kernel, pages_app, authenticator, basic, journal, errors)
+
+
+def _indexing(settings: Settings, store: Store) -> Iterator[Job]:
+    if not settings.refuses_writes:
+        # a start has more urgent work
+        yield every(INDEX_SECONDS, store.index_lagging, at_once=False)
 
 
 async def _try_once(write: Callable[[], Awaitable[None]]) -> None:
