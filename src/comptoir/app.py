@@ -41,7 +41,7 @@ from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
 from comptoir.store.control_watch import PERIOD_SECONDS, ControlWatch
-from comptoir.store.jobs import every, running
+from comptoir.store.jobs import Job, every, running
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
 from comptoir.store.text_index import INDEX_SECONDS
@@ -87,16 +87,17 @@ def open_store(
     note_outcome: NoteOutcome = lambda _: None,
     *,
     writes_many: bool = False,
+    is_ready: bool = False,
 ) -> Store:
     """The store that the settings name, for use within the running event loop.
 
     `note_outcome` is called with the outcome of each read that a replica may serve. `writes_many`:
-    long operations may use more memory than a service.
+    long operations may use more memory than a service. `is_ready`: `make_ready` has just returned.
     """
     if is_postgres(settings.database):
         from comptoir.store.postgres.store import PostgresStore  # noqa: PLC0415 - brings asyncpg
 
-        store: Store = PostgresStore(settings, model, note_outcome)
+        store: Store = PostgresStore(settings, model, note_outcome, is_checked=is_ready)
     else:
         store = SqliteStore(settings, model, writes_many=writes_many)
     if settings.refuses_writes:
@@ -226,13 +227,19 @@ async def _opened(
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
             every(KEYS_SECONDS, forget_withdrawn),
-            *([] if settings.refuses_writes else [every(INDEX_SECONDS, store.index_lagging)]),
+            *_indexing(settings, store),
             *(job for each in features for job in each.jobs()),
         ]
         await opened.enter_async_context(running(jobs))
         pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
         basic = BasicAuthenticator(check, limits)
         yield Api(kernel, pages_app, authenticator, basic, journal, errors)
+
+
+def _indexing(settings: Settings, store: Store) -> Iterator[Job]:
+    if not settings.refuses_writes:
+        # a start has more urgent work
+        yield every(INDEX_SECONDS, store.index_lagging, at_once=False)
 
 
 async def _try_once(write: Callable[[], Awaitable[None]]) -> None:

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.apply_evaluator import PIPELINES, Pipeline, Shown
+from support.effort import examples
 from support.evaluator import Specimen, Unfit, cell
 from support.random_expressions import data_sets
 from support.refusals import refusal
@@ -14,7 +15,7 @@ PLAIN = {"Accept": "application/json;odata.metadata=none;IEEE754Compatible=true"
 
 # A data set is loaded for each example, so one brings several pipelines.
 many = settings(
-    max_examples=25,
+    max_examples=examples(36),
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from support.client import page
 from support.companies import Company
+from support.effort import examples
 from support.evaluator import Operand, Plain, Scope, Specimen, Unfit, cell, precedes
 from support.random_expressions import CONDITIONS, data_sets, orders
 from support.refusals import refusal
@@ -14,7 +15,7 @@ from support.service import Service
 
 # A data set is loaded for each example, so one brings several expressions.
 many = settings(
-    max_examples=25,
+    max_examples=examples(36),
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

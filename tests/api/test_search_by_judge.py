@@ -4,12 +4,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.companies import Company
+from support.effort import examples
 from support.search_evaluator import SEARCHES, TEXTS, Search
 from support.service import Service
 
 # Records are loaded for each example, so one brings several searches.
 many = settings(
-    max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(30),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 Records = dict[int, tuple[str, str]]
 RECORDS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)

@@ -25,6 +25,7 @@ from comptoir.store.ledger import Change
 from support.batches import documents, replies
 from support.client import Record, encoded, page, record, tag_of
 from support.contract import assert_follows, without_control
+from support.effort import examples
 from support.evaluator import Operand
 from support.mirror import Mirror
 from support.model import ENTITY_RULES, CompanyModel, Entry, Outcome, Refused, Values, Write
@@ -343,5 +344,6 @@ def test_the_service_does_what_the_model_does(service: Service) -> None:
             super().__init__(service)
 
     run_state_machine_as_test(
-        OfService, settings=settings(max_examples=20, stateful_step_count=50, derandomize=True)
+        OfService,
+        settings=settings(max_examples=examples(30), stateful_step_count=50, derandomize=True),
     )

@@ -158,3 +158,24 @@ def test_commands_use_the_catalog_of_the_database(command: Command) -> None:
     file.write_text(OWN.replace('"Int32"', '"Int23"'), encoding="utf-8")
     faulty = command.here("migrate", "--catalog", str(file)).err
     assert f"\n{file}:17:1: Int23 is not a known type. Did you mean Int32?" in faulty
+
+
+def test_a_file_is_checked_and_compared_before_it_is_applied(command: Command) -> None:
+    file = command.folder / "own.toml"
+    file.write_text(OWN, encoding="utf-8")
+    assert command.done("catalog", "check", file).out.startswith(f"{file}: 14 entity sets with ")
+    command.done("migrate", "--catalog", file)
+    assert command.done("catalog", "diff", file).out == ""
+    file.write_text(LARGER, encoding="utf-8")
+    added = command.done("catalog", "diff", file).out.splitlines()
+    assert "added: sets.terms is new" in added
+    assert "added: sets.vendors.properties.name.type is String(200) and was String(100)" in added
+    file.write_text(OWN.replace('payDays = "Int32"', 'days = "Int32"'), encoding="utf-8")
+    refused = command.here("catalog", "diff", file)
+    assert refused.status == 1
+    assert refused.out.splitlines() == [
+        "refused: sets.vendors.properties.payDays is missing",
+        "added: sets.vendors.properties.days is new",
+    ]
+    missing = command.error("catalog", "diff", file, "--database", "sqlite:///nothing.db")
+    assert "nothing.db does not exist" in missing

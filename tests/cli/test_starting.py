@@ -1,8 +1,16 @@
-"""A command imports only what it uses: help and `token` need no database and no HTTP."""
+"""A command imports only what it uses, and checks a database once.
+
+Help and `token` need no database and no HTTP.
+"""
+
+from pathlib import Path
 
 import pytest
 
 from support.command import Command
+from support.databases import migrated
+from support.postgres import Databases
+from support.postgres_proxy import StatementProxy
 
 SERVING = {
     *("sqlalchemy", "alembic", "asyncpg", "starlette", "uvicorn", "prometheus_client", "mimesis"),
@@ -29,3 +37,10 @@ def test_a_command_that_needs_no_database_imports_none(arguments: str, command: 
 def test_a_token_for_a_company_imports_the_store(command: Command) -> None:
     found = imported(command, "token", "--company", "c0ffee00-0000-4000-8000-000000000001")
     assert {"joserfc", "sqlalchemy"} <= found
+
+
+def test_a_command_checks_a_server_once(postgres_server: Databases, tmp_path: Path) -> None:
+    with StatementProxy(migrated(postgres_server)) as proxy:
+        Command(tmp_path, proxy.url).done("company", "list")
+    (checks,) = [each for text, each in proxy.statements.items() if "server_version_num" in text]
+    assert len(checks) == 1

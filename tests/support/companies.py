@@ -145,7 +145,7 @@ class Company(Client):
 
 
 async def _opened(settings: Settings, model: Model) -> Store:
-    return open_store(settings, model)
+    return open_store(settings, model, is_ready=True)
 
 
 def _exact(cell: Cell) -> str | int | bool | Decimal:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -21,6 +21,7 @@ from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
 import asyncpg
+from typing_extensions import override
 
 from support.locks import held_alone, held_with_others
 from support.ports import LOOPBACK, free_port
@@ -182,6 +183,31 @@ class Databases:
             return [tuple(row) for row in await connection.fetch(query)]
         finally:
             await connection.close()
+
+
+class SharedDatabases(Databases):
+    """The databases of a server that does not stop, where the administrator stays connected.
+
+    A connection costs the server as much as a new database.
+    """
+
+    def __init__(self, place: Place, programs: Programs) -> None:
+        super().__init__(place, programs)
+        self._runner = asyncio.Runner()
+        self._connection = self._runner.run(self.administrator())
+
+    @override
+    def administer(self, *statements: str, database: str = ADMINISTRATOR) -> None:
+        if database != ADMINISTRATOR:
+            super().administer(*statements, database=database)
+            return
+        for statement in statements:
+            self._runner.run(self._connection.execute(statement))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._runner.run(self._connection.close())
+        self._runner.close()
 
 
 def name_of(url: str) -> str:
@@ -370,13 +396,10 @@ def shared_postgres(run: Path) -> Iterator[Databases]:
         if joined is None:
             server = Postgres()
             known.write_text(server.place.written())
-    if joined is None:
-        with server:
-            yield server
-    else:
-        place, users = joined
-        with users:
-            yield Databases(place, postgres_programs().reachable(place.folder))
+    place, used = (server.place, server) if joined is None else joined
+    programs = postgres_programs().reachable(place.folder)
+    with used, closing(SharedDatabases(place, programs)) as databases:
+        yield databases
 
 
 def _joined(known: Path) -> tuple[Place, IO[str]] | None:

@@ -11,8 +11,8 @@ from comptoir.cli.options import YES, checked, settings_options
 from comptoir.cli.runner import (
     answer,
     known_company,
-    model_of,
     need_database,
+    ready_model,
     shown_progress,
     store_command,
     use_store,
@@ -24,7 +24,6 @@ from comptoir.edm.types import TEXT, EdmError
 from comptoir.errors import operator_rows as problems
 from comptoir.store.company_names import warnings_of
 from comptoir.store.company_steps import deletable, delete_companies, is_unfinished
-from comptoir.store.migration import make_ready
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 
 IDS = "The companies' ids, as `comptoir company list` prints them."
@@ -49,8 +48,8 @@ def create(settings: Settings, name: str, company_id: str | None) -> None:
     """Create a company and print its id on the last line. Creates the database if missing."""
     checked_name(name)
     wanted = company_id or str(uuid4())
-    make_ready(settings, model_of(settings))
-    use_store(settings, lambda store: new_company(store, wanted, name))
+    model = ready_model(settings)
+    use_store(settings, lambda store: new_company(store, wanted, name), model)
     click.echo(f"{name}\n{wanted}")
 
 
@@ -81,8 +80,8 @@ def renew(settings: Settings, wanted: Sequence[str] | None, every: bool) -> None
     """
     if bool(wanted) == every:
         raise problems.NOTHING_TO_RENEW()
-    need_database(settings)
-    use_store(settings, lambda store: _renew(store, wanted or ()))
+    model = need_database(settings)
+    use_store(settings, lambda store: _renew(store, wanted or ()), model)
 
 
 @company.command()
@@ -95,12 +94,12 @@ def delete(settings: Settings, wanted: Sequence[str], yes: bool) -> None:
     The command asks for each company's name. Services may be running: clients get 404 before the
     first record is deleted. After an interrupt, the same command resumes.
     """
-    need_database(settings)
-    names = use_store(settings, lambda store: _names(store, wanted))
+    model = need_database(settings)
+    names = use_store(settings, lambda store: _names(store, wanted), model)
     if not yes:
         for company_id in wanted:
             _confirm(company_id, names.get(company_id))
-    use_store(settings, lambda store: _delete(store, wanted), resumes=True)
+    use_store(settings, lambda store: _delete(store, wanted), model, resumes=True)
     for company_id in wanted:
         click.echo(f"{names.get(company_id, '')} {company_id}: deleted".lstrip())
 

@@ -76,10 +76,10 @@ def add(
     terms = policy_of(given, companies, console_secret_file)
     if company and terms.companies_claim:
         raise problems.TWO_KINDS_OF_COMPANIES()
-    need_database(settings)
+    model = need_database(settings)
     added = Issuer(name, url, terms)
     run(lambda: check_issuer(added, settings, unchecked=unchecked))
-    use_store(settings, lambda store: store.control.add_issuer(added, operator()))
+    use_store(settings, lambda store: store.control.add_issuer(added, operator()), model)
     click.echo(f"{name}: added")
     if terms.login is not None:
         click.echo("redirect URI: " + " or ".join(redirect_uris(name, settings)))

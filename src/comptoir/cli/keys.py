@@ -84,8 +84,8 @@ def _audit(settings: Settings, added: SigningKey) -> None:
     """Add the new key to the audit log; the service needs no database for its keys."""
     act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
     try:
-        need_database(settings)
-        use_store(settings, lambda store: store.control.record([act]))
+        model = need_database(settings)
+        use_store(settings, lambda store: store.control.record([act]), model)
     except (OperatorError, Refusal) as error:
         warn(f"the audit log does not have the new key: {error}")
 

@@ -22,6 +22,10 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "comptoir.cli.migrate:migrate",
         "Bring a database to the current schema, and create it if missing.",
     ),
+    "catalog": (
+        "comptoir.cli.catalog:catalog",
+        "Check files that declare entity sets, and compare them with a database.",
+    ),
     "changes": (
         "comptoir.cli.logs:changes",
         "Print a company's change log as NDJSON, in the order of the change numbers.",

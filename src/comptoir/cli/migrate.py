@@ -39,7 +39,7 @@ def migrate(settings: Settings, distribute: str | None, rebuild_json: bool) -> N
     revision = bring_up_to_date(settings, model, tell, distribute=distribute is not None)
     click.echo(f"{redacted(settings.database)} has schema {revision}.")
     if rebuild_json:
-        count = use_store(settings, _rebuild_json)
+        count = use_store(settings, _rebuild_json, model)
         click.echo(f"The JSON of {count} records is encoded again.")
 
 

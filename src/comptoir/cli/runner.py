@@ -40,8 +40,8 @@ def store_command(command: Callable[..., Awaitable[None]]) -> Callable[..., None
     @settings_options("database")
     @wraps(command)
     def opening(settings: Settings, **given: object) -> None:
-        need_database(settings)
-        use_store(settings, lambda store: command(store, **given))
+        model = need_database(settings)
+        use_store(settings, lambda store: command(store, **given), model)
 
     return opening
 
@@ -52,6 +52,7 @@ def use_store(
     model: Model | None = None,
     *,
     resumes: bool = False,
+    is_ready: bool = True,
 ) -> T:
     """Run a coroutine with the open store of the settings, as `run` does.
 
@@ -60,7 +61,7 @@ def use_store(
     model = model or model_of(settings)
 
     async def opening() -> T:
-        async with opened(settings, model) as store:
+        async with opened(settings, model, is_ready=is_ready) as store:
             return await work(store)
 
     return run(opening, resumes=resumes)
@@ -87,6 +88,11 @@ def need_database(settings: Settings) -> Model:
     A misspelled name therefore does not create an empty database. Returns its model.
     """
     need_file(settings)
+    return ready_model(settings)
+
+
+def ready_model(settings: Settings) -> Model:
+    """Bring the database up to date, and create it if it is a file; returns its model."""
     model = model_of(settings)
     make_ready(settings, model)
     return model
@@ -99,8 +105,10 @@ def need_file(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, model: Model) -> AsyncIterator[Store]:
-    """The store of the settings, closed at the end.
+async def opened(
+    settings: Settings, model: Model, *, is_ready: bool = True
+) -> AsyncIterator[Store]:
+    """The store of the settings, closed at the end; `is_ready` as in `open_store`.
 
     If the database fails, the `Refusal` becomes an `OperatorError` with the database's message,
     which a service would write to its log.
@@ -110,7 +118,7 @@ async def opened(settings: Settings, model: Model) -> AsyncIterator[Store]:
     log.addHandler(logged)
     log.propagate = False
     try:
-        store = open_store(settings, model, writes_many=True)
+        store = open_store(settings, model, writes_many=True, is_ready=is_ready)
         try:
             yield store
         finally:
@@ -155,7 +163,7 @@ def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
     """Warn of companies that do not exist, or that the check failed; they may be created later."""
     try:
         need_file(settings)
-        use_store(settings, lambda store: warn_of_unknown(store, companies))
+        use_store(settings, lambda store: warn_of_unknown(store, companies), is_ready=False)
     except (OperatorError, Refusal) as error:
         warn(f"--company was not checked: {error}")
 

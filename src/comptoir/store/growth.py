@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 _LENGTH = re.compile(r"String(?:\((\d+)\))?")
 _ANY_LENGTH = 1 << 30
@@ -18,28 +19,41 @@ _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation)")
 """The tables whose names are declared in the file, not options."""
 
 
+class Change(NamedTuple):
+    """A difference of two catalogs, in words, and whether a database can get it."""
+
+    text: str
+    is_addition: bool
+
+
+def changes(former: str, wanted: str) -> list[Change]:
+    """The differences of a catalog from a former one; both are sources of models."""
+    return list(_changes("", json.loads(former), json.loads(wanted)))
+
+
 def conflicts(former: str, wanted: str) -> list[str]:
-    """What a catalog changes or lacks of a former one; both are sources of models."""
-    return list(_conflicts("", json.loads(former), json.loads(wanted)))
+    """What a catalog changes or lacks of a former one, besides additions."""
+    return [each.text for each in changes(former, wanted) if not each.is_addition]
 
 
-def _conflicts(
+def _changes(
     path: str, former: Mapping[str, object], wanted: Mapping[str, object]
-) -> Iterator[str]:
+) -> Iterator[Change]:
     for name in dict.fromkeys([*former, *wanted]):
         place = f"{path}.{name}".removeprefix(".")
         one, other = former.get(name), wanted.get(name)
         if one == other or name in _FOR_PEOPLE:
             continue
         if other is None:
-            yield f"{place} is missing"
+            yield Change(f"{place} is missing", is_addition=False)
         elif one is None:
-            if not _DECLARING.fullmatch(path) and name not in ("navigation", "indexes"):
-                yield f"{place} is new"
+            is_addition = bool(_DECLARING.fullmatch(path)) or name in ("navigation", "indexes")
+            yield Change(f"{place} is new", is_addition)
         elif isinstance(one, dict) or isinstance(other, dict):
-            yield from _conflicts(place, _options(one), _options(other))
-        elif not _has_grown(name, one, other):
-            yield f"{place} is {_text(other)} and was {_text(one)}"
+            yield from _changes(place, _options(one), _options(other))
+        else:
+            text = f"{place} is {_text(other)} and was {_text(one)}"
+            yield Change(text, _has_grown(name, one, other))
 
 
 def _options(value: object) -> Mapping[str, object]:

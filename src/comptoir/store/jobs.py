@@ -18,14 +18,21 @@ _log = logging.getLogger(__name__)
 
 
 async def every(
-    seconds: float, work: Callable[[], Awaitable[bool | None]], wake: asyncio.Event | None = None
+    seconds: float,
+    work: Callable[[], Awaitable[bool | None]],
+    wake: asyncio.Event | None = None,
+    *,
+    at_once: bool = True,
 ) -> None:
     """Do some work again and again, with a pause in between, also after it has failed.
 
     A refusal is logged where it happens, and so is the failure of work that returns False. Of
-    failures in a row, only the first one is logged. `wake` ends a pause.
+    failures in a row, only the first one is logged. `wake` ends a pause. Unless `at_once`, a pause
+    comes first.
     """
     wake = wake or asyncio.Event()
+    if not at_once:
+        await _pause(seconds, wake)
     while True:
         try:
             IS_REPEATED.set(await work() is False)
@@ -35,10 +42,14 @@ async def every(
             if not IS_REPEATED.get():
                 _log.exception("a background job failed")
             IS_REPEATED.set(True)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await wake.wait()
-        wake.clear()
+        await _pause(seconds, wake)
+
+
+async def _pause(seconds: float, wake: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await wake.wait()
+    wake.clear()
 
 
 @asynccontextmanager

@@ -8,7 +8,8 @@ from alembic.autogenerate.api import AutogenContext
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Column, Connection, MetaData, inspect
+from sqlalchemy import Column, Connection, MetaData, select, text
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
@@ -58,22 +59,17 @@ def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
 def _grow(connection: Connection, declared: MetaData, names: Iterable[str]) -> None:
     """Add the tables, columns and indexes of records that a database lacks."""
     operations = Operations(MigrationContext.configure(connection))
-    existing = inspect(connection)
     for table in [declared.tables[name] for name in names]:
-        if not existing.has_table(table.name):
-            table.create(connection)
-            continue
-        columns = {each["name"] for each in existing.get_columns(table.name)}
+        connection.execute(CreateTable(table, if_not_exists=True))
+        # reflection would look array types up (see sql/dialects/postgresql)
+        existing = connection.execute(select(text("*")).select_from(table).limit(0)).keys()
         for each in table.columns:
-            if each.name not in columns:
-                added = Column(
-                    each.name, each.type, nullable=False, server_default=each.info[EMPTY]
-                )
+            if each.name not in existing:
+                empty = each.info[EMPTY]
+                added = Column(each.name, each.type, nullable=False, server_default=empty)
                 operations.add_column(table.name, added)
-        indexes = {each["name"] for each in existing.get_indexes(table.name)}
         for index in table.indexes:
-            if index.name not in indexes:
-                index.create(connection)
+            connection.execute(CreateIndex(index, if_not_exists=True))
 
 
 def alembic_config(connection: Connection, model: Model) -> Config:

@@ -20,7 +20,7 @@ CHANGES = 20_000
 TOLERATED_LAG = 500
 """Changes since the index was up to date, after which they are indexed."""
 
-INDEX_SECONDS = 10.0
+INDEX_SECONDS = 5.0
 """Seconds between two looks for indexes that lack changes."""
 
 BUSY_PAUSE = 9

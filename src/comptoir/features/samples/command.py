@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.options import YES, option_or_variable, settings_options
-from comptoir.cli.runner import answer, known_company, model_of, need_database, opened, use_store
+from comptoir.cli.runner import answer, known_company, need_database, opened, ready_model, use_store
 from comptoir.config import Settings, environment_name
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.features.samples import errors as problems
@@ -49,8 +49,8 @@ _FOLDER = Path(__file__).parent
 def sample(settings: Settings, company_name: str) -> None:
     """Create a sample company and print its id at the end. Creates the database if missing."""
     checked_name(company_name)
-    make_ready(settings, model_of(settings))
-    company_id = use_store(settings, lambda store: _sample(store, company_name))
+    model = ready_model(settings)
+    company_id = use_store(settings, lambda store: _sample(store, company_name), model)
     click.echo(f"{company_name}\n{company_id}")
 
 
@@ -94,11 +94,11 @@ def reset(settings: Settings, yes: bool) -> None:
     none, and logs these changes. So services may be running, and delta links and the ETags of
     unchanged records remain valid.
     """
-    need_database(settings)
-    first = use_store(settings, lambda store: _first_state(settings, store))
+    model = need_database(settings)
+    first = use_store(settings, lambda store: _first_state(settings, store), model)
     if not yes:
         _confirm(first.company)
-    use_store(settings, lambda store: restore(store, store.statements.model, [first], RESET_BY))
+    use_store(settings, lambda store: restore(store, model, [first], RESET_BY), model)
     click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
 

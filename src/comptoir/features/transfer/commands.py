@@ -81,7 +81,7 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
         return reports
 
     need_database(settings)
-    reports = use_store(settings, load_files, resumes=True)
+    reports = use_store(settings, load_files, model, resumes=True)
     click.echo(f"total: {summary(total(reports))}")
     if not all(each.written for each in reports):
         click.get_current_context().exit(1)

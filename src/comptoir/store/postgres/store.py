@@ -85,10 +85,14 @@ _log = logging.getLogger(__name__)
 class PostgresStore(Store):
     """A store on a PostgreSQL database. The server may start after the service."""
 
-    def __init__(self, settings: Settings, model: Model, note_outcome: NoteOutcome) -> None:
+    def __init__(
+        self, settings: Settings, model: Model, note_outcome: NoteOutcome, *, is_checked: bool
+    ) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
-        checked = _CheckedConnect(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
+        checked = _CheckedConnect(
+            settings, partial(connecting, command_seconds=COMMAND_SECONDS), is_checked=is_checked
+        )
         self._note_outcome = note_outcome
         self._name = redacted(settings.database)
         self._cached_system: System | None = None
@@ -205,10 +209,12 @@ class _CheckedConnect:
     Concurrent callers share a check, so its failure is logged once.
     """
 
-    def __init__(self, settings: Settings, connect: Callable[[], Awaitable[Connection]]) -> None:
+    def __init__(
+        self, settings: Settings, connect: Callable[[], Awaitable[Connection]], *, is_checked: bool
+    ) -> None:
         self._settings = settings
         self._connect = connect
-        self._is_checked = False
+        self._is_checked = is_checked
         self._checking: asyncio.Task[None] | None = None
 
     async def __call__(self) -> Connection:

@@ -263,9 +263,12 @@ def _parameters(path: Path, *, writes: bool) -> str:
     return "mode=ro" if has_log else "mode=ro&immutable=1"
 
 
-def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True) -> Connection:
+def connect(
+    path: Path, *, writes: bool, lock_seconds: float, maps: bool = True, reads: bool = True
+) -> Connection:
     """Open the file; it must exist unless `writes`. With `maps`, reads map it into memory.
 
+    Without `reads`, the first statement reads the schema, which takes most of an opening.
     The connection begins no transactions by itself. Raises `OperatorError` if the file cannot be
     opened or is not a database.
     """
@@ -293,7 +296,8 @@ def connect(path: Path, *, writes: bool, lock_seconds: float, maps: bool = True)
                 _set(connection, name, value, lock_seconds)
         else:
             connection.execute("PRAGMA query_only=1")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            if reads:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
         register(connection)
     except sqlite3.Error as error:
         if connection is not None:

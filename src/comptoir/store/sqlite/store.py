@@ -195,9 +195,11 @@ class SqliteStore(Store):
             for name, value in MANY_WRITES.items() if writes_many else ():
                 writing.execute(f"PRAGMA {name}={value}")
             walking = opened.enter_context(closing(self._open_walking()))
-            first, second, *others = (
-                opened.enter_context(closing(connecting(writes=False)))
-                for _ in range(2 + settings.scan_threads)
+            first = opened.enter_context(closing(connecting(writes=False)))
+            # the others are for few requests
+            second, *others = (
+                opened.enter_context(closing(connecting(writes=False, reads=False)))
+                for _ in range(1 + settings.scan_threads)
             )
             self._scans = Scans(
                 others, most_reads=settings.queued_scans, seconds=settings.scan_seconds
