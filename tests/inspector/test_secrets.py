@@ -245,7 +245,7 @@ SEALED = EntityType(
     ),
     unique=(UniqueRule(("code",)),),
 )
-WITH_SEALED = Model((*MODEL.sets, EntitySet("sealedExt", SEALED)))
+WITH_SEALED = Model((*MODEL.sets, EntitySet("sealedExt", SEALED)), tables=MODEL.tables)
 
 
 @pytest.mark.parametrize("profile", ["standard", "business-central"])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import EntitySet, Model, NavigationProperty
+from comptoir.edm.model import EntitySet, NavigationProperty
 
 OF_ITEMS: Mapping[str, str] = {
     "itemReferencesExt": "itemNo",
@@ -24,4 +24,4 @@ def _relating(entity_set: EntitySet) -> EntitySet:
     return replace(entity_set, type=replace(entity_type, navigation=navigation))
 
 
-RELATING = Model(tuple([_relating(each) for each in MODEL.sets]))
+RELATING = replace(MODEL, sets=tuple([_relating(each) for each in MODEL.sets]))

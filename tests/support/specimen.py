@@ -48,4 +48,4 @@ SPECIMEN = EntityType(
 )
 
 SPECIMENS = EntitySet("specimensExt", SPECIMEN)
-WITH_SPECIMENS = Model((*MODEL.sets, SPECIMENS))
+WITH_SPECIMENS = Model((*MODEL.sets, SPECIMENS), tables=MODEL.tables)

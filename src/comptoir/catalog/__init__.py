@@ -1,5 +1,6 @@
 """The catalog: the entity sets of the service, declared in `built-in.toml`, or in a user's file."""
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,20 +16,20 @@ from comptoir.errors import operator_rows as problems
 MOST_BYTES = 16 << 20
 """The most bytes of a catalog's file."""
 
-_SHIPPED = "built-in.toml"
+BASE = "built-in"
+"""The name of the catalog of the interface, to which others may add."""
+
+_SHIPPED = f"{BASE}.toml"
 _built_in = Source.parse(_SHIPPED, files(__name__).joinpath(_SHIPPED).read_bytes())
 
-MODEL = build(_built_in)
+MODEL = replace(build(_built_in), source=Source(_SHIPPED, {"comptoir": 1, "base": BASE}).canonical)
 """The model of a service without another catalog."""
 
 
 def read_catalog(path: Path) -> Model:
     """The model that a file declares; raises `OperatorError` with all faults of the file."""
     content = read_whole(path, problems.FILE_OF_CATALOG, MOST_BYTES)
-    source = Source.parse(str(path), content)
-    if source.content.get("base") == "built-in":
-        source.extend(_built_in.content)
-    return build(source)
+    return _built(Source.parse(str(path), content))
 
 
 @cache
@@ -36,4 +37,10 @@ def accepted_model(name: str, canonical: str) -> Model:
     """The model of the catalog that a database has accepted; messages call it `name`."""
     if canonical == MODEL.source:
         return MODEL
-    return build(Source(name, msgspec.json.decode(canonical)))
+    return _built(Source(name, msgspec.json.decode(canonical)))
+
+
+def _built(source: Source) -> Model:
+    if source.content.get("base") == BASE:
+        source.extend(_built_in.content)
+    return build(source)

@@ -33,6 +33,9 @@ class Source:
 
     def __init__(self, name: str, content: Mapping[str, object], text: str = "") -> None:
         self.name = name
+        self.canonical = msgspec.json.encode(content, order="deterministic").decode()
+        """The content without that of a base, as canonical JSON."""
+
         self.content = content
         self._text = text
         self._offsets: dict[Path, int] = {}
@@ -49,11 +52,6 @@ class Source:
             return cls(name, tomllib.loads(text.decode()), text.decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise problems.INVALID_CONFIG(path=name, reason=error) from None
-
-    @property
-    def canonical(self) -> str:
-        """The content as canonical JSON."""
-        return msgspec.json.encode(self.content, order="deterministic").decode()
 
     def extend(self, base: Mapping[str, object]) -> None:
         """Add the content of a base, which the file adds to and does not change."""

@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 _LENGTH = re.compile(r"String(?:\((\d+)\))?")
 _ANY_LENGTH = 1 << 30
-_FOR_PEOPLE = frozenset(
-    {"base", "caption", "description", "suggested", "source", "business_central"}
-)
+_FOR_PEOPLE = frozenset({"caption", "description", "suggested", "source", "business_central"})
 """The options on which no stored value depends."""
 
 _GROWING = frozenset({"indexes", "members"})
@@ -17,6 +15,12 @@ _GROWING = frozenset({"indexes", "members"})
 
 _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation)")
 """The tables whose names are declared in the file, not options."""
+
+
+def declared_sets(source: str) -> Container[str]:
+    """The names of the sets that a catalog declares, or adds to."""
+    sets: Container[str] = json.loads(source).get("sets", ())
+    return sets
 
 
 class Change(NamedTuple):

@@ -16,7 +16,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.sql import column_types
 from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.sql.tables import EMPTY, build_tables, control_tables
-from comptoir.store.growth import conflicts
+from comptoir.store.growth import conflicts, declared_sets
 from comptoir.store.schema import (
     MIGRATIONS,
     STATE,
@@ -51,7 +51,10 @@ def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
     changed = conflicts(state.catalog, model.source) if state.catalog and model.source else []
     if changed:
         raise problems.CATALOG_NOT_GROWN(name=name, changes="; ".join(changed))
-    _grow(connection, declared_schema(model), [each.name for each in model.stored])
+    # revisions create the tables of the sets that a base declares
+    own = declared_sets(model.source) if model.source else model.by_name
+    names = [each.name for each in model.stored if each.name in own]
+    _grow(connection, declared_schema(model), names)
     store_state(connection, revision=known.head, serves=serves, catalog=model.source)
     return state_of(connection)
 
