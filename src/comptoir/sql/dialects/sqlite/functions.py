@@ -19,7 +19,7 @@ from sqlalchemy import (
     or_,
     type_coerce,
 )
-from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.elements import AsBoolean, False_, Grouping, True_, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from comptoir.edm.numbers import DECIMAL, INT32, MOST_DECIMAL, MOST_WHOLE, UNIT, WHOLE_DIGITS
@@ -165,6 +165,12 @@ def _text_of_boolean(value: SqlValue) -> SqlExpression:
     )
 
 
+def _as_number(condition: SqlExpression) -> SqlExpression:
+    # SQLAlchemy writes a constant as `0 = 1`, without parentheses beside another operator
+    is_constant = isinstance(condition, AsBoolean | True_ | False_)
+    return type_coerce(Grouping(condition) if is_constant else condition, Integer)
+
+
 _NATIVE: FunctionTable = {
     "contains_literal": lambda text, part: func.instr(text, part, type_=Integer) > constant(0),
     "startswith_literal": lambda text, part: (
@@ -183,7 +189,7 @@ _NATIVE: FunctionTable = {
     "bounded": _bounded,
     "text_of_whole": lambda number: cast(number, Text),
     "text_of_boolean": _text_of_boolean,
-    "as_number": lambda condition: type_coerce(condition, Integer),
+    "as_number": _as_number,
     "tied_to_row": lambda _, condition: condition,
     # no text or number equals a blob
     "null_as_value": lambda value: func.coalesce(value, literal_column("x'00'")),
@@ -221,6 +227,7 @@ _AGGREGATES: FunctionTable = {
     "min_wide": lambda values: func.comptoir_narrow(func.min(values)),
     "max_wide": lambda values: func.comptoir_narrow(func.max(values)),
 }
+
 
 FUNCTIONS: FunctionTable = MappingProxyType(
     {
