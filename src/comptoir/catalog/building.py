@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir.catalog.companies import COMPANIES
 from comptoir.catalog.options import (
     EnumOptions,
     FieldOptions,
@@ -65,6 +64,20 @@ _FOLLOWED = re.compile(r"(\w+)/(\w+)")
 _NAME = re.compile(r"[^\W\d]\w{0,127}")
 """A simple identifier (CSDL 4.01, section 15.2)."""
 
+_COMPANY = EntityType(
+    name="company",
+    description="A company. It contains all other records.",
+    properties=(
+        Property("id", GUID, "The company's key."),
+        Property("name", TEXT, "The company's name.", required=True),
+        Property("displayName", TEXT, "The name to display."),
+        Property("lastModifiedDateTime", INSTANT, "The time of the last change.", modified_at=True),
+    ),
+)
+
+_COMPANIES = EntitySet("companies", _COMPANY, read_only=True, per_company=False)
+"""The set that belongs to the service and not to a file: companies, which contain all others."""
+
 _RESERVED = ("companies", "subscriptions", "entityDefinitions")
 """The names below a service root and a company that the service needs."""
 
@@ -104,7 +117,7 @@ def build(source: Source) -> Model:
     tables = builder.tables()
     if source.has_faults:
         raise source.faults()
-    return Model((COMPANIES, *sets), {}, file.container, tables, source.canonical)
+    return Model((_COMPANIES, *sets), {}, file.container, tables, source.canonical)
 
 
 class _Builder:
