@@ -1,4 +1,4 @@
-"""A count is the number of records that the set lists, whoever has written them."""
+"""A count is the number of records that the set lists, also after writes of other processes."""
 
 from collections.abc import Sequence
 

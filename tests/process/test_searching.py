@@ -48,7 +48,7 @@ def test_an_index_survives_a_kill_while_it_catches_up(start_server: StartServer)
 
 
 def test_records_are_indexed_before_anybody_searches(two: Server) -> None:
-    """By one of the processes, whoever wrote them, and other sets follow the change log."""
+    """One of the processes indexes them, and then the sets that changed little."""
     company = two.new_company()
     load(company, "old", range(COUNT))
     company.load("unitsOfMeasureExt", {"code": "few"})
