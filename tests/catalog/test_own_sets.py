@@ -1,12 +1,17 @@
 """A catalog of a user's own: its sets are served like any other, and it grows by additions."""
 
+import multiprocessing
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 
-from comptoir.catalog import MODEL, read_catalog
+from comptoir.catalog import MODEL, accepted_model, read_catalog
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
@@ -15,6 +20,8 @@ from support.command import Command
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.service import Service
+
+fork = multiprocessing.get_context("fork")
 
 OWN = """comptoir = 1
 base = "built-in"
@@ -101,6 +108,17 @@ def test_a_larger_catalog_keeps_records_and_their_tags(service: Service, company
         assert rated.json()["rating"] == 4.5
 
 
+def test_a_database_keeps_the_order_of_the_file(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    model = model_of(tmp_path, OWN)
+    settings = Settings(database=fresh_database(tmp_path, model))
+    accepted = accepted_model("kept", accepted_catalog(settings) or "")
+    assert list(accepted.by_name["vendors"].type.by_name) == [
+        *("id", "number", "name", "searchName", "payDays", "changedAt")
+    ]
+
+
 CONFLICTS = {
     'payDays = "Int32"': ("", "sets.vendors.properties.payDays is missing"),
     '"Int32"': ('"Date"', "sets.vendors.properties.payDays is Date and was Int32"),
@@ -141,22 +159,80 @@ def test_a_base_is_added_to_and_not_changed(tmp_path: Path) -> None:
     assert {each.name for each in MODEL.sets} < {each.name for each in model_of(tmp_path, OWN).sets}
 
 
+def test_a_service_says_that_the_database_has_a_later_catalog(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert service.origin.get("readyz").text == "ready\n"
+    migrate(service.settings, model_of(Path(service.settings.keys).parent, LARGER))
+    later = "warning: the database has a later catalog: this service goes on with the one"
+    with caplog.at_level("WARNING"):
+        for _ in range(2):
+            assert service.origin.get("readyz").text.splitlines()[1].startswith(later)
+    assert caplog.text.count("the database has a later catalog") == 1
+
+
+def killed_at(statement: int, settings: Settings, model: Model) -> int:
+    """Apply a catalog in a process that is killed before one of its statements.
+
+    Returns the status of the process, and -9 if it was killed.
+    """
+    process = fork.Process(target=_killing, args=(statement, settings, model))
+    process.start()
+    process.join()
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+def _killing(statement: int, settings: Settings, model: Model) -> None:
+    numbers = count(1)
+
+    def kill(*_: object) -> None:
+        if next(numbers) == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", kill)
+    event.listen(Engine, "commit", kill)
+    migrate(settings, model)
+
+
+def test_a_killed_command_leaves_the_former_catalog(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    former, later = model_of(tmp_path, OWN), model_of(tmp_path, LARGER)
+    settings = Settings(database=fresh_database(tmp_path, former), keys=str(tmp_path / "keys"))
+    migrate(settings, former)
+    statement = 0
+    while killed_at(statement := statement + 1, settings, later):
+        assert accepted_catalog(settings) == former.source
+    # the statements, of which the last one is the commit
+    assert statement > 10
+    assert accepted_catalog(settings) == later.source
+    with Service(lambda *_: settings.database, tmp_path, later) as service:
+        company = service.new_company()
+        assert company.post("vendors", {"number": "V1", "rating": 4}).status_code == 201
+        assert company.post("terms", {}).status_code == 201
+
+
 def test_commands_use_the_catalog_of_the_database(command: Command) -> None:
     file, data = command.folder / "own.toml", command.folder / "vendors.csv"
     file.write_text(OWN, encoding="utf-8")
     data.write_text("number,name\nV1,Ada\n", encoding="utf-8")
-    command.done("migrate", "--catalog", str(file))
+    command.done("catalog", "apply", file)
     company = command.done("company", "create", "Acme").out.splitlines()[-1]
     command.done("load", "--company", company, str(data))
     command.done("dump", "--company", company, str(command.folder / "out"))
     assert '"searchName":"ADA"' in (command.folder / "out" / "vendors.ndjson").read_text()
     file.write_text(LARGER, encoding="utf-8")
-    command.done("migrate", "--catalog", str(file))
+    grown = command.done("catalog", "apply", file)
+    assert grown.out.endswith(
+        f" and the catalog of {file}.\nThe JSON of 1 records is encoded again.\n"
+    )
     file.write_text(OWN, encoding="utf-8")
-    former = command.done("migrate", "--catalog", str(file))
-    assert f"has a later catalog than {file}, which is used." in former.err
+    assert f"the catalog {file} is older than that of " in command.error("catalog", "apply", file)
+    file.write_text(LARGER.replace('"Vendor"', '"Supplier"'), encoding="utf-8")
+    assert "encoded" not in command.done("catalog", "apply", file).out
     file.write_text(OWN.replace('"Int32"', '"Int23"'), encoding="utf-8")
-    faulty = command.here("migrate", "--catalog", str(file)).err
+    faulty = command.here("catalog", "apply", file).err
     assert f"\n{file}:17:1: Int23 is not a known type. Did you mean Int32?" in faulty
 
 
@@ -164,7 +240,7 @@ def test_a_file_is_checked_and_compared_before_it_is_applied(command: Command) -
     file = command.folder / "own.toml"
     file.write_text(OWN, encoding="utf-8")
     assert command.done("catalog", "check", file).out.startswith(f"{file}: 14 entity sets with ")
-    command.done("migrate", "--catalog", file)
+    command.done("catalog", "apply", file)
     assert command.done("catalog", "diff", file).out == ""
     file.write_text(LARGER, encoding="utf-8")
     added = command.done("catalog", "diff", file).out.splitlines()

@@ -22,7 +22,7 @@ BASE = "built-in"
 _SHIPPED = f"{BASE}.toml"
 _built_in = Source.parse(_SHIPPED, files(__name__).joinpath(_SHIPPED).read_bytes())
 
-MODEL = replace(build(_built_in), source=Source(_SHIPPED, {"comptoir": 1, "base": BASE}).canonical)
+MODEL = replace(build(_built_in), source=Source(_SHIPPED, {"base": BASE, "comptoir": 1}).as_json)
 """The model of a service without another catalog."""
 
 
@@ -33,11 +33,11 @@ def read_catalog(path: Path) -> Model:
 
 
 @cache
-def accepted_model(name: str, canonical: str) -> Model:
+def accepted_model(name: str, accepted: str) -> Model:
     """The model of the catalog that a database has accepted; messages call it `name`."""
-    if canonical == MODEL.source:
+    if accepted == MODEL.source:
         return MODEL
-    return _built(Source(name, msgspec.json.decode(canonical)))
+    return _built(Source(name, msgspec.json.decode(accepted)))
 
 
 def _built(source: Source) -> Model:

@@ -117,7 +117,7 @@ def build(source: Source) -> Model:
     tables = builder.tables()
     if source.has_faults:
         raise source.faults()
-    return Model((_COMPANIES, *sets), {}, file.container, tables, source.canonical)
+    return Model((_COMPANIES, *sets), {}, file.container, tables, source.as_json)
 
 
 class _Builder:

@@ -33,8 +33,8 @@ class Source:
 
     def __init__(self, name: str, content: Mapping[str, object], text: str = "") -> None:
         self.name = name
-        self.canonical = msgspec.json.encode(content, order="deterministic").decode()
-        """The content without that of a base, as canonical JSON."""
+        self.as_json = msgspec.json.encode(content).decode()
+        """The content without that of a base, as JSON in the order of the file."""
 
         self.content = content
         self._text = text

@@ -1,24 +1,28 @@
 """`comptoir catalog`: check a file that declares entity sets, and compare it with a database."""
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from comptoir.catalog import read_catalog
+from comptoir.cli.migrate import encode_again
 from comptoir.cli.options import PATH, settings_options
 from comptoir.cli.runner import model_of, need_file
 from comptoir.config import Settings
-from comptoir.store.growth import changes
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.record_json import record_encoder
+from comptoir.errors import operator_rows as problems
+from comptoir.store.growth import changes, is_earlier
+from comptoir.store.migration import accepted_catalog, migrate
+from comptoir.store.urls import redacted
 
 _FILE = click.argument("file", metavar="FILE", type=PATH, help="A file in TOML.")
 
 
 @click.group()
 def catalog() -> None:
-    """Check files that declare entity sets, and compare them with a database.
-
-    `comptoir migrate --catalog FILE` applies one.
-    """
+    """Check files that declare entity sets, and bring databases to them."""
 
 
 @catalog.command()
@@ -45,3 +49,32 @@ def diff(settings: Settings, file: Path) -> None:
         click.echo(f"{'added' if each.is_addition else 'refused'}: {each.text}")
     if not all(each.is_addition for each in found):
         click.get_current_context().exit(1)
+
+
+@catalog.command()
+@_FILE
+@settings_options("database")
+def apply(settings: Settings, file: Path) -> None:
+    """Bring a database to the catalog of a file, or change nothing; creates a missing database.
+
+    Additions are applied, and everything else is refused by its name. Then the stored JSON of the
+    sets with new properties is encoded again; after an interrupt, `comptoir migrate --rebuild-json`
+    does that. Services may be running. They serve the new catalog after a restart.
+    """
+    wanted, accepted = read_catalog(file), accepted_catalog(settings)
+    name = redacted(settings.database)
+    if accepted is not None and is_earlier(wanted.source, accepted):
+        raise problems.EARLIER_CATALOG(file=file, name=name)
+    former = model_of(settings)
+    revision = migrate(settings, wanted, partial(click.echo, err=True))
+    click.echo(f"{name} has schema {revision} and the catalog of {file}.")
+    changed = [each for each in wanted.stored if _is_changed(former, each)]
+    if accepted is not None and changed:
+        encode_again(settings, wanted, changed)
+
+
+def _is_changed(former: Model, entity_set: EntitySet) -> bool:
+    """Whether records of a former model have other JSON."""
+    known = former.by_name.get(entity_set.name)
+    layouts = [record_encoder(each.type).layout for each in (known, entity_set) if each is not None]
+    return len(set(layouts)) > 1

@@ -24,7 +24,7 @@ from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import UNAVAILABLE
-from comptoir.store.growth import conflicts
+from comptoir.store.growth import is_earlier
 from comptoir.store.migration import accepted_catalog, make_ready
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
@@ -76,7 +76,7 @@ def model_of(settings: Settings) -> Model:
     name, accepted = redacted(settings.database), accepted_catalog(settings)
     if settings.catalog:
         wanted = read_catalog(Path(settings.catalog))
-        if accepted in (None, wanted.source) or conflicts(wanted.source, accepted):
+        if accepted is None or not is_earlier(wanted.source, accepted):
             return wanted
         warn(f"{name} has a later catalog than {settings.catalog}, which is used.")
     return MODEL if accepted is None else accepted_model(name, accepted)

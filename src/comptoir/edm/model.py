@@ -367,8 +367,8 @@ class Model:
 
     `aliases` are other names that a path may have for a set. `container` is the name of the entity
     container (CSDL 4.01, section 13). `tables` are those of the other product that the sets show.
-    `source` is the canonical JSON of the catalog that declares the sets, without its base; blank if
-    nothing does.
+    `source` is the catalog that declares the sets, in JSON and without its base; blank if nothing
+    does.
     """
 
     sets: tuple[EntitySet, ...]

@@ -46,7 +46,9 @@ IN_BASE = OperatorRow("{name} is declared in the base", "Remove it, or choose an
 CATALOG_NOT_GROWN = OperatorRow("the catalog of {name} cannot become that of the settings: {changes}",
     "Only additions are applied. Add to the former catalog.")
 OTHER_CATALOG = OperatorRow("{name} has another catalog than that of the settings",
-    "Run `comptoir migrate` with the same catalog, or serve without one.")
+    "Run `comptoir catalog apply` with the same catalog, or serve without one.")
+EARLIER_CATALOG = OperatorRow("the catalog {file} is older than that of {name}, which has more",
+    "Add to the later one; `comptoir catalog export` prints it.")
 CATALOG_FAULTS = OperatorRow("the catalog {name} has faults, {count} in all", "Correct these places.")
 UNKNOWN_NAME = OperatorRow("{name} is not a known {what}", "It is one of: {listed}.")
 NOT_A_TABLE = OperatorRow("{name} is not a table", "Write its options as {{ name = value }}.")

@@ -40,6 +40,11 @@ def conflicts(former: str, wanted: str) -> list[str]:
     return [each.text for each in changes(former, wanted) if not each.is_addition]
 
 
+def is_earlier(catalog: str, other: str) -> bool:
+    """Whether a catalog lacks what another one adds to it."""
+    return bool(conflicts(other, catalog)) and not conflicts(catalog, other)
+
+
 def _changes(
     path: str, former: Mapping[str, object], wanted: Mapping[str, object]
 ) -> Iterator[Change]:

@@ -34,6 +34,7 @@ from comptoir.store.control import ControlStore
 from comptoir.store.fair_queue import Load
 from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
+from comptoir.store.schema import STATE
 from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, index_units
 from comptoir.store.unit import UnitOfWork, Work
 from comptoir.store.watermarks import Watermark, Watermarks
@@ -493,7 +494,11 @@ class Store(Reads, ABC):
             pass
 
     async def index_lagging(self) -> None:
-        """Index the sets whose index lacks many changes, one after another."""
+        """Index the sets whose index lacks many changes, one after another.
+
+        Notes the catalog too, as `check` does.
+        """
+        await self.check()
         companies = self.statements.tables.companies.c
         changed = select(companies[COMPANY_ID], companies.change_number)
         query = self.statements.query(changed.where(companies.change_number > TOLERATED_LAG))
@@ -592,8 +597,10 @@ class Store(Reads, ABC):
         """
 
     async def check(self) -> None:
-        """Raise `Refusal` (503) unless the database answers."""
-        await self._rows(self._statements.service.company, "")
+        """Raise `Refusal` (503) unless the database answers; note whether its catalog has grown."""
+        query = select(STATE.c.value).where(STATE.c.name == "catalog")
+        rows = await self._reader.lookup(self._statements.query(query))
+        self.condition.note_catalog([str(value) for (value,) in rows], self.statements.model.source)
 
     @abstractmethod
     async def close(self) -> None:

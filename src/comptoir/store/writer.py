@@ -36,6 +36,11 @@ NO_COMPANY = ""
 
 T = TypeVar("T")
 
+LATER_CATALOG = (
+    "the database has a later catalog: this service goes on with the one that it started with, and "
+    "has the later one after a restart"
+)
+
 _log = logging.getLogger(__name__)
 
 
@@ -149,7 +154,8 @@ class Condition:
     time of the last commit with changes, `full_at` that of the last transaction that failed because
     the disk was full, `read_only_at` that of the last one that failed because the database accepts
     no writes, all in epoch seconds; 0 for never. `ahead_until` is the latest time of a change
-    ahead of the clock, until the next change of that company.
+    ahead of the clock, until the next change of that company. `has_later_catalog`: the database has
+    got a later catalog than the service's.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -160,6 +166,7 @@ class Condition:
         self._ahead_company = ""
         self.ahead_until = 0.0
         self._quiet_until = 0.0
+        self.has_later_catalog = False
 
     def committed(self, ledger: Ledger) -> None:
         """Note a committed transaction."""
@@ -177,6 +184,13 @@ class Condition:
             self.full_at = time()
         if refusal.error is DATABASE_READ_ONLY:
             self.read_only_at = time()
+
+    def note_catalog(self, accepted: Sequence[str], own: str) -> None:
+        """Note the catalog of the database; the first that is not the service's own is logged."""
+        is_later = bool(own) and own not in accepted
+        if is_later and not self.has_later_catalog:
+            _log.warning("%s", LATER_CATALOG)
+        self.has_later_catalog = is_later
 
     def _note_ahead(self, ledger: Ledger) -> None:
         until = datetime.fromisoformat(ledger.at).timestamp()
@@ -213,6 +227,8 @@ class Condition:
                 warnings.append(f"the file system of the database has {left >> 20} MiB left")
         if is_read_only:
             warnings.append("the database is read-only: reads work, and writes are refused")
+        if self.has_later_catalog:
+            warnings.append(LATER_CATALOG)
         seconds = self.ahead_until - time()
         if seconds > 0:
             warnings.append(

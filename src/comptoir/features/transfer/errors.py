@@ -88,4 +88,4 @@ EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it."
 LONG_CELL = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters",
     "Shorten it, or raise the setting body_bytes.")
 ANOTHER_CATALOG = OperatorRow("the databases have different catalogs",
-    "Run `comptoir migrate` with one catalog on both.")
+    "Run `comptoir catalog apply` with one catalog on both.")

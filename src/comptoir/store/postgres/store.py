@@ -69,7 +69,8 @@ WRITING_SHARE = 4
 READINESS = Query(
     "SELECT version_num, (SELECT serves.value FROM schema_state AS serves, schema_state AS kept"
     " WHERE serves.name = 'serves' AND kept.name = 'revision' AND kept.value = version_num),"
-    " has_table_privilege('companies', 'SELECT'), current_setting('transaction_read_only') = 'on'"
+    " has_table_privilege('companies', 'SELECT'), current_setting('transaction_read_only') = 'on',"
+    " (SELECT value FROM schema_state WHERE name = 'catalog')"
     " FROM (SELECT) AS always LEFT JOIN alembic_version ON true",
     (),
 )
@@ -178,7 +179,7 @@ class PostgresStore(Store):
     @override
     async def check(self) -> None:
         (row,) = await self._pool_reader.lookup(READINESS)
-        revision, serves, may_read, is_read_only = row
+        revision, serves, may_read, is_read_only, catalog = row
         try:
             check_state(SchemaState(_text(revision), _text(serves)), self._name)
         except OperatorError as error:
@@ -188,6 +189,7 @@ class PostgresStore(Store):
                 asyncpg.InsufficientPrivilegeError("permission denied for table companies")
             )
         self.condition.read_only_at = time() if is_read_only else 0.0
+        self.condition.note_catalog([str(catalog)], self.statements.model.source)
 
     async def _system(self) -> System | None:
         """The system of the primary, or None while that is unreachable."""
