@@ -255,3 +255,40 @@ def test_a_file_is_checked_and_compared_before_it_is_applied(command: Command) -
     ]
     missing = command.error("catalog", "diff", file, "--database", "sqlite:///nothing.db")
     assert "nothing.db does not exist" in missing
+
+
+def test_a_copy_leaves_out_what_the_other_catalog_lacks(
+    service: Service, fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    company = service.new_company()
+    made = company.post("vendors", {"number": "V1", "name": "Ada", "payDays": 30}).json()
+    company.post("itemsExt", {"number": "I1", "vendorNumber": "V1"})
+    fewer = OWN.split("[sets.vendors.navigation]", maxsplit=1)[0]
+    more = "rank = 'Int32'\n\n[sets.terms]\ntype = 'term'\nproperties = { id = 'Guid' }\n"
+    other = model_of(tmp_path, fewer.replace('payDays = "Int32"\n', "") + more)
+    folders = [tmp_path / name for name in ("other", "unfit")]
+    for each in folders:
+        each.mkdir()
+    there = fresh_database(folders[0], other)
+    command = Command(tmp_path, service.settings.database)
+    copying = ("copy", "--company", company.id, "--from", service.settings.database, "--to")
+    copied = command.done(*copying, there).out
+    assert copied.splitlines()[1:] == [
+        "left out, since the target does not have it: vendors.payDays of 1 records"
+    ]
+    assert "all of them there before" in command.done(*copying, there).out
+    with Service(lambda *_: there, tmp_path, other) as target:
+        copy = replace(company, carrier=target)
+        found = copy.get("vendors(number='V1')").json()
+        kept = {name: value for name, value in made.items() if name != "payDays"}
+        assert found == {**kept, "rank": 0}
+        assert copy.get("itemsExt(number='I1')").json()["vendorNumber"] == "V1"
+        assert copy.post("terms", {}).status_code == 201
+    unfit = OWN.replace("String(20)", "String(10)").replace('"Int32"', '"Date"')
+    refused = command.error(*copying, fresh_database(folders[1], model_of(tmp_path, unfit)))
+    assert refused == (
+        "comptoir: the catalog of the target does not fit: itemsExt.vendorNumber is Edm.String(10) "
+        "and not Edm.String(20); vendors.number is Edm.String(10) and not Edm.String(20); "
+        "vendors.payDays is Edm.Date and not Edm.Int32. Nothing is converted. Give the target a "
+        "catalog with the same types, keys and alternate keys."
+    )

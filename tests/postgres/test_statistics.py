@@ -173,7 +173,7 @@ def test_a_copy_refreshes_statistics(
             await loader.load(
                 agents_in(tmp_path, MANY_ROWS), MODEL.by_name[AGENTS], keep_good=False
             )
-            await Copy(MODEL, source, target, stored, lambda *_: None).run(restart=False)
+            await Copy(source, target, stored, lambda *_: None).run(restart=False)
         finally:
             await source.close()
             await target.close()

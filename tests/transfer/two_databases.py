@@ -77,7 +77,7 @@ class TwoDatabases:
         self, company: Company, listener: ShowProgress, *, restart: bool = False
     ) -> CopyReport:
         """Copy within this process, with a progress listener."""
-        copy = Copy(MODEL, self._here, self._there, company.stored, listener)
+        copy = Copy(self._here, self._there, company.stored, listener)
         return self._runner.run(copy.run(restart=restart))
 
     def stopped_at(
@@ -116,7 +116,7 @@ class TwoDatabases:
                 opened(self.source.settings) as source,
                 opened(self.target.settings) as target,
             ):
-                copy = Copy(MODEL, source, target, company.stored, lambda *_: None)
+                copy = Copy(source, target, company.stored, lambda *_: None)
                 return await copy.run(restart=False)
 
         return asyncio.run(work())

@@ -59,10 +59,12 @@ class TableStatements:
         self._compiler = compiler
         self._entity_type = entity_type
         self._company = of_company(table)
-        self._names = [column.name for column in _others(table)]
+        self.names = [column.name for column in _others(table)]
+        """The columns of a row."""
+
         self._key = [each for each in table.primary_key.columns if each.name != COMPANY_ID]
         self._key_names = [f"key_{column.name}" for column in self._key]
-        self.key = tuple([self._names.index(column.name) for column in self._key])
+        self.key = tuple([self.names.index(column.name) for column in self._key])
         """The columns of the key in a row."""
 
     def rows(self, company_id: str, after: Row | None = None) -> Query:
@@ -85,7 +87,7 @@ class TableStatements:
     @cached_property
     def first(self) -> Prepared:
         """The keys of the first rows, and the texts of documents: company, number of rows."""
-        texts = [self._table.c.folded] if "folded" in self._names else []
+        texts = [self._table.c.folded] if "folded" in self.names else []
         rows = (
             self._select([*self._key, *texts])
             .order_by(*self._key)
@@ -168,7 +170,7 @@ class TableStatements:
             # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(columns[0] != BLANK)
         drop = prepare(statement, self._compiler, (COMPANY, *values))
-        return Conflict(tuple([self._names.index(column.name) for column in columns]), drop)
+        return Conflict(tuple([self.names.index(column.name) for column in columns]), drop)
 
 
 class CompanyRowStatements:

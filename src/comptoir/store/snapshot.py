@@ -1,10 +1,11 @@
 """The rows of a company in a fixed view of the database, and the progress of copies."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import msgspec
 from sqlalchemy import Select, select
+from typing_extensions import override
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
@@ -84,10 +85,9 @@ class Snapshot:
         """The highest key, None without rows."""
         return await self._first(self._copying.tables[table].last.query(company_id))
 
-    async def records(
-        self, company_id: str, entity_set: EntitySet, keys: Sequence[Stored]
-    ) -> list[Row]:
+    async def records(self, company_id: str, table: str, keys: Sequence[Stored]) -> list[Row]:
         """The rows of the records that exist among up to `LOOKUP` keys."""
+        entity_set = self._statements.model.by_name[table]
         names = (entity_set.type.key,)
         wanted = [(key,) for key in keys]
         rows: list[Row] = []
@@ -123,9 +123,87 @@ class Snapshot:
         row = await self._first(self._statements.query(progress))
         return CopyProgress(str(row[0]), int(row[1]), str(row[2])) if row else None
 
+    async def left_out(self, company_id: str) -> dict[str, int]:
+        """The numbers of records by what of them `rows` leaves out."""
+        return {}
+
     async def _first(self, query: Query) -> Row | None:
         rows = await self._connection.fetch(query)
         return rows[0] if rows else None
+
+
+class ConvertedSnapshot(Snapshot):
+    """Reads rows of records as a database with another catalog has them.
+
+    They lack the properties that it does not have, and have empty values in those that it has more.
+    """
+
+    def __init__(
+        self, connection: SnapshotConnection, statements: Statements, wanted: Statements
+    ) -> None:
+        super().__init__(connection, statements)
+        self._wanted = wanted.company_rows.tables
+        self._places = {
+            each.name: self._places_of(each)
+            for each in wanted.model.stored
+            if each.name in self._copying.tables
+        }
+        """For each column of a set's rows, its place in the rows here, and the empty value."""
+
+    def _places_of(self, entity_set: EntitySet) -> list[tuple[int | None, Stored]]:
+        here, properties = self._copying.tables[entity_set.name].names, entity_set.type.by_name
+        return [
+            (here.index(each), "") if each in here else (None, properties[each].type.default)
+            for each in self._wanted[entity_set.name].names
+        ]
+
+    def _converted(self, table: str, rows: list[Row]) -> list[Row]:
+        places = self._places.get(table)
+        if places is None:
+            return rows
+        return [tuple([e if at is None else row[at] for at, e in places]) for row in rows]
+
+    @property
+    @override
+    def tables(self) -> Sequence[str]:
+        return tuple(self._wanted)
+
+    @override
+    def key(self, table: str, row: Row) -> Row:
+        return tuple([row[place] for place in self._wanted[table].key])
+
+    @override
+    async def rows(
+        self, table: str, company_id: str, after: Row | None = None
+    ) -> AsyncGenerator[list[Row], None]:
+        if table in self._copying.tables:
+            async with aclosing(super().rows(table, company_id, after)) as slices:
+                async for rows in slices:
+                    yield self._converted(table, rows)
+
+    @override
+    async def count(self, table: str, company_id: str) -> int:
+        return await super().count(table, company_id) if table in self.removals else 0
+
+    @override
+    async def records(self, company_id: str, table: str, keys: Sequence[Stored]) -> list[Row]:
+        if table not in self._copying.tables:
+            return []
+        return self._converted(table, await super().records(company_id, table, keys))
+
+    @override
+    async def left_out(self, company_id: str) -> dict[str, int]:
+        lost: dict[str, int] = {}
+        for each in self._statements.model.stored:
+            wanted = self._wanted.get(each.name)
+            columns = self._copying.tables[each.name].names
+            missing = (
+                [] if wanted is None else [name for name in columns if name not in wanted.names]
+            )
+            names = [f"{each.name}.{name}" for name in missing] if wanted else [each.name]
+            count = await super().count(each.name, company_id) if names else 0
+            lost |= dict.fromkeys(names, count) if count else {}
+        return lost
 
 
 def progress_of(tables: Tables, company_id: str) -> Select[*tuple[str | int, ...]]:

@@ -27,6 +27,7 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.types import TEXT_LENGTH, PrimitiveType
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
@@ -273,27 +274,65 @@ def copy(
 ) -> None:
     """Copy companies to another database, with ids, entity tags and the change log.
 
-    A copy is compared with its source row by row, and only then becomes visible in the target.
-    After an interrupt, the same command resumes. The source may be in use; at the end, stop its
-    writers and repeat the command until it succeeds.
+    A copy is compared with its source row by row, and only then becomes visible in the target. If
+    the target has another catalog, sets and properties that it lacks are left out. After an
+    interrupt, the same command resumes. The source may be in use; at the end, stop its writers and
+    repeat the command until it succeeds.
     """
     here, there = (load_settings({"database": each, "config": config}) for each in (source, target))
     if here.database == there.database:
         raise problems.SAME_DATABASE()
     model, other = need_database(here), need_database(there)
-    if model.source != other.source:
-        raise problems.ANOTHER_CATALOG()
-    run(lambda: _copy(here, there, model, wanted, restart=restart), resumes=True)
+    if misfits := list(_misfits(model, other)):
+        raise problems.MISFITS(misfits="; ".join(misfits))
+    run(lambda: _copy((here, model), (there, other), wanted, restart=restart), resumes=True)
+
+
+def _misfits(source: Model, target: Model) -> Iterator[str]:
+    """What records of a source may have and a target with another catalog does not accept."""
+    for theirs in target.stored:
+        ours = source.by_name.get(theirs.name)
+        if ours is None:
+            continue
+        if ours.type.key != theirs.type.key:
+            yield f"{theirs.name} has the key {theirs.type.key} and not {ours.type.key}"
+        for each in theirs.type.properties:
+            own = ours.type.by_name.get(each.name)
+            if own is not None and not _fits(own.type, each.type):
+                types = f"{_title(each.type)} and not {_title(own.type)}"
+                yield f"{theirs.name}.{each.name} is {types}"
+        known = [(each.properties, each.blank_is_free) for each in ours.type.unique]
+        for rule in theirs.type.unique:
+            if (rule.properties, rule.blank_is_free) not in known:
+                yield f"{theirs.name} has the alternate key {rule.name}"
+
+
+def _fits(own: PrimitiveType, wanted: PrimitiveType) -> bool:
+    """Whether a type has every value of another one."""
+    unlimited = TEXT_LENGTH + 1
+    limits = wanted.facets.items()
+    return own.edm_name == wanted.edm_name and all(
+        own.facets.get(name, unlimited) <= limit for name, limit in limits
+    )
+
+
+def _title(each: PrimitiveType) -> str:
+    facets = ",".join(map(str, each.facets.values()))
+    return f"{each.edm_name}({facets})" if facets else each.edm_name
 
 
 async def _copy(
-    here: Settings, there: Settings, model: Model, wanted: Sequence[str] | None, *, restart: bool
+    here: tuple[Settings, Model],
+    there: tuple[Settings, Model],
+    wanted: Sequence[str] | None,
+    *,
+    restart: bool,
 ) -> None:
-    async with opened(here, model) as source, opened(there, model) as target:
+    async with opened(*here) as source, opened(*there) as target:
         names = await source.company_names()
         companies = [await known_company(source, each) for each in wanted or names]
         with shown_progress() as progress:
-            copies = {each.id: Copy(model, source, target, each, progress) for each in companies}
+            copies = {each.id: Copy(source, target, each, progress) for each in companies}
             for each in copies.values():
                 await each.check(restart=restart)
             for company_id, each in copies.items():
@@ -309,3 +348,5 @@ def _print_copy(name: str, report: CopyReport) -> None:
     if report.followed:
         found.append(f"{report.followed} changes followed")
     click.echo(f"{name}: {', '.join(found)}; equal up to change {report.number}")
+    for what, count in report.left_out.items():
+        click.echo(f"left out, since the target does not have it: {what} of {count} records")

@@ -4,18 +4,19 @@ The source may be in use. The copy reads a snapshot of it, then follows the chan
 change is left. Then both sides are compared. Only if they are equal does the company become visible
 in the target.
 
-Rows were checked, derived and numbered in the source, so they are written unchanged.
+Rows were checked, derived and numbered in the source, so they are written unchanged. If the target
+has another catalog, they lack what that does not have, and have empty values in what it has more.
 """
 
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 
 import msgspec
 
-from comptoir.edm.model import Company, Model
+from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows
 from comptoir.errors.refusal import OperatorError
@@ -26,6 +27,7 @@ from comptoir.store.company_steps import CopyStep, TablePart, drop_rows, droppin
 from comptoir.store.snapshot import (
     CHANGES,
     LOOKUP,
+    ConvertedSnapshot,
     CopyProgress,
     Origin,
     ShowProgress,
@@ -50,6 +52,7 @@ class CopyReport(msgspec.Struct):
 
     `resumed_at` is the number of records that an earlier run had copied, `followed` the number of
     changes copied after the snapshot. `was_complete`: an earlier run had completed the copy.
+    `left_out` are the numbers of records by what of them the catalog of the target lacks.
     """
 
     records: int = 0
@@ -57,6 +60,7 @@ class CopyReport(msgspec.Struct):
     resumed_at: int = 0
     followed: int = 0
     was_complete: bool = False
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -98,14 +102,9 @@ class Copy:
     """The copy of one company from one store to another."""
 
     def __init__(
-        self,
-        model: Model,
-        source: Store,
-        target: Store,
-        company: Company,
-        show_progress: ShowProgress,
+        self, source: Store, target: Store, company: Company, show_progress: ShowProgress
     ) -> None:
-        self._sets = {each.name: each for each in model.stored}
+        self._sets = {each.name: each for each in target.statements.model.stored}
         self._source = source
         self._target = target
         self._show_progress = show_progress
@@ -117,8 +116,18 @@ class Copy:
 
     async def check(self, *, restart: bool) -> None:
         """Raise `OperatorError` if the target does not accept the company."""
-        async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
+        async with self._open_source() as ours, open_snapshot(self._target) as theirs:
             await _state(self._id, ours, theirs, restart=restart)
+
+    @asynccontextmanager
+    async def _open_source(self) -> AsyncIterator[Snapshot]:
+        """The rows of the source as the target has them."""
+        here, there = self._source.statements, self._target.statements
+        async with self._source.snapshot() as connection:
+            if here.model.source == there.model.source:
+                yield Snapshot(connection, here)
+            else:
+                yield ConvertedSnapshot(connection, here, there)
 
     async def run(self, *, restart: bool) -> CopyReport:
         """Copy the company, or resume an interrupted copy.
@@ -127,11 +136,12 @@ class Copy:
         the target does not accept the company, if both sides differ in the end, or if the source
         keeps changing; the same call resumes after that.
         """
-        async with open_snapshot(self._source) as ours:
+        async with self._open_source() as ours:
             if not await self._begin(ours, restart=restart):
                 await self._compare(ours)
                 return self._report
             await self._copy_all(ours)
+            self._report.left_out = await ours.left_out(self._id)
         for _ in range(ROUNDS):
             if await self._round():
                 break
@@ -200,7 +210,7 @@ class Copy:
 
     async def _round(self) -> bool:
         """Catch up with the source and compare; make the company visible if nothing is left."""
-        async with open_snapshot(self._source) as ours:
+        async with self._open_source() as ours:
             await self._follow(ours)
             if await self._has_moved_on():
                 return False
@@ -237,7 +247,7 @@ class Copy:
         parts: list[TablePart] = []
         size = volume = 0
         for name, keys in self._changed(changes):
-            rows = await ours.records(self._id, self._sets[name], keys)
+            rows = await ours.records(self._id, name, keys)
             parts.append(TablePart(name, [(key,) for key in keys], rows, clears=True))
             size += len(keys)
             volume += characters(rows)

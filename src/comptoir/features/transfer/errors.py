@@ -87,5 +87,5 @@ REPEATED = OperatorRow("repeats line {first}", "Remove one of the lines.")
 EMPTY_VALUE = BAD_REQUEST.row("{name} must not be empty", "Send a value for it.")
 LONG_CELL = BAD_REQUEST.row("{name} exceeds the limit of {limit} characters",
     "Shorten it, or raise the setting body_bytes.")
-ANOTHER_CATALOG = OperatorRow("the databases have different catalogs",
-    "Run `comptoir catalog apply` with one catalog on both.")
+MISFITS = OperatorRow("the catalog of the target does not fit: {misfits}",
+    "Nothing is converted. Give the target a catalog with the same types, keys and alternate keys.")
