@@ -45,6 +45,9 @@ FILE_OF_CATALOG = "Name a file with a catalog in TOML, in UTF-8."
 IN_BASE = OperatorRow("{name} is declared in the base", "Remove it, or choose another name.")
 CATALOG_NOT_GROWN = OperatorRow("the catalog of {name} cannot become that of the settings: {changes}",
     "Only additions are applied. Add to the former catalog.")
+NOT_UNIQUE = OperatorRow(
+    "{set} cannot get the alternate key {names}, because {count} of its values have several records: {listed}",
+    "Change or delete these records first.")
 OTHER_CATALOG = OperatorRow("{name} has another catalog than that of the settings",
     "Run `comptoir catalog apply` with the same catalog, or serve without one.")
 EARLIER_CATALOG = OperatorRow("the catalog {file} is older than that of {name}, which has more",

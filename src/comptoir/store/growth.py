@@ -10,7 +10,7 @@ _ANY_LENGTH = 1 << 30
 _FOR_PEOPLE = frozenset({"caption", "description", "suggested", "source", "business_central"})
 """The options on which no stored value depends."""
 
-_GROWING = frozenset({"indexes", "members"})
+_GROWING = frozenset({"indexes", "members", "unique"})
 """The options whose list may get longer."""
 
 _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation)")
@@ -56,7 +56,11 @@ def _changes(
         if other is None:
             yield Change(f"{place} is missing", is_addition=False)
         elif one is None:
-            is_addition = bool(_DECLARING.fullmatch(path)) or name in ("navigation", "indexes")
+            is_addition = bool(_DECLARING.fullmatch(path)) or name in (
+                "navigation",
+                "indexes",
+                "unique",
+            )
             yield Change(f"{place} is new", is_addition)
         elif isinstance(one, dict) or isinstance(other, dict):
             yield from _changes(place, _options(one), _options(other))

@@ -8,11 +8,13 @@ from alembic.autogenerate.api import AutogenContext
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Column, Connection, MetaData, select, text
+from sqlalchemy import Column, Connection, Index, MetaData, Table, func, select, text
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
+from comptoir.errors.refusal import OperatorError
 from comptoir.sql import column_types
 from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.sql.tables import EMPTY, build_tables, control_tables
@@ -27,6 +29,9 @@ from comptoir.store.schema import (
     state_of,
     store_state,
 )
+
+NAMED_VALUES = 20
+"""The most values that the error of a new unique rule names."""
 
 ObjectType = Literal[
     "schema", "table", "column", "index", "unique_constraint", "foreign_key_constraint",
@@ -72,7 +77,26 @@ def _grow(connection: Connection, declared: MetaData, names: Iterable[str]) -> N
                 added = Column(each.name, each.type, nullable=False, server_default=empty)
                 operations.add_column(table.name, added)
         for index in table.indexes:
-            connection.execute(CreateIndex(index, if_not_exists=True))
+            try:
+                with connection.begin_nested():
+                    connection.execute(CreateIndex(index, if_not_exists=True))
+            except IntegrityError:
+                raise _not_unique(connection, table, index) from None
+
+
+def _not_unique(connection: Connection, table: Table, index: Index) -> OperatorError:
+    """The error that records have the same values in the columns of a new unique index."""
+    company, *columns = index.columns
+    values = select(*columns, func.count().label("records")).group_by(company, *columns)
+    condition = index.dialect_options["sqlite"]["where"]
+    if condition is not None:
+        values = values.where(condition)
+    repeated = values.having(func.count() > 1).order_by(*columns)
+    count = connection.scalar(select(func.count()).select_from(repeated.subquery()))
+    rows = connection.execute(repeated.limit(NAMED_VALUES)).all()
+    listed = "; ".join(f"{', '.join(map(str, values))} ({number})" for *values, number in rows)
+    names = ", ".join(each.name for each in columns)
+    return problems.NOT_UNIQUE(set=table.name, names=names, count=count, listed=listed)
 
 
 def alembic_config(connection: Connection, model: Model) -> Config:
