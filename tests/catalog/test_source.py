@@ -209,6 +209,24 @@ def test_an_enumeration_has_members() -> None:
     assert fault == "own.toml:34:1: the enumeration Level has no members. Add some."
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"Int32"', '"Levl"', "12:1: Levl is not a known type. Did you mean Level?"),
+        ('["None", "Gold"]', "[]", "34:1: the enumeration Level has no members. Add some."),
+        ("Level =", "Thing =", "34:1: Thing has the name of thing. Choose another name."),
+        ("Level =", "boolean =", "34:1: boolean has the name of Boolean. Choose another name."),
+        ("Level =", "container =", "34:1: container has the name of Container."),
+        ('"Gold"', '"gold", "Gold"', "34:1: Gold has the name of gold. Choose another name."),
+        ('"Gold"', '"A-B"', "34:1: A-B is not a name of a member. Use letters, digits, _ and"),
+        ('"Gold"', f'"{"x" * 101}"', "x is not a name of a member. Use letters, digits, _ and"),
+    ],
+)
+def test_an_enumeration_is_a_type_if_its_names_are_valid(old: str, new: str, fault: str) -> None:
+    text = GOOD.replace('name = "String"\nat', 'name = "Level"\nat')
+    assert any(fault in each for each in faults(text.replace(old, new)))
+
+
 def test_text_that_is_not_toml_is_refused() -> None:
     with pytest.raises(OperatorError, match=r"own.toml is not TOML: .* \(at line 1, column 10\)"):
         built("comptoir : 1")

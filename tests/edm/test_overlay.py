@@ -157,7 +157,7 @@ def test_names_are_encoded() -> None:
         ("G/L Account", "G_x002F_L_x0020_Account"),
         ("Customer Disc. Group", "Customer_x0020_Disc._x0020_Group"),
         ("2nd", "_x0032_nd"),
-        ("_x0020_", "_x005F_x0020_"),
+        ("_x0020_", "_x0020_"),
         ("Größe_1", "Größe_1"),
     ):
         assert encoded_name(name) == encoded

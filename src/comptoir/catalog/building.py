@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
@@ -40,10 +41,12 @@ from comptoir.edm.types import (
     TEXT,
     TEXT_LENGTH,
     UNIQUE_TEXT_LENGTH,
+    EnumText,
     Guid,
     PrimitiveType,
     Stored,
     Text,
+    encoded_name,
 )
 from comptoir.errors import operator_rows as problems
 from comptoir.profiles.record import Enumeration, EnumMember, FieldRule, Relation, TableRule, Values
@@ -107,6 +110,11 @@ def _upper(value: Stored) -> Stored:
 _FUNCTIONS: Mapping[str, Callable[[Stored], Stored]] = {"toupper": _upper}
 
 
+def _members(options: EnumOptions) -> list[tuple[str, str]]:
+    """The names and captions of an enumeration's members."""
+    return [(each, each) if isinstance(each, str) else each for each in options.members]
+
+
 def build(source: Source) -> Model:
     """Build the model of a catalog; raises `OperatorError` with all faults of its source."""
     file = source.options((), source.content, FileOptions)
@@ -117,7 +125,8 @@ def build(source: Source) -> Model:
     tables = builder.tables()
     if source.has_faults:
         raise source.faults()
-    return Model((_COMPANIES, *sets), {}, file.container, tables, source.as_json)
+    companies = replace(_COMPANIES, type=replace(_COMPANY, namespace=file.namespace))
+    return Model((companies, *sets), {}, file.container, tables, source.as_json)
 
 
 class _Builder:
@@ -133,6 +142,8 @@ class _Builder:
             for name, each in self._sets.items()
         }
         self._check_names(("sets",), [*_RESERVED, *self._sets])
+        self._check_enums(file.container)
+        self._enum_types: dict[str, EnumText] = {}
 
     def sets(self) -> Iterator[EntitySet]:
         """The entity sets that have no fault."""
@@ -187,6 +198,18 @@ class _Builder:
             other = former.setdefault(name.lower(), name)
             if other != name or names.count(name) > 1:
                 self._source.fault((*path, name), problems.SAME_NAME(name=name, other=other))
+
+    def _check_enums(self, container: str) -> None:
+        """Add the faults of enumerations without members, or with the name of another element."""
+        types = [each.type for each in self._sets.values()]
+        names = [*(each.partition("(")[0] for each in _TYPES), *types, container]
+        taken = {each.lower(): each for each in names}
+        for name, options in self._enums.items():
+            path, other = ("enums", name), taken.get(name.lower())
+            if not options.members:
+                self._source.fault(path, problems.NO_MEMBERS(name=name))
+            if other is not None:
+                self._source.fault(path, problems.SAME_NAME(name=name, other=other))
 
     def _known(self, path: Path, set_name: str, names: Iterable[str]) -> bool:
         """Whether a set has properties; adds a fault for each that it lacks."""
@@ -278,10 +301,31 @@ class _Builder:
         text = _STRING.fullmatch(options.type)
         if text is not None and 0 < int(text[1]) <= TEXT_LENGTH:
             return text_type(int(text[1]))
+        if options.type in self._enums:
+            return self._enum_type(options.type)
         if options.type not in _TYPES:
-            known = [*_TYPES, f"String(1) to String({TEXT_LENGTH})"]
+            known = [*_TYPES, f"String(1) to String({TEXT_LENGTH})", *self._enums]
             self._source.unknown(path, "type", options.type, known)
         return _TYPES.get(options.type, TEXT)
+
+    def _enum_type(self, name: str) -> PrimitiveType:
+        """The enumeration as the type of properties."""
+        members = _members(self._enums[name])
+        if name not in self._enum_types and members:
+            names = [encoded_name(each) for each, _ in members]
+            self._check_names(("enums", name), names)
+            for each in names:
+                if not _NAME.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
+                    self._source.fault(
+                        ("enums", name), problems.NOT_A_MEMBER(name=each, limit=UNIQUE_TEXT_LENGTH)
+                    )
+            self._enum_types[name] = EnumText(
+                members,
+                named=True,
+                stored_length=UNIQUE_TEXT_LENGTH,
+                name=f"{self._namespace}.{name}",
+            )
+        return self._enum_types.get(name, TEXT)
 
     def _derivations(
         self, path: Path, name: str, navigation: Mapping[str, NavigationOptions]
@@ -411,11 +455,8 @@ class _Builder:
 
     def _enumeration(self, name: str) -> Enumeration:
         options = self._enums[name]
-        members = [(each, each) if isinstance(each, str) else each for each in options.members]
-        if not members:
-            self._source.fault(("enums", name), problems.NO_MEMBERS(name=name))
         source = _SOURCE.format(options.source, "Enum")
-        return Enumeration(source, tuple(EnumMember(*each) for each in members))
+        return Enumeration(source, tuple(EnumMember(*each) for each in _members(options)))
 
     def _relation(self, path: Path, set_name: str, options: NamedOptions) -> Relation:
         if self._has_set(path, options.set):

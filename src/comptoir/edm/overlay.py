@@ -143,6 +143,9 @@ def _overlaid(
     declared: Property, rule: FieldRule | None, set_name: str, forms: ValueForms
 ) -> Property:
     place = f"{set_name}.{declared.name}"
+    if isinstance(declared.type, EnumText):
+        named = forms.enumerations != "captions"
+        return replace(declared, type=declared.type.within(forms.namespace, named=named))
     if isinstance(declared.type, DateTimeOffset) and forms.instants == "short":
         return replace(declared, type=instant_type(forms))
     if rule is None or (rule.length is None and rule.enumeration is None):

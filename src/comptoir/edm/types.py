@@ -328,11 +328,14 @@ class Base64Text(Text):
 _SLICE = 3 << 16
 """The most bytes that are converted at once, which takes about two milliseconds."""
 
-_NOT_IN_NAME = re.compile(r"[^\w.-]|^[\d.-]|_(?=x[0-9A-Fa-f]{4}_)")
+_NOT_IN_NAME = re.compile(r"[^\w.-]|^[\d.-]")
 
 
 def encoded_name(name: str) -> str:
-    """The name of an enumeration's member as an XML name: `Bar Code` is `Bar_x0020_Code`."""
+    """The name of an enumeration's member as an XML name: `Bar Code` is `Bar_x0020_Code`.
+
+    A name that is encoded already stays as it is.
+    """
     return _NOT_IN_NAME.sub(lambda match: f"_x{ord(match[0]):04X}_", name)
 
 
@@ -377,50 +380,77 @@ class PhoneText(Text):
 
 
 class EnumText(Text):
-    """A member of an enumeration, stored as its caption; the first member is the empty value.
+    """A member of an enumeration; the first member is the empty value.
 
     `members` are names and captions. A value may be sent as either of them, or as the encoded
-    name. With `named` the wire form is the encoded name, else the caption. A stored text that is
-    not a member is written as it is; with `named`, an empty one is the first member.
+    name. With `named` the wire form is the encoded name, else the caption. With `name`, which has
+    its namespace, a property is declared with the enumeration, and stored as the encoded name;
+    without, it is declared as text, and stored as the caption. A stored text that is not a member
+    is written as it is; with `named`, an empty one is the first member.
     """
 
     def __init__(
-        self, members: Sequence[tuple[str, str]], *, named: bool, stored_length: int | None
+        self,
+        members: Sequence[tuple[str, str]],
+        *,
+        named: bool,
+        stored_length: int | None,
+        name: str = "",
     ) -> None:
         super().__init__(stored_length)
         self.narrows = True
-        self.default = members[0][1]
+        self.members, self.name = members, name
+        plain, captions = [each for each, _ in members], [caption for _, caption in members]
+        names = list(map(encoded_name, plain))
+        wire, stored = names if named else captions, names if name else captions
+        self.default = stored[0]
         self._stored: dict[str, str] = {"": self.default}
-        names = {encoded_name(name): caption for name, caption in members}
-        captions = {caption: caption for _, caption in members}
-        plain = dict(members)
         for spellings in (captions, plain, names) if named else (names, plain, captions):
-            self._stored |= spellings
-        self._captions = ",".join(captions)
-        self.options = tuple(names if named else captions)
+            self._stored.update(zip(spellings, stored, strict=True))
+        self._captions = ",".join(dict.fromkeys(captions))
+        self.options = tuple(dict.fromkeys(wire))
         """The members in wire form."""
         self.empty_json = msgspec.json.encode(self.options[0]).decode()
         self.example = msgspec.json.encode(self.options[-1]).decode()
         self.expected = "one of the options " + ", ".join(map(quoted, self.options))
-        if named:
-            self._caption_of = names
-            self._name_of = {caption: name for name, caption in names.items()}
-            self._name_of.setdefault("", self.options[0])
+        if name and named:
+            self.edm_name, self.facets = name, {}
+            self.json_schema = {"type": "string", "enum": self.options}
+        if wire is not stored:
+            self._stored_of = dict(zip(wire, stored, strict=True))
+            self._wire_of = dict(zip(stored, wire, strict=True))
+            self._wire_of.setdefault("", self.options[0])
             self.restores = False
-            self.to_wire = self._to_name
-            self.form = f"({','.join(f'{name}={caption}' for name, caption in names.items())})"
+            self.to_wire = self._to_wire
+            pairs = self._stored_of.items()
+            self.form = f"({','.join(f'{sent}={kept}' for sent, kept in pairs)})"
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether `$metadata` has the type as an enumeration, and not as text."""
+        return self.edm_name == self.name
+
+    def from_literal(self, text: str) -> Stored:
+        """Convert `Namespace.Name'MEMBER'` (OData URL Conventions 4.01, section 5.1.1.14)."""
+        prefix = f"{self.name}'"
+        return self.from_text(text[len(prefix) : -1] if text.startswith(prefix) else text)
+
+    def within(self, namespace: str, *, named: bool) -> "EnumText":
+        """The same declared enumeration in another namespace, by names or captions."""
+        name = f"{namespace}.{self.name.rpartition('.')[2]}"
+        return EnumText(self.members, named=named, stored_length=self.stored_length, name=name)
 
     @property
     @override
     def accepted_json_schema(self) -> JsonSchema:
         return {**self.json_schema, "enum": self.options}
 
-    def _to_name(self, stored: Stored) -> Wire:
-        return self._name_of.get(str(stored), stored)
+    def _to_wire(self, stored: Stored) -> Wire:
+        return self._wire_of.get(str(stored), stored)
 
     @override
     def from_wire(self, value: Json) -> Stored:
-        return self._caption_of.get(str(value), str(value))
+        return self._stored_of.get(str(value), str(value))
 
     @override
     def from_text(self, text: str) -> Stored:

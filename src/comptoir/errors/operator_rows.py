@@ -78,6 +78,8 @@ NOT_IN_VIEW = OperatorRow("the view has no column for {name}", "Add it to `colum
 NOT_NARROWER = OperatorRow("the field {name} accepts more than the type {type}",
     "Limit texts alone, to at most their length.")
 NO_MEMBERS = OperatorRow("the enumeration {name} has no members", "Add some.")
+NOT_A_MEMBER = OperatorRow("{name} is not a name of a member",
+    "Use letters, digits, _ and blanks, at most {limit} characters.")
 
 # The database
 NO_DATABASE = OperatorRow("the database {path} does not exist",

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 import msgspec
 
 from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty, Property
-from comptoir.edm.types import TEXT
+from comptoir.edm.types import TEXT, EnumText
 from comptoir.metadata.annotations import (
     VOCABULARIES,
     AnnotatedMember,
@@ -71,7 +71,7 @@ def metadata_document(
     sets = (_set(each, capabilities, under_company=under_company) for each in model.sets)
     annotations = container_annotations(capabilities)
     container = _Element("EntityContainer", model.container, {}, annotations, tuple(sets))
-    types = tuple(_types(model, capabilities, under_company=under_company))
+    types = (*_types(model, capabilities, under_company=under_company), *_enumerations(model))
     if media_type == JSON:
         return msgspec.json.encode(_json_document(model.namespace, (*types, container)))
     return _xml_document(model.namespace, (*types, container), version)
@@ -104,6 +104,17 @@ def _types(model: Model, capabilities: Capabilities, *, under_company: bool) -> 
             (*annotations, *_alternate_keys(entity_type)),
             tuple(children),
         )
+
+
+def _enumerations(model: Model) -> Iterator[_Element]:
+    """The enumerations that are the types of properties; the numbers are those of the order."""
+    types = (each.type for entity_set in model.sets for each in entity_set.type.properties)
+    declared = {
+        each.name: each for each in types if isinstance(each, EnumText) and each.is_declared
+    }
+    for name, each in declared.items():
+        members = {member: number for number, member in enumerate(each.options)}
+        yield _Element("EnumType", name.rpartition(".")[2], members, ())
 
 
 def _contained(
@@ -288,6 +299,9 @@ def _add_element(parent: Xml.Element, element: _Element) -> None:
         for path, target in bindings.items():
             attributes = {"Path": path, "Target": target}
             Xml.SubElement(added, "NavigationPropertyBinding", attributes)
+    if element.kind == "EnumType":
+        for name, value in element.members.items():
+            Xml.SubElement(added, "Member", {"Name": name, "Value": f"{value}"})
     for each in element.children:
         _add_element(added, each)
     for annotation in element.annotations:

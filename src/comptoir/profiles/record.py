@@ -111,8 +111,9 @@ class ShownProperty:
 class ValueForms:
     """The forms of enumerations, instants and entity tags.
 
-    `enumerations`: captions, or encoded names. `instants`: with milliseconds, or without the zeros
-    at their end. Properties in `captioned`, such as `customersExt.blocked`, have captions in any
+    `enumerations`: captions, or encoded names; with `declared`, names of those that are the types
+    of properties, and captions of others. `instants`: with milliseconds, or without the zeros at
+    their end. Properties in `captioned`, such as `customersExt.blocked`, have captions in any
     case. `interface_extensions`: what the interface has of its own, such as the one price at the
     top level of its list, the key of filtered item attributes that narrows them, and texts in
     Base64, which are streams without it. `of_companies` are the properties of companies that are
@@ -122,7 +123,7 @@ class ValueForms:
     by hand remains when its source changes.
     """
 
-    enumerations: Literal["captions", "names"] = "captions"
+    enumerations: Literal["declared", "captions", "names"] = "declared"
     instants: Literal["milliseconds", "short"] = "milliseconds"
     captioned: frozenset[str] = frozenset()
     tags: Literal["plain", "base64"] = "plain"

@@ -335,7 +335,9 @@ def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tup
     fields: list[tuple[str, _Source]] = []
     for name, edm_type, column in columns:
         if form.level == FULL and edm_type.edm_name not in SELF_EVIDENT:
-            fields.append((f"{name}@odata.type", _constant(f"#{edm_type.edm_name[4:]}")))
+            fields.append(
+                (f"{name}@odata.type", _constant(f"#{edm_type.edm_name.removeprefix('Edm.')}"))
+            )
         fields.append(
             (name, _source(column, wire_form(edm_type, form), may_be_null=column >= computed))
         )

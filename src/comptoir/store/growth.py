@@ -13,6 +13,9 @@ _FOR_PEOPLE = frozenset({"caption", "description", "suggested", "source", "busin
 _GROWING = frozenset({"indexes", "members", "unique"})
 """The options whose list may get longer."""
 
+_ADDED = _GROWING | {"navigation"}
+"""The options that a set may get."""
+
 _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation)")
 """The tables whose names are declared in the file, not options."""
 
@@ -56,13 +59,9 @@ def _changes(
         if other is None:
             yield Change(f"{place} is missing", is_addition=False)
         elif one is None:
-            is_addition = bool(_DECLARING.fullmatch(path)) or name in (
-                "navigation",
-                "indexes",
-                "unique",
-            )
+            is_addition = bool(_DECLARING.fullmatch(path)) or name in _ADDED
             yield Change(f"{place} is new", is_addition)
-        elif isinstance(one, dict) or isinstance(other, dict):
+        elif path == "enums" or isinstance(one, dict) or isinstance(other, dict):
             yield from _changes(place, _options(one), _options(other))
         else:
             text = f"{place} is {_text(other)} and was {_text(one)}"
@@ -70,13 +69,20 @@ def _changes(
 
 
 def _options(value: object) -> Mapping[str, object]:
-    """The options of a property, which may be written as its type alone."""
-    return value if isinstance(value, dict) else {"type": value}
+    """The options of a property or an enumeration, which may be written as one of them alone."""
+    if isinstance(value, dict):
+        return value
+    return {"members" if isinstance(value, list) else "type": value}
 
 
 def _has_grown(name: str, one: object, other: object) -> bool:
     if name in _GROWING and isinstance(one, list) and isinstance(other, list):
-        return other[: len(one)] == one
+        # a member may have its name, or its name and a caption
+        former, wanted = [
+            [each[0] if name == "members" and isinstance(each, list) else each for each in listed]
+            for listed in (one, other)
+        ]
+        return wanted[: len(former)] == former
     return _length(other) >= _length(one) > 0
 
 

@@ -162,7 +162,9 @@ class BoundOption:
         """
         try:
             value = _literal_value(node, wanted)
-            if value is not None and isinstance(own_type, EnumText):
+            if node.type == "enum" and isinstance(own_type, EnumText) and own_type.name:
+                value = LiteralValue(own_type.from_literal(node.text))
+            elif isinstance(own_type, EnumText) and value is not None:
                 value = LiteralValue(own_type.from_text(node.text))
         except EdmError as error:
             raise error.refusal(

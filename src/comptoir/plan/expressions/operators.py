@@ -422,9 +422,9 @@ def _equality(option: BoundOption, typed: TypedValue, stored: Stored) -> Value:
 
 
 def _spellings(typed: TypedValue, stored: Stored) -> tuple[Stored, ...]:
-    """The values that mean the same: the empty option of an enumeration may be stored as empty."""
+    """The values that mean the same: the empty option of a field may be stored as empty."""
     own_type = typed.own_type
-    is_empty = isinstance(own_type, EnumText) and stored == own_type.default
+    is_empty = isinstance(own_type, EnumText) and not own_type.name and stored == own_type.default
     return (stored, "") if is_empty and stored else (stored,)
 
 
