@@ -199,7 +199,7 @@ def test_files_have_names_or_captions(command: Command) -> None:
     file, data = command.folder / "own.toml", command.folder / "things.csv"
     file.write_text(CATALOG, encoding="utf-8")
     data.write_text("number,grade,kind\n1,Gold,Bar code\n2,,Two_x0020_Words\n", encoding="utf-8")
-    command.done("migrate", "--catalog", str(file))
+    command.done("catalog", "apply", str(file))
     company = command.done("company", "create", "Acme").out.splitlines()[-1]
     command.done("load", "--company", company, str(data))
     command.done("dump", "--company", company, str(command.folder / "out"))
