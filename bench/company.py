@@ -117,7 +117,8 @@ async def load_all(store: Store, company: Company, files: Mapping[str, Path]) ->
 async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:
     """Load a file into an entity set of a company."""
     loader = Loader(store, company, _in_silence)
-    return await loader.load(FileSource(path), MODEL.by_name[name], keep_good=False)
+    entity_set = store.statements.model.by_name[name]
+    return await loader.load(FileSource(path), entity_set, keep_good=False)
 
 
 def _in_silence(_stage: str, _done: int, _total: int) -> None:

@@ -6,6 +6,7 @@ from against_peer import AgainstPeer
 from batches import Batches
 from beside_heavy import BesideHeavy
 from beside_pages import BesidePages
+from catalogs import Catalogs
 from growth import Growing
 from inspecting import Inspecting
 from loads import Loads
@@ -31,6 +32,7 @@ PARTS: Mapping[str, Callable[[Workbench], Part]] = {
     "inspect": Inspecting,
     "batches": Batches,
     "load": Loads,
+    "catalogs": Catalogs,
     "queries": Querying,
     "search": Searching,
     POSTGRES: OnPostgres,

@@ -1,8 +1,10 @@
 """The types of columns, as tables declare them and revisions create them.
 
 Each is a type of SQLite with a variant for PostgreSQL, which compares texts by code point, as
-SQLite does.
+SQLite does. Columns share the objects, which SQLAlchemy adapts to a dialect once each.
 """
+
+from functools import cache
 
 from sqlalchemy import BigInteger, Integer, String, Text
 from sqlalchemy.sql.type_api import TypeEngine
@@ -12,6 +14,7 @@ from comptoir.sql.prepared import CODE_POINTS
 _POSTGRESQL = "postgresql"
 
 
+@cache
 def text(length: int | None = None) -> TypeEngine[str]:
     """Text of any length, or of up to `length` characters."""
     if length is None:
@@ -19,6 +22,7 @@ def text(length: int | None = None) -> TypeEngine[str]:
     return String(length).with_variant(String(length, collation=CODE_POINTS), _POSTGRESQL)
 
 
+@cache
 def company_key() -> TypeEngine[str]:
     """The key of companies, on PostgreSQL of the type by which other tables refer to a company.
 
@@ -27,6 +31,7 @@ def company_key() -> TypeEngine[str]:
     return Text().with_variant(String(36, collation=CODE_POINTS), _POSTGRESQL)
 
 
+@cache
 def whole() -> TypeEngine[int]:
     """A whole number, or a boolean as 0 and 1; 64 bits, since narrower expressions overflow."""
     return Integer().with_variant(BigInteger(), _POSTGRESQL)

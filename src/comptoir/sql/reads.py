@@ -85,12 +85,11 @@ RelatedShape = tuple[Pipeline, NavigationProperty, int]
 class ReadStatements:
     """Builds and caches the statements that read the records of a model's sets."""
 
-    def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._dialect = dialect
-        # by name, because the sets of models with other wire forms have the same columns
-        self._records = {each.name: self._build_record(each) for each in model.sets}
-        self._json_records = {each: self._build_json_record(each) for each in model.stored}
+        self._records = StatementCache(self._build_record)
+        self._json_records = StatementCache(self._build_json_record)
         self._pages = StatementCache(self._build_page)
         self._counts = StatementCache(self._build_count)
         self._set_counts = StatementCache(self._build_set_count)
@@ -99,7 +98,7 @@ class ReadStatements:
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
-        return self._records[plan.entity_set.name].query(plan.company_id, plan.key)
+        return self._records[plan.entity_set].query(plan.company_id, plan.key)
 
     def record_json(self, plan: RecordPlan) -> Query:
         """The statement that reads the JSON of one record: no row, or one; null if outdated."""

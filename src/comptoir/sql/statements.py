@@ -354,7 +354,7 @@ class Statements:
         self._dialect = dialect
         self.compiler = dialect.compiler
         self.tables = build_tables(model)
-        self.reads = ReadStatements(model, self.tables, dialect)
+        self.reads = ReadStatements(self.tables, dialect)
         self.service = ServiceStatements(self.tables, self.compiler)
 
     def query(self, statement: ClauseElement) -> Query:

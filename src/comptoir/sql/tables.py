@@ -242,7 +242,7 @@ def column_type(each: Property) -> TypeEngine[str | int]:
     if isinstance(each.type, Int32 | Boolean):
         found = whole()
     elif isinstance(each.type, DecimalNumber):
-        found = BigInteger()
+        found = _number
     else:
         found = text()
     return found  # type: ignore[return-value]
