@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import UnaryExpression
 
-from comptoir.edm.model import LAST_CHANGE, Company, EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.model import LAST_CHANGE, Company, EntitySet, NavigationProperty, Property
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
