@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from comptoir.config import Settings
+from comptoir.errors.refusal import OperatorError
 from comptoir.store.migration import migrate
 from support.catalogs import model_of
 from support.client import Record
@@ -261,6 +263,33 @@ def test_files_have_all_properties(command: Command) -> None:
     data.write_text('{"number":"P2","price":0.1}\n', encoding="utf-8")
     problem = command.here("load", "--company", company, str(data))
     assert "must be between 0.5 and 50000" in problem.out + problem.err
+
+
+GROWTH = {
+    "maximum = 50_000": ("maximum = 60_000", ""),
+    "minimum = 0.5": ("minimum = 1", "sets.parts.properties.price.minimum is 1 and was 0.5"),
+    "maximum = 100 ": ("maximum = 99 ", "sets.parts.properties.stock.maximum is 99 and was 100"),
+    'columns = ["status", "price"]': ("if_match = false", ""),
+    'default = "Open"': ('default = "New"', "properties.status.default is New and was Open"),
+    ", immutable = true": ("", "sets.parts.properties.origin.immutable is missing"),
+    'text = "String"': ('text = "String"\nrank = { type = "Int32", default = 5 }', ""),
+}
+
+
+@pytest.mark.parametrize("old", GROWTH)
+def test_what_keeps_stored_values_valid_is_an_addition(
+    old: str, fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    settings = Settings(database=fresh_database(tmp_path, model_of(tmp_path, OWN)))
+    new, problem = GROWTH[old]
+    assert OWN.count(old) == 1
+    grown = model_of(tmp_path, f"{OWN.replace(old, new)}\n")
+    if not problem:
+        migrate(settings, grown)
+        return
+    with pytest.raises(OperatorError) as refusal:
+        migrate(settings, grown)
+    assert problem in str(refusal.value)
 
 
 def test_existing_records_get_the_default_of_a_new_property(
