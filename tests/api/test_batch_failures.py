@@ -1,6 +1,7 @@
 """Defects within a batch: the client gets the responses to the earlier requests."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -15,14 +16,14 @@ from support.service import Service, StartService
 from support.specimen import SPECIMEN
 
 
-def brittle(value: Stored) -> Stored:
+def brittle(record: Mapping[str, Stored]) -> str:
     """A derivation with a defect."""
-    if value == "defect":
+    if record["text"] == "defect":
         raise ZeroDivisionError
-    return value
+    return str(record["text"])
 
 
-KIND = replace(SPECIMEN, derivations=(Calculated("mirrored", "text", brittle, "the text"),))
+KIND = replace(SPECIMEN, derivations=(Calculated("mirrored", ("text",), brittle, "the text"),))
 WITH_DEFECT = Model((*MODEL.sets, EntitySet("specimensExt", KIND)))
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from comptoir.catalog import MODEL, accepted_model, read_catalog
+from comptoir.catalog import MODEL, accepted_model
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.migration import accepted_catalog, migrate
+from support.catalogs import model_of
 from support.command import Command
 from support.companies import Company
 from support.databases import FreshDatabase
@@ -51,12 +52,6 @@ MORE = OWN.replace('payDays = "Int32"', 'payDays = "Int32"\nrating = "Decimal(18
 LARGER = MORE.replace('"String(100)", caption', '"String(200)", caption').replace(
     "[sets.vendors]", '[sets.terms]\ntype = "term"\nproperties = { id = "Guid" }\n\n[sets.vendors]'
 )
-
-
-def model_of(folder: Path, text: str) -> Model:
-    file = folder / f"{len(text)}.toml"
-    file.write_text(text, encoding="utf-8")
-    return read_catalog(file)
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def faults(text: str) -> list[str]:
         (
             'size = "Int32"',
             'x = { type = "String", computed_default = "lower(name)" }',
-            "12:1: lower(name) is not an expression. Write toupper(PROPERTY), or NAVIGATION/",
+            "12:1: lower(name) is not an expression. Write a property, or toupper, tolower, trim ",
         ),
         (
             'size = "Int32"',
@@ -136,6 +136,53 @@ def faults(text: str) -> list[str]:
             'x = { type = "String", computed_default = "owner/name" }',
             "12:1: owner leads to another set than things.",
         ),
+        *(
+            ('size = "Int32"', f"x = {{ type = {type_and_options} }}", f"12:1: {fault}")
+            for type_and_options, fault in (
+                ('"Decimal(18,2)"', "Decimal(18,2) is not a known type."),
+                ('"Decimal(5,6)"', "Decimal(5,6) is not a known type."),
+                ('"Decimal(0,0)"', "Decimal(0,0) is not a known type."),
+                ('"Stream", required = true', "x has the type Stream besides required. Remove one"),
+                ('"Stream", default = ""', "x has the type Stream besides default."),
+                ('"String", minimum = 1', "minimum needs the type Int32 or Decimal."),
+                ('"Int32", code = true', "code needs the type String."),
+                ('"Date", created_at = true', "created_at needs the type DateTimeOffset."),
+                ('"Int32", computed = true, required = true', "x has required besides computed."),
+                ('"Int32", immutable = true, computed = true', "x has immutable besides computed."),
+                ('"Int32", numbered = true, default = 1', "x has default besides numbered."),
+                ('"Decimal(5,2)", derived = "name"', "x needs the type String."),
+                ('"String", derived = "toupper(size"', "toupper(size is not an expression."),
+                ('"String", derived = "\'a\'"', "'a' is not an expression."),
+                ('"String", derived = "concat(name,nam)"', "nam is not a known property of"),
+                ('"String", derived = "at"', "at needs the type String."),
+                ('"String", derived = "trim(x)"', "x follows from itself, through x. Let one"),
+            )
+        ),
+        *(
+            ('size = "Int32"', f"x = {{ type = {type_and_options} }}", fault)
+            for type_and_options, fault in (
+                ('"Int32", default = "a"', "12:23: default is not valid: a must be a whole number"),
+                ('"Int32", default = 2.5', "12:23: default is not valid: 2.5 must be a whole"),
+                ('"Date", default = "2026-02-30"', "default is not valid: 2026-02-30 "),
+                ('"Boolean", default = 1', "12:25: default is not valid: 1 must be true or false"),
+                ('"Decimal(5,2)", default = inf', "default is not valid: inf must be a number"),
+                ('"Decimal(5,2)", maximum = 0.125', "maximum is not valid: 0.125 has more than 2"),
+                ('"Int32", minimum = 3, maximum = 2, default = 3', "it exceeds maximum."),
+                ('"Int32", maximum = 2, default = 3', "default is not valid: 3 must be between"),
+                ('"Int32", minimum = 1', "default is not valid: 0 must be between 1 and"),
+            )
+        ),
+        (
+            '[["code"]]',
+            '[["code", "id"]]\nkey = "size"\ncolumns = ["cod"]',
+            "9:1: cod is not a known property of things. Did you mean code?",
+        ),
+        (
+            "required = true",
+            'derived = "trim(name)"',
+            "11:1: code has a place in a key besides derived.",
+        ),
+        ('code = { type = "String(20)"', 'code = { type = "Stream"', "has the type Stream. Use G"),
         ('to = "owners"', 'to = "owner"', "17:1: owner is not a known entity set. Did you mean"),
         ('on = { name = "name" }', "on = {}", "17:1: owner does not have one pair in `on`."),
         ("on = { name =", "on = { size =", "17:1: owner compares size (Int32) with name (String)."),

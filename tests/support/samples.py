@@ -142,7 +142,7 @@ def _made(entity_set: EntitySet) -> Record:
     found |= _WRITTEN.get(entity_set.name, {})
     for each in entity_type.derivations:
         if isinstance(each, Calculated):
-            found[each.target] = each.function(str(found[each.source]))
+            found[each.target] = each.function({name: str(found[name]) for name in each.sources})
     return found
 
 

@@ -1,5 +1,7 @@
 """An entity type of the tests only: one property of each type, and every rule."""
 
+from collections.abc import Mapping
+
 from comptoir.catalog import MODEL
 from comptoir.edm.model import (
     Calculated,
@@ -15,8 +17,8 @@ from comptoir.edm.times import DATE, INSTANT
 from comptoir.edm.types import BASE64_TEXT, BOOLEAN, CODE, GUID, TEXT, Stored
 
 
-def reversed_text(value: Stored) -> Stored:
-    return str(value)[::-1]
+def reversed_text(record: Mapping[str, Stored]) -> str:
+    return str(record["text"])[::-1]
 
 
 SPECIMEN = EntityType(
@@ -40,7 +42,7 @@ SPECIMEN = EntityType(
     ),
     unique=(UniqueRule(("code", "series")), UniqueRule(("rank",))),
     indexes=(("series",),),
-    derivations=(Calculated("mirrored", "text", reversed_text, "the text backwards"),),
+    derivations=(Calculated("mirrored", ("text",), reversed_text, "the text backwards"),),
     navigation=(
         NavigationProperty("original", "specimensExt", ("series", "code"), collection=False),
         NavigationProperty("copies", "specimensExt", ("code", "series")),

@@ -1,13 +1,16 @@
 """Builds a model from the source of a catalog, and the tables of Business Central in it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
+from math import isfinite
 from typing import TypeVar
 
 import msgspec
 
+from comptoir.catalog.expressions import parse
 from comptoir.catalog.options import (
     EnumOptions,
     FieldOptions,
@@ -32,15 +35,18 @@ from comptoir.edm.model import (
     Property,
     UniqueRule,
 )
-from comptoir.edm.numbers import DECIMAL, DIGITS, INT32, Int32
+from comptoir.edm.numbers import DIGITS, INT32, SCALE, WHOLE_DIGITS, DecimalNumber, Int32
 from comptoir.edm.times import DATE, INSTANT
 from comptoir.edm.types import (
     BASE64_TEXT,
     BOOLEAN,
     GUID,
+    STREAM,
     TEXT,
     TEXT_LENGTH,
     UNIQUE_TEXT_LENGTH,
+    CodeText,
+    EdmError,
     EnumText,
     Guid,
     PrimitiveType,
@@ -49,6 +55,7 @@ from comptoir.edm.types import (
     encoded_name,
 )
 from comptoir.errors import operator_rows as problems
+from comptoir.jsonvalue import Json
 from comptoir.profiles.record import Enumeration, EnumMember, FieldRule, Relation, TableRule, Values
 
 _TYPES: Mapping[str, PrimitiveType] = {
@@ -56,13 +63,13 @@ _TYPES: Mapping[str, PrimitiveType] = {
     "Guid": GUID,
     "Boolean": BOOLEAN,
     "Int32": INT32,
-    "Decimal(18,5)": DECIMAL,
     "Date": DATE,
     "DateTimeOffset": INSTANT,
     "Base64": BASE64_TEXT,
+    "Stream": STREAM,
 }
 _STRING = re.compile(r"String\((\d{1,9})\)")
-_CALCULATED = re.compile(r"(\w+)\((\w+)\)")
+_DECIMAL = re.compile(r"Decimal\((\d{1,2}),(\d)\)")
 _FOLLOWED = re.compile(r"(\w+)/(\w+)")
 _NAME = re.compile(r"[^\W\d]\w{0,127}")
 """A simple identifier (CSDL 4.01, section 15.2)."""
@@ -93,6 +100,29 @@ _SHORT: Mapping[type[msgspec.Struct], tuple[type, str]] = {
 }
 """The tables that may be written as the value of one of their options."""
 
+_IN_KEY, _STREAM = "a place in a key", "the type Stream"
+_NEEDED_TYPES: Mapping[str, tuple[str, ...]] = {
+    "modified_at": ("DateTimeOffset",),
+    "created_at": ("DateTimeOffset",),
+    "numbered": ("Int32",),
+    "digits": ("Int32",),
+    "minimum": ("Int32", "Decimal"),
+    "maximum": ("Int32", "Decimal"),
+    "code": ("String",),
+}
+_CONTRADICTIONS: Mapping[str, tuple[str, ...]] = {
+    _STREAM: (_IN_KEY, "required", "default", "immutable", "computed", "secret", "suggested"),
+    _IN_KEY: ("default", "computed", "derived"),
+    "required": ("default", "created_at", "computed", "derived"),
+    "default": ("modified_at", "created_at", "numbered", "computed_default", "derived", "secret"),
+    "computed": ("modified_at", "created_at", "numbered", "computed_default", "derived"),
+    "immutable": ("modified_at", "created_at", "computed", "derived"),
+    "numbered": ("minimum", "maximum"),
+    "derived": ("computed_default",),
+    "created_at": ("modified_at",),
+}
+"""The options of properties that a property with another one cannot have."""
+
 T = TypeVar("T", SetOptions, EnumOptions, PropertyOptions, NavigationOptions, FieldOptions)
 
 
@@ -102,12 +132,17 @@ def text_type(length: int) -> Text:
     return Text(length)
 
 
-def _upper(value: Stored) -> Stored:
-    """A text in upper case, by the rules of Unicode (ß becomes SS)."""
-    return str(value).upper()
+@cache
+def decimal_type(precision: int, scale: int) -> DecimalNumber | None:
+    """The type of numbers with some digits, and some of them decimals; None if they do not fit."""
+    fits = precision > 0 and scale <= SCALE and 0 <= precision - scale <= WHOLE_DIGITS
+    return DecimalNumber(precision, scale) if fits else None
 
 
-_FUNCTIONS: Mapping[str, Callable[[Stored], Stored]] = {"toupper": _upper}
+@cache
+def code_type(length: int) -> CodeText:
+    """The type of codes of up to some characters."""
+    return CodeText(length)
 
 
 def _members(options: EnumOptions) -> list[tuple[str, str]]:
@@ -160,6 +195,7 @@ class _Builder:
                 create_guarded=options.create_guarded,
                 single_inline=options.single_inline,
                 key_narrows=options.key_narrows,
+                if_match=options.if_match,
             )
 
     def tables(self) -> Values:
@@ -237,6 +273,7 @@ class _Builder:
                 self._source.fault((*path, "unique"), problems.BLANK_OF_MANY(names=rule.name))
         for names in options.indexes:
             self._known((*path, "indexes"), name, names)
+        self._known((*path, "columns"), name, options.columns)
         self._known((*path, "key") if options.key != "id" else path, name, [options.key])
         identifying = {options.key}.union(*(rule.properties for rule in unique))
         navigation = self._each((*path, "navigation"), options.navigation, NavigationOptions)
@@ -255,12 +292,13 @@ class _Builder:
             key=options.key,
             unique=tuple(unique),
             indexes=options.indexes,
-            derivations=tuple(self._derivations(path, name, navigation)),
+            derivations=self._derivations(path, name, navigation),
             navigation=tuple(
                 self._navigation((*path, "navigation", each), name, each, given)
                 for each, given in navigation.items()
             ),
             caption=options.caption,
+            columns=options.columns,
             namespace=self._namespace,
         )
 
@@ -269,42 +307,107 @@ class _Builder:
     ) -> Property:
         edm_type = self._edm_type(path, options)
         if identifies and not isinstance(edm_type, Guid | Int32):
-            if not isinstance(edm_type, Text) or (edm_type.max_length or 0) > UNIQUE_TEXT_LENGTH:
+            length = edm_type.max_length if isinstance(edm_type, Text) else None
+            if not isinstance(edm_type, Text) or length is None or length > UNIQUE_TEXT_LENGTH:
                 self._source.fault(
                     path, problems.LONG_KEY(name=name, type=options.type, limit=UNIQUE_TEXT_LENGTH)
                 )
-            elif edm_type.max_length != UNIQUE_TEXT_LENGTH:
-                edm_type = Text(edm_type.max_length, stored_length=UNIQUE_TEXT_LENGTH)
-        for option, is_set, needed in (
-            ("modified_at", options.modified_at, "DateTimeOffset"),
-            ("numbered", options.numbered, "Int32"),
-            ("digits", options.digits, "Int32"),
-        ):
-            if is_set and options.type != needed:
-                self._source.fault(path, problems.NEEDS_TYPE(option=option, type=needed))
+            elif length != UNIQUE_TEXT_LENGTH:
+                edm_type = type(edm_type)(length, stored_length=UNIQUE_TEXT_LENGTH)
+        self._check_options(path, name, options, identifies=identifies)
+        edm_type = self._bounded(path, options, edm_type)
+        default = self._literal(path, "default", options.default, edm_type)
+        if edm_type.bounds and default is None and not options.required:
+            self._literal(path, "default", 0, edm_type)
         return Property(
             name,
             edm_type,
             options.description,
             required=options.required,
+            default=default,
             modified_at=options.modified_at,
+            created_at=options.created_at,
             kept_on_create=options.kept_on_create,
             numbered=options.numbered,
+            immutable=options.immutable,
+            computed=options.computed or bool(options.derived),
             secret=options.secret,
             suggested=options.suggested,
             caption=options.caption,
         )
 
+    def _check_options(
+        self, path: Path, name: str, options: PropertyOptions, *, identifies: bool
+    ) -> None:
+        """Add the faults that options do not fit the type, or each other."""
+        family = options.type.partition("(")[0]
+        given = {
+            each.name
+            for each in msgspec.structs.fields(options)
+            if getattr(options, each.name) != each.default
+        }
+        for option, types in _NEEDED_TYPES.items():
+            if option in given and family not in types:
+                needed = problems.NEEDS_TYPE(option=option, type=" or ".join(types))
+                self._source.fault(path, needed)
+        given |= {_STREAM} if family == "Stream" else set()
+        given |= {_IN_KEY} if identifies else set()
+        for one in given & _CONTRADICTIONS.keys():
+            for other in given.intersection(_CONTRADICTIONS[one]):
+                problem = problems.CONTRADICTION(name=name, one=one, other=other)
+                self._source.fault(path, problem)
+
+    def _bounded(
+        self, path: Path, options: PropertyOptions, edm_type: PrimitiveType
+    ) -> PrimitiveType:
+        if not isinstance(edm_type, Int32 | DecimalNumber):
+            return edm_type
+        least = self._literal(path, "minimum", options.minimum, edm_type)
+        most = self._literal(path, "maximum", options.maximum, edm_type)
+        if least is None and most is None:
+            return edm_type
+        bounded = edm_type.within(least, most)
+        if bounded.least > bounded.most:
+            problem = problems.INVALID_OPTION(name="minimum", reason="it exceeds maximum")
+            self._source.fault((*path, "minimum"), problem)
+        return bounded
+
+    def _literal(
+        self, path: Path, option: str, value: Json | float, edm_type: PrimitiveType
+    ) -> Stored | None:
+        """The stored form of the value of an option, None without one, or if it is a fault."""
+        if value is None:
+            return None
+        if isinstance(value, float):
+            value = Decimal(repr(value)) if isfinite(value) else repr(value)
+        try:
+            return edm_type.from_json(value)
+        except EdmError as error:
+            problem = problems.INVALID_OPTION(name=option, reason=f"{value} {error.problem}")
+            self._source.fault((*path, option), problem)
+            return None
+
     def _edm_type(self, path: Path, options: PropertyOptions) -> PrimitiveType:
         if options.digits:
             return DIGITS
         text = _STRING.fullmatch(options.type)
+        if options.code:
+            return code_type(min(int(text[1]), TEXT_LENGTH) if text else TEXT_LENGTH)
         if text is not None and 0 < int(text[1]) <= TEXT_LENGTH:
             return text_type(int(text[1]))
+        decimal = _DECIMAL.fullmatch(options.type)
+        number = decimal_type(int(decimal[1]), int(decimal[2])) if decimal else None
+        if number is not None:
+            return number
         if options.type in self._enums:
             return self._enum_type(options.type)
         if options.type not in _TYPES:
-            known = [*_TYPES, f"String(1) to String({TEXT_LENGTH})", *self._enums]
+            known = [
+                *_TYPES,
+                f"String(1) to String({TEXT_LENGTH})",
+                f"Decimal(P,S) with up to {WHOLE_DIGITS} digits before the point, {SCALE} after it",
+                *self._enums,
+            ]
             self._source.unknown(path, "type", options.type, known)
         return _TYPES.get(options.type, TEXT)
 
@@ -329,24 +432,62 @@ class _Builder:
 
     def _derivations(
         self, path: Path, name: str, navigation: Mapping[str, NavigationOptions]
-    ) -> Iterator[Derivation]:
-        for target, given in self._properties[name].items():
-            at, expression = (*path, "properties", target), given.computed_default
-            calculated = _CALCULATED.fullmatch(expression)
-            followed = _FOLLOWED.fullmatch(expression)
-            if calculated is not None and calculated[1] in _FUNCTIONS:
-                if self._known(at, name, [calculated[2]]):
-                    function = _FUNCTIONS[calculated[1]]
-                    yield Calculated(target, calculated[2], function, expression)
-            elif followed is not None and followed[1] in navigation:
-                by = navigation[followed[1]]
-                ((reference, named_by),) = by.on.items()
-                if by.to != name:
-                    self._source.fault(at, problems.FOLLOWS_OTHERS(name=followed[1], set=name))
-                elif self._known(at, name, [reference, named_by, followed[2], *by.only]):
-                    yield Followed(target, reference, named_by, followed[2], by.only, expression)
-            elif expression:
-                self._source.fault(at, problems.INVALID_EXPRESSION(expression=expression))
+    ) -> tuple[Derivation, ...]:
+        """The derivations, each after those that it depends on."""
+        remaining = {
+            target: each
+            for target, given in self._properties[name].items()
+            if (each := self._derivation(path, name, target, given, navigation)) is not None
+        }
+        ordered: list[Derivation] = []
+        while ready := [
+            target
+            for target, each in remaining.items()
+            if remaining.keys().isdisjoint(
+                each.sources if isinstance(each, Calculated) else (each.reference,)
+            )
+        ]:
+            ordered += [remaining.pop(each) for each in ready]
+        for target in remaining:
+            problem = problems.FOLLOWS_ITSELF(name=target, others=", ".join(remaining))
+            self._source.fault((*path, "properties", target), problem)
+        return tuple(ordered)
+
+    def _derivation(
+        self,
+        path: Path,
+        name: str,
+        target: str,
+        given: PropertyOptions,
+        navigation: Mapping[str, NavigationOptions],
+    ) -> Derivation | None:
+        at, text = (*path, "properties", target), given.derived or given.computed_default
+        if not text:
+            return None
+        followed = _FOLLOWED.fullmatch(text)
+        if followed is not None and followed[1] in navigation:
+            by = navigation[followed[1]]
+            reference, named_by = next(iter(by.on.items()), ("", ""))
+            if by.to != name:
+                self._source.fault(at, problems.FOLLOWS_OTHERS(name=followed[1], set=name))
+            elif self._known(at, name, [reference, named_by, followed[2], *by.only]):
+                self._check_family(at, target, given, self._properties[name][followed[2]].type)
+                return Followed(target, reference, named_by, followed[2], by.only, text)
+            return None
+        expression = parse(text)
+        if expression is None:
+            self._source.fault(at, problems.INVALID_EXPRESSION(expression=text))
+        elif self._known(at, name, expression.names):
+            for each in (target, *expression.names):
+                self._check_family(at, each, self._properties[name][each], "String")
+            return Calculated(target, expression.names, expression.value, text)
+        return None
+
+    def _check_family(self, path: Path, name: str, given: PropertyOptions, needed: str) -> None:
+        """Add the fault that a property has another type, apart from its length."""
+        family = needed.partition("(")[0]
+        if given.type.partition("(")[0] != family:
+            self._source.fault(path, problems.NEEDS_TYPE(option=name, type=family))
 
     def _navigation(
         self, path: Path, set_name: str, name: str, options: NavigationOptions

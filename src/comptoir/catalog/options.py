@@ -46,11 +46,13 @@ class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
     key_narrows: bool = False
     view: View | None = None
     pair_filter: PairFilter | None = None
+    columns: tuple[str, ...] = ()
+    if_match: bool = True
     business_central: Table | None = None
 
 
 class PropertyOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """A property; `computed_default` is an expression."""
+    """A property; `computed_default` and `derived` are expressions."""
 
     type: str
     description: str = ""
@@ -63,6 +65,14 @@ class PropertyOptions(msgspec.Struct, frozen=True, kw_only=True):
     secret: bool = False
     suggested: tuple[str, ...] = ()
     computed_default: str = ""
+    derived: str = ""
+    default: str | bool | int | float | None = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    code: bool = False
+    created_at: bool = False
+    immutable: bool = False
+    computed: bool = False
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,34 +24,57 @@ class Company(msgspec.Struct, frozen=True):
 class Property:
     """A structural property (CSDL 4.01, section 7).
 
-    `required`: never empty. `modified_at`: the time of the last change, which the service sets;
-    with `kept_on_create` the body of a create may set it. `numbered`: the next free number if a
-    create omits it. `secret`: excluded from logs, change records, queries and dumps. `suggested`:
-    usual values; others are valid too. `caption` is the name for people, by default `name`.
-    `shows`: the property has no column, but the value of another property, of `LAST_CHANGE`, or if
-    it is blank, an empty value in each record.
+    `required`: never empty. `default`: the value if a create omits it, instead of the empty one.
+    `modified_at`: the time of the last change, which the service sets; `created_at`: that of the
+    create. With `kept_on_create` the body of a create may set them. `numbered`: the next free
+    number if a create omits it. `immutable`: set by a create alone. `computed`: set by the service
+    or by files, and never by a body. `secret`: excluded from logs, change records, queries and
+    dumps. `suggested`: usual values; others are valid too. `caption` is the name for people, by
+    default `name`. `shows`: the property has no column, but the value of another property, of
+    `LAST_CHANGE`, or if it is blank, an empty value in each record.
     """
 
     name: str
     type: PrimitiveType
     description: str = ""
     required: bool = False
+    default: Stored | None = None
     modified_at: bool = False
+    created_at: bool = False
     kept_on_create: bool = False
     numbered: bool = False
+    immutable: bool = False
+    computed: bool = False
     secret: bool = False
     suggested: tuple[str, ...] = ()
     caption: str = ""
     shows: str | None = None
+    initial: Stored = field(init=False)
+    """The value of a record whose create omits the property, unless the service sets it."""
+    is_stamp: bool = field(init=False)
+    """Whether the service sets the time of a write."""
+    is_restricted: bool = field(init=False)
+    """Whether the body of some writes may not set the value, even if it is not the key."""
 
     def __post_init__(self) -> None:
         if not self.caption:
             object.__setattr__(self, "caption", self.name)
+        initial = self.type.default if self.default is None else self.default
+        object.__setattr__(self, "initial", initial)
+        object.__setattr__(self, "is_stamp", self.modified_at or self.created_at)
+        is_restricted = self.is_stamp or self.immutable or self.computed
+        object.__setattr__(self, "is_restricted", is_restricted)
 
     @property
     def is_computed(self) -> bool:
         """Whether only the service sets the value."""
-        return self.shows is not None or (self.modified_at and not self.kept_on_create)
+        is_set = self.computed or (self.is_stamp and not self.kept_on_create)
+        return is_set or self.shows is not None
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a replacement of the record that omits the property resets it."""
+        return not (self.is_restricted or self.numbered or self.is_stream)
 
     @property
     def is_stream(self) -> bool:
@@ -108,14 +131,15 @@ KeyValues = tuple[Stored, ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Calculated:
-    """Sets `target` to `function(source)` if the source changes and the body omits the target.
+    """Sets `target` to `function(record)` if a source changes and the body omits the target.
 
-    With `keeps_own`, only if the target was blank, or the value for the former source.
+    The function needs the values of `sources`. With `keeps_own`, only if the target was blank, or
+    the value for the former sources.
     """
 
     target: str
-    source: str
-    function: Callable[[Stored], Stored]
+    sources: tuple[str, ...]
+    function: Callable[[Mapping[str, Stored]], str]
     expression: str
     keeps_own: bool = False
 
@@ -125,7 +149,8 @@ class Followed:
     """Copies `value` to `target` from the record of the same entity type that `reference` names.
 
     That record has the value of `reference` in its property `named_by`, and the values of `only`.
-    It may be the record itself. If there is none, the target is an ordinary property.
+    It may be the record itself. If there is none, the target is an ordinary property, or empty if
+    it is computed.
     """
 
     target: str
@@ -181,7 +206,7 @@ class EntityType:
     `indexes` are lists of properties with an index, besides the key and the unique rules. `caption`
     is the name for people, by default `name`, and `table` has a number before it. `periods` are
     pairs of dates, the first of which is not after the second, unless that is blank. Records in use
-    by `referrers` are not deleted.
+    by `referrers` are not deleted. `columns` are the properties that lists for people show.
     """
 
     name: str
@@ -197,6 +222,7 @@ class EntityType:
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     periods: tuple[tuple[str, str], ...] = ()
+    columns: tuple[str, ...] = ()
     namespace: str = NAMESPACE
     by_name: Mapping[str, Property] = field(init=False)
     related: Mapping[str, NavigationProperty] = field(init=False)
@@ -205,6 +231,8 @@ class EntityType:
     """The index in a stored row of each property's value; index 0 is the record's version."""
     modified_at: Property | None = field(init=False)
     """The property with the time of the last change."""
+    stamps: tuple[str, ...] = field(init=False)
+    """The properties that a create sets to its time."""
     key_property: Property = field(init=False)
     required: tuple[Property, ...] = field(init=False)
     """The properties without which no record is created."""
@@ -222,6 +250,8 @@ class EntityType:
         object.__setattr__(self, "column_of", columns)
         stamp = next((each for each in self.properties if each.modified_at), None)
         object.__setattr__(self, "modified_at", stamp)
+        stamps = tuple(each.name for each in self.properties if each.is_stamp)
+        object.__setattr__(self, "stamps", stamps)
         object.__setattr__(
             self, "required", tuple(each for each in self.properties if each.required)
         )
@@ -275,10 +305,12 @@ class EntityType:
 
         With `any_key`, that of a create may set the key also if it is a Guid.
         """
-        if declared.modified_at:
+        if declared.is_stamp:
             return creating and declared.kept_on_create
+        if declared.computed:
+            return False
         if declared.name != self.key:
-            return True
+            return creating or not declared.immutable
         return creating and (any_key or not isinstance(declared.type, Guid))
 
     @property
@@ -335,8 +367,8 @@ class EntitySet:
     `read_only`: clients write at most the streams of its records. `per_company`: it belongs to each
     company. `create_guarded`: a create requires a precondition (operation 6). `single_inline`: a
     single match is also at the top level of the response (operation 7). `key_narrows`: a key
-    restricts the collection, and the all-zero key does not (operation 9). `encodes_tags`: entity
-    tags are in Base64.
+    restricts the collection, and the all-zero key does not (operation 9). `if_match`: writes
+    require an ETag, unless the profile does not. `encodes_tags`: entity tags are in Base64.
     """
 
     name: str
@@ -348,6 +380,7 @@ class EntitySet:
     create_guarded: bool = False
     single_inline: bool = False
     key_narrows: bool = False
+    if_match: bool = True
     encodes_tags: bool = False
 
     @property

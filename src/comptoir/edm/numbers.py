@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
+from copy import copy
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
-from types import MappingProxyType
+from typing import Self
 
 import msgspec
 from typing_extensions import override
@@ -38,6 +39,32 @@ _PLAIN_DIGITS = re.compile(r"-?\d{1,20}", re.ASCII)
 class _Number(PrimitiveType):
     default = 0
     empty_json = "0"
+    least: int
+    most: int
+    """The bounds of stored forms."""
+
+    def within(self, least: Stored | None, most: Stored | None) -> Self:
+        """The same type with bounds, in stored form."""
+        bounded = copy(self)
+        given = {"Minimum": least, "Maximum": most}
+        bounded.bounds = {
+            term: self.number(int(each)) for term, each in given.items() if each is not None
+        }
+        bounded.least = self.least if least is None else int(least)
+        bounded.most = self.most if most is None else int(most)
+        schema = {term.lower(): each for term, each in bounded.bounds.items()}
+        bounded.json_schema = {**self.json_schema, **schema}
+        return bounded
+
+    def number(self, stored: int) -> int | Decimal:
+        """The number that a stored form means."""
+        return stored
+
+    def check_bounds(self, stored: int | Decimal) -> None:
+        """Raise `EdmError` for a stored form outside the bounds."""
+        if not self.least <= stored <= self.most:
+            minimum, maximum = self.to_text(self.least), self.to_text(self.most)
+            raise EdmError(rows.OUT_OF_RANGE, minimum=minimum, maximum=maximum)
 
     def from_json(self, value: Json) -> Stored:
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -66,6 +93,7 @@ class Int32(_Number):
 
     def __init__(self, *, digits: bool = False) -> None:
         self.digits = digits
+        self.least, self.most = self.minimum, self.maximum
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
         self.json_schema = {"type": "integer", "format": self.format, **bounds}
 
@@ -92,8 +120,7 @@ class Int32(_Number):
 
     @override
     def from_number(self, number: Decimal) -> Stored:
-        if not self.minimum <= number <= self.maximum:
-            raise EdmError(rows.OUT_OF_RANGE, minimum=self.minimum, maximum=self.maximum)
+        self.check_bounds(number)
         if number != number.to_integral_value():
             raise self.malformed(str(number))
         return int(number)
@@ -137,47 +164,57 @@ def _decimal_wire(stored: Stored) -> Wire:
 
 
 class DecimalNumber(_Number):
-    """A number of up to 18 digits, 5 after the decimal point, stored in hundred-thousandths.
+    """A number of up to `precision` digits, `scale` after the decimal point.
 
-    The stored form is a whole number: databases compare, sort and add it exactly.
+    There are at most 18, 5 and 13 before the point. The stored form is a whole number of
+    hundred-thousandths: databases compare, sort and add it exactly.
     """
 
     edm_name = "Edm.Decimal"
     expected = "a number"
     example = "12.5"
-    precision = PRECISION
-    scale = SCALE
-    facets = MappingProxyType({"Precision": PRECISION, "Scale": SCALE})
-    # validators compute with binary floats: multipleOf would refuse 33.6442, and exclusive bounds
-    # the largest Decimal
-    json_schema = MappingProxyType(
-        {
-            "type": "number",
-            "format": "decimal",
-            "minimum": -(10**WHOLE_DIGITS),
-            "maximum": 10**WHOLE_DIGITS,
-        }
-    )
+
+    def __init__(self, precision: int = PRECISION, scale: int = SCALE) -> None:
+        self.precision, self.scale = precision, scale
+        self._whole_digits = precision - scale
+        self._unit: int = 10 ** (SCALE - scale)
+        self.most = (10**precision - 1) * self._unit
+        self.least = -self.most
+        self.facets = {"Precision": precision, "Scale": scale}
+        # validators compute with binary floats: multipleOf would refuse 33.6442, and exclusive
+        # bounds the largest Decimal
+        largest = 10**self._whole_digits
+        bounds = {"minimum": -largest, "maximum": largest}
+        self.json_schema = {"type": "number", "format": "decimal", **bounds}
 
     @override
     def from_number(self, number: Decimal) -> Stored:
-        if not number:
-            return 0
-        if number.adjusted() >= WHOLE_DIGITS:
-            raise EdmError(rows.LARGE_NUMBER, most=WHOLE_DIGITS)
+        if number and number.adjusted() >= self._whole_digits:
+            raise EdmError(rows.LARGE_NUMBER, most=self._whole_digits)
         try:
-            scaled = _EXACT.scaleb(number, SCALE)
+            scaled = _EXACT.scaleb(number, self.scale)
         except Inexact:
             raise self._too_precise() from None
-        if number.adjusted() < -SCALE or scaled != scaled.to_integral_value():
+        is_tiny = number and number.adjusted() < -self.scale
+        if is_tiny or scaled != scaled.to_integral_value():
             raise self._too_precise()
-        return int(scaled)
+        stored = int(scaled) * self._unit
+        self.check_bounds(stored)
+        return stored
 
-    @staticmethod
-    def _too_precise() -> EdmError:
-        return EdmError(rows.PRECISE_NUMBER, most=SCALE)
+    @override
+    def number(self, stored: int) -> int | Decimal:
+        return Decimal(decimal_text(stored))
+
+    def _too_precise(self) -> EdmError:
+        return EdmError(rows.PRECISE_NUMBER, most=self.scale)
 
     to_wire = staticmethod(_decimal_wire)
+
+    @override
+    def from_wire(self, value: Json) -> Stored:
+        # a service with a later catalog may have stored it, with wider bounds
+        return DECIMAL.from_json(value)
 
     @property
     @override

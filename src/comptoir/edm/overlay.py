@@ -83,7 +83,9 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
     if not entity_set.per_company:
         properties += [_shown(name, each, forms) for name, each in forms.of_companies.items()]
     derivations = [
-        replace(each, keeps_own=forms.keeps_own) if isinstance(each, Calculated) else each
+        replace(each, keeps_own=forms.keeps_own and not declared.by_name[each.target].computed)
+        if isinstance(each, Calculated)
+        else each
         for each in declared.derivations
     ]
     derived_type = replace(
@@ -156,5 +158,6 @@ def _overlaid(
         members = [(each.name, each.caption) for each in rule.enumeration.members]
         derived = EnumText(members, named=named, stored_length=stored_length)
         return replace(declared, type=derived, suggested=derived.options)
-    kind = CodeText if rule.code else _KINDS[rule.rule]
+    is_code = rule.code or isinstance(declared.type, CodeText)
+    kind = CodeText if is_code else _KINDS[rule.rule]
     return replace(declared, type=kind(rule.length, stored_length=stored_length))

@@ -15,6 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from types import MappingProxyType
 from typing import cast
 
@@ -95,6 +96,9 @@ class PrimitiveType(ABC):
     facets: Mapping[str, int] = MappingProxyType({})
     """The facets in `$metadata`, for example `MaxLength` (CSDL 4.01, section 7.2)."""
 
+    bounds: Mapping[str, int | Decimal] = MappingProxyType({})
+    """The declared bounds, by the terms of the vocabulary Validation: `Minimum`, `Maximum`."""
+
     to_wire: Callable[[Stored], Wire] | None = None
     """Converts the stored form to the wire form; None if they are the same."""
 
@@ -126,6 +130,10 @@ class PrimitiveType(ABC):
     @abstractmethod
     def from_text(self, text: str) -> Stored:
         """Convert the text form to the stored form. Only text accepts an empty text."""
+
+    def wire(self, stored: Stored) -> Wire:
+        """Convert the stored form to the wire form."""
+        return stored if self.to_wire is None else self.to_wire(stored)
 
     def from_wire(self, value: Json) -> Stored:
         """Convert what `to_wire` returned to the stored form."""
@@ -475,6 +483,10 @@ class Stream(Base64Text):
     @override
     def from_json(self, value: Json) -> Stored:
         raise EdmError(rows.IS_A_STREAM)
+
+    @override
+    def from_wire(self, value: Json) -> Stored:
+        return super().from_json(value)
 
     def to_bytes(self, stored: Stored) -> Iterator[bytes]:
         """The bytes of the stored form, in slices."""

@@ -62,11 +62,15 @@ SAME_NAME = OperatorRow("{name} has the name of {other}", "Choose another name."
 BLANK_OF_MANY = OperatorRow("blank_is_free is set for several properties, {names}",
     "Use it for one property.")
 TWO_STAMPS = OperatorRow("two properties have modified_at", "Remove it here or from {first}.")
+CONTRADICTION = OperatorRow("{name} has {one} besides {other}", "Remove one of them.")
+FOLLOWS_ITSELF = OperatorRow("{name} follows from itself, through {others}",
+    "Let one of them follow from other properties.")
 LONG_KEY = OperatorRow("{name} identifies records and has the type {type}",
     "Use Guid, Int32, or String of at most {limit} characters.")
 NEEDS_TYPE = OperatorRow("{option} needs the type {type}", "Change the type, or remove {option}.")
 INVALID_EXPRESSION = OperatorRow("{expression} is not an expression",
-    "Write toupper(PROPERTY), or NAVIGATION/PROPERTY with a navigation property of this set.")
+    "Write a property, or toupper, tolower, trim or concat of properties and 'texts', or "
+    "NAVIGATION/PROPERTY with a navigation property of this set.")
 FOLLOWS_OTHERS = OperatorRow("{name} leads to another set than {set}",
     "Name a navigation property to records of the same set.")
 ONE_PAIR = OperatorRow("{name} does not have one pair in `on`", "Name one property of each set.")

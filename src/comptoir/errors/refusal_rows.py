@@ -591,6 +591,7 @@ RIGHT_MISSING = REQUEST_DENIED.row("The roles of the client do not allow {doing}
 NULL = BAD_REQUEST.row("{name} must not be null", "Send a value for it.")
 MISSING = PARAM_NOT_PROVIDED.row("{name} {problem}", "Send a value for it.", group="NO_VALUE")
 READ_ONLY = BAD_REQUEST.row("{field} is read-only", "Remove it from the body.", group="READ_ONLY")
+IMMUTABLE = BAD_REQUEST.row("{field} is set by a create alone", "Remove it from the body, or repeat its value.", group="READ_ONLY")
 BLANK_KEY = BAD_REQUEST.row("{name} {key!q} does not identify a record", "Use another key.")
 RELATED_IN_BODY = NOT_IMPLEMENTED.row("Writing related records in a body, as in {name}, is not supported",
     "Remove {name}, and write the related records in their own entity set.")

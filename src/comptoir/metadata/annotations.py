@@ -5,8 +5,9 @@ They announce the capabilities of each entity set and of the service.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from comptoir.edm.model import EntitySet, NavigationProperty, Property
+from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import PrimitiveType
 
 _URL = "https://oasis-tcs.github.io/odata-vocabularies/vocabularies"
@@ -43,9 +44,22 @@ class Capabilities:
 
 VOCABULARIES: Mapping[str, str] = {
     name: f"Org.OData.{name}.V1"
-    for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
+    for name in (
+        "Core",
+        "Capabilities",
+        "Authorization",
+        "Aggregation",
+        "Repeatability",
+        "Validation",
+    )
 }
 """The namespaces of the vocabularies of OASIS, by their short names."""
+
+
+def vocabularies(model: Model) -> Mapping[str, str]:
+    """The vocabularies that the annotations of a model need."""
+    has_bounds = any(each.type.bounds for of in model.sets for each in of.type.properties)
+    return {name: each for name, each in VOCABULARIES.items() if has_bounds or name != "Validation"}
 
 
 def vocabulary_url(namespace: str) -> str:
@@ -88,7 +102,7 @@ class Record:
     type: str = ""
 
 
-Value = bool | int | str | PropertyPath | AnnotatedMember | Record | tuple["Value", ...]
+Value = bool | int | Decimal | str | PropertyPath | AnnotatedMember | Record | tuple["Value", ...]
 """The value of an annotation (CSDL 4.01, section 14); a tuple is a collection."""
 
 
@@ -157,7 +171,7 @@ def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annota
 
 def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     """The annotations of a set that is addressed from the root of the document."""
-    if entity_set.read_only:
+    if entity_set.read_only or not entity_set.if_match:
         return set_annotations(entity_set, capabilities)
     # empty, because ETags are not computed from properties
     tags = Annotation("Core.OptimisticConcurrency", ())
@@ -273,13 +287,13 @@ def _refused(
     """The properties that the body of a create or of an update must not have.
 
     Without `refuses_computed`, those that it may have without an effect are not listed, other than
-    a time that only a create may set.
+    what only a create may set.
     """
     return _paths(
         each.name
         for each in entity_set.type.properties
         if not _settable(entity_set, each, creating=creating)
-        and (capabilities.refuses_computed or each.kept_on_create)
+        and (capabilities.refuses_computed or each.kept_on_create or each.immutable)
     )
 
 

@@ -6,6 +6,7 @@ values. XML, which means the same in 4.0 and 4.01, has them as attributes.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from xml.etree import ElementTree as Xml
 
@@ -30,6 +31,7 @@ from comptoir.metadata.annotations import (
     root_set_annotations,
     set_annotations,
     unreadable_set_annotations,
+    vocabularies,
     vocabulary_url,
 )
 
@@ -44,6 +46,7 @@ _EDMX = "http://docs.oasis-open.org/odata/ns/edmx"
 _JSON_URLS = {name: f"{vocabulary_url(each)}.json" for name, each in VOCABULARIES.items()}
 
 _Object = dict[str, object]
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def csdl_version(media_type: str, *, speaks_401: bool) -> str:
@@ -73,8 +76,8 @@ def metadata_document(
     container = _Element("EntityContainer", model.container, {}, annotations, tuple(sets))
     types = (*_types(model, capabilities, under_company=under_company), *_enumerations(model))
     if media_type == JSON:
-        return msgspec.json.encode(_json_document(model.namespace, (*types, container)))
-    return _xml_document(model.namespace, (*types, container), version)
+        return _encode(_json_document(model, (*types, container)))
+    return _xml_document(model, (*types, container), version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +141,21 @@ def _alternate_keys(entity_type: EntityType) -> Annotations:
 
 
 def _property(entity_set: EntitySet, declared: Property, capabilities: Capabilities) -> _Element:
+    edm_type = declared.type
     annotations = (
         *description_annotations(declared.description),
         *_computed(entity_set, declared, capabilities),
+        *((Annotation("Core.Immutable", True),) if declared.immutable else ()),
+        *(Annotation(f"Validation.{each}", bound) for each, bound in edm_type.bounds.items()),
         *_suggested(declared),
         *_written_alone(declared),
         *edit_annotations(entity_set, declared, capabilities),
     )
-    edm_type = declared.type
-    members = {} if edm_type.edm_name == TEXT.edm_name else {"$Type": edm_type.edm_name}
-    facets = {f"${name}": value for name, value in edm_type.facets.items()}
-    return _Element("Property", declared.name, {**members, **facets}, annotations)
+    members: _Object = {} if edm_type.edm_name == TEXT.edm_name else {"$Type": edm_type.edm_name}
+    members |= {f"${name}": value for name, value in edm_type.facets.items()}
+    if declared.default is not None:
+        members["$DefaultValue"] = edm_type.wire(declared.default)
+    return _Element("Property", declared.name, members, annotations)
 
 
 def _computed(
@@ -237,13 +244,14 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
     return _Element("EntitySet", entity_set.name, members, annotations)
 
 
-def _json_document(namespace: str, elements: tuple[_Element, ...]) -> _Object:
+def _json_document(model: Model, elements: tuple[_Element, ...]) -> _Object:
+    namespace = model.namespace
     return {
         "$Version": "4.01",
         "$EntityContainer": f"{namespace}.{elements[-1].name}",
         "$Reference": {
             _JSON_URLS[name]: {"$Include": [{"$Namespace": each}]}
-            for name, each in VOCABULARIES.items()
+            for name, each in vocabularies(model).items()
         },
         namespace: {each.name: _json_element(each) for each in elements},
     }
@@ -276,13 +284,13 @@ def _json_value(value: Value) -> object:
     return value
 
 
-def _xml_document(namespace: str, elements: tuple[_Element, ...], version: str) -> bytes:
+def _xml_document(model: Model, elements: tuple[_Element, ...], version: str) -> bytes:
     root = Xml.Element("edmx:Edmx", {"Version": version, "xmlns:edmx": _EDMX})
-    for each in VOCABULARIES.values():
+    for each in vocabularies(model).values():
         reference = Xml.SubElement(root, "edmx:Reference", {"Uri": f"{vocabulary_url(each)}.xml"})
         Xml.SubElement(reference, "edmx:Include", {"Namespace": each})
     services = Xml.SubElement(root, "edmx:DataServices")
-    schema = Xml.SubElement(services, "Schema", {"Namespace": namespace, "xmlns": _EDM})
+    schema = Xml.SubElement(services, "Schema", {"Namespace": model.namespace, "xmlns": _EDM})
     for element in elements:
         _add_element(schema, element)
     Xml.indent(root, " ")
@@ -323,7 +331,7 @@ def _attributes(element: _Element) -> Iterator[tuple[str, str]]:
                 yield "Nullable", "false"
             for name, value in members.items():
                 if name not in ("$Type", "$Nullable"):
-                    yield name[1:], f"{value}"
+                    yield name[1:], value if isinstance(value, str) else _encode(value).decode()
         case "NavigationProperty":
             yield "Type", f"Collection({edm_type})" if "$Collection" in members else f"{edm_type}"
             if "$Partner" in members:
@@ -362,12 +370,14 @@ def _add_value(parent: Xml.Element, value: Value) -> None:
         Xml.SubElement(parent, tag).text = text
 
 
-def _scalar(value: bool | int | str | PropertyPath | AnnotatedMember) -> tuple[str, str]:
+def _scalar(value: bool | int | Decimal | str | PropertyPath | AnnotatedMember) -> tuple[str, str]:
     """The name of the attribute or element of a value, and its text."""
     if isinstance(value, bool):
         return "Bool", "true" if value else "false"
     if isinstance(value, int):
         return "Int", str(value)
+    if isinstance(value, Decimal):
+        return "Decimal", str(value)
     if isinstance(value, PropertyPath):
         return "PropertyPath", value.name
     if isinstance(value, AnnotatedMember):

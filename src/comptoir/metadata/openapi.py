@@ -49,6 +49,9 @@ and percent-encode special characters: `unitsOfMeasureExt('1%2F2''')`.
 """
 
 
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
 def openapi_document(model: Model, settings: Settings, capabilities: Capabilities) -> bytes:
     """The paths and methods of the API, as JSON (OpenAPI 3.1.0).
 
@@ -62,7 +65,7 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
     operations = Operations(capabilities, profile, errors)
     here = {"url": urlsplit(base_url).path, "description": "The host of this document."}
     relative = [] if settings.admin_port else [here]
-    return msgspec.json.encode(
+    return _encode(
         {
             "openapi": "3.1.0",
             "info": {

@@ -257,7 +257,7 @@ class Operations:
             entity_set,
             f"update-{name}",
             f"Replace the content of {name}",
-            (*self._guards("PATCH"), *REPEATABLE),
+            (*self._guards(entity_set, "PATCH"), *REPEATABLE),
             {"204": _bodiless("Updated.", _TAG, _REPEATED, _TOKEN)},
             "write",
         )
@@ -281,7 +281,7 @@ class Operations:
 
     def create(self, entity_set: EntitySet) -> JsonSchema:
         """Create a record."""
-        guards = self._guards("POST") if entity_set.create_guarded else ()
+        guards = self._guards(entity_set, "POST") if entity_set.create_guarded else ()
         return self._operation(
             entity_set,
             "create",
@@ -302,7 +302,7 @@ class Operations:
             entity_set,
             name,
             f"Update a record of {entity_set.name}",
-            (*self._guards("PATCH"), PREFER_RETURN, *REPEATABLE),
+            (*self._guards(entity_set, "PATCH"), PREFER_RETURN, *REPEATABLE),
             {
                 "200": _with_record(entity_set, "Updated.", _TAG),
                 "204": _bodiless("Updated.", _TAG, _REPEATED, _TOKEN),
@@ -320,7 +320,7 @@ class Operations:
             name,
             f"{'Replace' if replaces else 'Update'} a record of {entity_set.name}",
             (
-                *((IF_MATCH_OPTIONAL, IF_NONE) if upserts else self._guards("PUT")),
+                *((IF_MATCH_OPTIONAL, IF_NONE) if upserts else self._guards(entity_set, "PUT")),
                 PREFER_RETURN,
                 *REPEATABLE,
             ),
@@ -342,14 +342,15 @@ class Operations:
             entity_set,
             name,
             f"Delete a record of {entity_set.name}",
-            (*self._guards("DELETE"), *REPEATABLE),
+            (*self._guards(entity_set, "DELETE"), *REPEATABLE),
             {"204": _bodiless("Deleted.", _REPEATED, _TOKEN)},
             "write",
         )
 
-    def _guards(self, method: str) -> tuple[str, ...]:
+    def _guards(self, entity_set: EntitySet, method: str) -> tuple[str, ...]:
         """The parameter for the ETag of the record that a method writes."""
-        guards = {"required": (IF_MATCH,), "optional": (IF_MATCH_OPTIONAL,), "ignored": ()}
+        required = IF_MATCH if entity_set.if_match else IF_MATCH_OPTIONAL
+        guards = {"required": (required,), "optional": (IF_MATCH_OPTIONAL,), "ignored": ()}
         return guards[self._rules.tags[method]]
 
     def _created(self, entity_set: EntitySet) -> JsonSchema:

@@ -6,8 +6,6 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Literal
 
-import msgspec
-
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
 from comptoir.errors.refusal import ErrorType
@@ -154,7 +152,7 @@ def _create(model: Model, entity_set: EntitySet, capabilities: Capabilities) -> 
             continue
         schema = {**_accepted(declared), **_annotations(declared)}
         if not declared.required and not entity_type.has_computed_default(declared):
-            schema["default"] = msgspec.json.decode(declared.type.empty_json)
+            schema["default"] = declared.type.wire(declared.initial)
         properties[declared.name] = schema
     if capabilities.inserts_related:
         for navigation in entity_type.navigation:

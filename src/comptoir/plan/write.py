@@ -203,7 +203,7 @@ class BodyBinder:
                 if len(self._errors) >= MOST_ERRORS:
                     break
                 self._errors.append(self._unknown(name))
-            elif (declared.modified_at or name == key) and not self._type.accepts(
+            elif (declared.is_restricted or name == key) and not self._type.accepts(
                 declared, creating=creating, any_key=any_key
             ):
                 self._keep(declared, value, creating=creating)
@@ -225,12 +225,17 @@ class BodyBinder:
 
     def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
         """Bind, refuse or ignore a value that only the service sets."""
-        if self._computed == "ignored":
+        is_fixed = declared.immutable and not creating
+        if self._computed == "ignored" and not is_fixed:
             return
-        refusal = rows.READ_ONLY(declared.name, field=declared.name)
-        if self._computed == "unchanged" and not creating:
+        row = rows.IMMUTABLE if is_fixed else rows.READ_ONLY
+        refusal = row(declared.name, field=declared.name)
+        if is_fixed or (self._computed == "unchanged" and not creating):
+            edm_type = declared.type
             with suppress(EdmError):
-                stored = declared.type.from_json(value)
+                stored = (edm_type.from_ieee754_json if self._ieee754 else edm_type.from_json)(
+                    value
+                )
                 self._unchanged[declared.name] = Unchanged(stored, refusal)
                 return
         self._errors.append(refusal)
@@ -249,6 +254,9 @@ class BodyBinder:
             refusal = rows.NULL(name, name=name) if declared.required else error.refusal(name, name)
             return refusal.grouped("NULL_VALUE", field=declared.caption)
         refusal = error.refusal(name, name)
+        if declared.type.bounds and error.row is rows.OUT_OF_RANGE:
+            # in every profile, because nothing else says what the bounds are
+            return refusal
         if not refusal.group:
             return refusal.grouped("WRONG_TYPE", type=declared.type.edm_name.removeprefix("Edm."))
         return refusal.grouped(refusal.group, **facts)

@@ -171,7 +171,8 @@ class RecordWrites:
         headers, entity_set = context.request.headers, context.entity_set
         ieee754 = require_json(headers)
         content = await context.request.read_body()
-        is_guarded = entity_set.create_guarded and self._requires_tag["POST"]
+        may_guard = entity_set.create_guarded and entity_set.if_match
+        is_guarded = may_guard and self._requires_tag["POST"]
         if_match = context.records.tags(headers, b"if-match") if is_guarded else None
         if_none_match = self._if_none_match(context)
         must_not_exist = if_none_match is not None and if_none_match.any
@@ -221,7 +222,7 @@ class RecordWrites:
         if if_match is None and not must_not_exist:
             if_match = tag_within(content) if self._obeys_body_tag else None
             if if_match is None:
-                if_match = self._untagged(request.method, "Updating")
+                if_match = self._untagged(context, "Updating")
         repeat = self._repeat(context, content)
         sent = parse_object(content)
         if if_match is not None and must_not_exist:
@@ -262,7 +263,7 @@ class RecordWrites:
         content = await context.request.read_body()
         if_match = context.records.tags(context.request.headers, b"if-match")
         if if_match is None:
-            if_match = self._untagged(context.request.method, "Updating")
+            if_match = self._untagged(context, "Updating")
         name, stream = context.stream()
         stored: list[str] = []
         for each in stream.from_bytes(content):
@@ -285,7 +286,7 @@ class RecordWrites:
         if_match = context.records.tags(request.headers, b"if-match")
         if_none_match = self._if_none_match(context)
         if if_match is None:
-            if_match = self._untagged(request.method, "Deleting")
+            if_match = self._untagged(context, "Deleting")
         return DeletePlan(
             entity_set=context.entity_set,
             segment=context.target.segment,
@@ -303,9 +304,9 @@ class RecordWrites:
             return None
         return context.records.tags(context.request.headers, b"if-none-match")
 
-    def _untagged(self, method: str, action: str) -> EntityTags:
+    def _untagged(self, context: Context, action: str) -> EntityTags:
         """The tags of a write that has none; raises `Refusal` (428) if it requires one."""
-        if self._requires_tag[method]:
+        if self._requires_tag[context.request.method] and context.entity_set.if_match:
             raise rows.UNTAGGED("If-Match", action=action, what="record")
         return ANY_TAG
 

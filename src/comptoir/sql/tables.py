@@ -232,7 +232,7 @@ def _json_columns() -> Iterator[Column[bytes] | Column[int]]:
 
 
 def _column(each: Property) -> Column[str | int]:
-    empty = {EMPTY: str(each.type.default)}
+    empty = {EMPTY: str(each.initial)}
     return Column(each.name, column_type(each), nullable=False, info=empty)
 
 

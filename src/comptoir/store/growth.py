@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 _LENGTH = re.compile(r"String(?:\((\d+)\))?")
 _ANY_LENGTH = 1 << 30
-_FOR_PEOPLE = frozenset({"caption", "description", "suggested", "source", "business_central"})
+_FREE = frozenset(
+    {"caption", "description", "suggested", "source", "business_central", "columns", "if_match"}
+)
 """The options on which no stored value depends."""
 
 _GROWING = frozenset({"indexes", "members", "unique"})
@@ -18,6 +20,9 @@ _ADDED = _GROWING | {"navigation"}
 
 _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation)")
 """The tables whose names are declared in the file, not options."""
+
+_VIEW = re.compile(r"sets\.[^.]+\.view")
+"""The tables whose `columns` are those of another set."""
 
 
 def declared_sets(source: str) -> Container[str]:
@@ -54,7 +59,8 @@ def _changes(
     for name in dict.fromkeys([*former, *wanted]):
         place = f"{path}.{name}".removeprefix(".")
         one, other = former.get(name), wanted.get(name)
-        if one == other or name in _FOR_PEOPLE:
+        is_option = not (_DECLARING.fullmatch(path) or _VIEW.fullmatch(path))
+        if one == other or (is_option and name in _FREE):
             continue
         if other is None:
             yield Change(f"{place} is missing", is_addition=False)
@@ -83,6 +89,8 @@ def _has_grown(name: str, one: object, other: object) -> bool:
             for listed in (one, other)
         ]
         return wanted[: len(former)] == former
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return other > one if name == "maximum" else other < one and name == "minimum"
     return _length(other) >= _length(one) > 0
 
 

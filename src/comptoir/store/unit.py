@@ -73,18 +73,14 @@ class UnitOfWork:
                 (values[each.name],) = yield from self.free_numbers(entity_set, each.name, 1)
         if entity_type.key not in values:
             raise refusal_rows.MISSING_KEY(entity_type.key, name=entity_type.key)
-        record = {
-            each.name: values.get(each.name, each.type.default) for each in entity_type.properties
-        }
+        record = {each.name: values.get(each.name, each.initial) for each in entity_type.properties}
         key = record[entity_type.key]
         yield from self.derive(entity_set, record, values, record.keys(), None)
         if entity_type.has_rules:
             yield from self.check_rules(entity_set, record, record.keys())
         yield from self.check_unique(entity_set, key, record, record.keys())
         number, at = self.ledger.log(entity_set, key, CREATE, by)
-        stamp = entity_type.modified_at
-        if stamp is not None and stamp.name not in values:
-            record[stamp.name] = at
+        record |= {name: at for name in entity_type.stamps if name not in values}
         row = (number, *record.values())
         json = record_encoder(entity_type).columns(row)
         stored = (self.company_id, number, *json, *record.values())
@@ -112,9 +108,9 @@ class UnitOfWork:
         key = record[entity_type.key]
         if replaces:
             record |= {
-                each.name: each.type.default
+                each.name: each.initial
                 for each in entity_type.properties
-                if not (each.name == entity_type.key or each.modified_at or each.numbered)
+                if each.name != entity_type.key and each.is_replaced
             }
             touched: AbstractSet[str] = record.keys()
         else:
@@ -220,11 +216,15 @@ class UnitOfWork:
             if rule.target in given:
                 continue
             if isinstance(rule, Calculated):
-                if rule.source not in changed or _is_own(entity_set.type, former, rule):
+                is_same = changed.isdisjoint(rule.sources) and derived.isdisjoint(rule.sources)
+                if is_same or _is_own(entity_set.type, former, rule):
                     continue
                 value: Stored | None = _computed(entity_set, record, rule)
             else:
                 value = yield from self._followed(entity_set, record, rule)
+                declared = entity_set.type.by_name[rule.target]
+                if value is None and declared.computed:
+                    value = declared.initial
             if value is not None and record[rule.target] != value:
                 record[rule.target] = value
                 derived.add(rule.target)
@@ -316,21 +316,23 @@ def _is_own(entity_type: EntityType, former: Row | None, rule: Calculated) -> bo
         return False
     edm_type = entity_type.by_name[rule.target].type
     value = former[entity_type.column_of[rule.target]]
-    followed = rule.function(former[entity_type.column_of[rule.source]])
+    sources = {name: former[entity_type.column_of[name]] for name in rule.sources}
+    followed: Stored = rule.function(sources)
     # a stored text may be longer than the type accepts
     with suppress(EdmError):
-        followed = edm_type.from_text(edm_type.to_text(followed))
+        followed = edm_type.from_text(str(followed))
     return value not in (edm_type.default, followed)
 
 
 def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calculated) -> Stored:
-    value = rule.function(record[rule.source])
+    value = rule.function(record)
     target = entity_set.type.by_name[rule.target].type
     try:
-        return target.from_text(target.to_text(value)) if value != target.default else value
+        return target.from_text(value)
     except EdmError as error:
+        source = ", ".join(rule.sources)
         raise refusal_rows.FOLLOWING_VALUE(
-            rule.source, name=rule.target, source=rule.source, problem=error.problem
+            source, name=rule.target, source=source, problem=error.problem
         ) from None
 
 

@@ -149,7 +149,7 @@ def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
 
 
 def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stored]:
-    """The values that an update repeats, without the time of the last change, which it sets.
+    """The values that an update repeats, without those that it computes.
 
     Raises the refusal of the first one that the record does not have, or of any if it `hides`.
     """
@@ -158,7 +158,11 @@ def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stor
         if plan.hides or record[name] != each.value:
             raise _naming(each.refusal, entity_set, record)
     by_name = entity_set.type.by_name
-    return {name: each.value for name, each in sent.items() if not by_name[name].modified_at}
+    return {
+        name: each.value
+        for name, each in sent.items()
+        if not (by_name[name].is_stamp or by_name[name].computed)
+    }
 
 
 def _delete(plan: DeletePlan, unit: UnitOfWork) -> Steps[Written]:
@@ -275,7 +279,7 @@ def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written 
         raise refusal_rows.REPEAT_ID_TAKEN(Repeat.header)
     outcome = _decode(str(text))
     properties = plan.entity_set.type.properties
-    values = [outcome.values.get(each.name, each.type.default) for each in properties]
+    values = [outcome.values.get(each.name, each.initial) for each in properties]
     number = unit.ledger.number if outcome.number is None else outcome.number
     return Written((outcome.version, *values), number, unit.ledger.company)
 

@@ -9,7 +9,7 @@ from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
 from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, Text
-from comptoir.features.console.values import Values, empty, shown
+from comptoir.features.console.values import Values, empty, initial, shown
 from comptoir.http.redaction import MASK
 
 Control = Literal["line", "lines", "choice", "day", "whole", "number", "secret"]
@@ -104,7 +104,8 @@ def text_of(declared: Property, values: Values) -> str:
 
 
 def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:
-    value = "" if declared.secret else shown(declared, values.get(declared.name, empty(declared)))
+    absent = initial(declared) if creating else empty(declared)
+    value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
     control, options = _control(declared, value), declared.suggested
     if control == "choice":
         options = _choices(declared)

@@ -109,11 +109,11 @@ def column_choices(entity_type: EntityType) -> list[Property]:
 def default_columns(entity_type: EntityType) -> tuple[str, ...]:
     """The columns of a table for which nobody has chosen any: few, the most telling first."""
     first = heading(entity_type)
-    telling = [
-        each
-        for each in column_choices(entity_type)
-        if not (isinstance(each.type, Guid) or each.is_unlimited)
-    ]
+    choices = column_choices(entity_type)
+    if entity_type.columns:
+        known = {each.name for each in choices}
+        return (first, *(each for each in entity_type.columns if each in known))
+    telling = [each for each in choices if not (isinstance(each.type, Guid) or each.is_unlimited)]
     stamps = [each for each in telling if each.modified_at]
     required = [each for each in telling if each.required]
     rest = [each for each in telling if not (each.required or each.modified_at)]

@@ -7,7 +7,7 @@ from typing import Literal, cast
 import msgspec
 
 from comptoir.edm.model import Property
-from comptoir.edm.types import EdmError, Text, TextualType
+from comptoir.edm.types import EdmError, Text, TextualType, Wire
 from comptoir.jsonvalue import Json
 
 Values = Mapping[str, Json]
@@ -42,6 +42,11 @@ def empty(declared: Property) -> Json:
     return cast("Json", _decode(declared.type.empty_json))
 
 
+def initial(declared: Property) -> Json:
+    """The value of a record whose create omits the property."""
+    return _json(declared.type.wire(declared.initial))
+
+
 def shown(declared: Property, value: Json) -> str:
     """A value as text; blank for the empty day, instant and Guid."""
     if isinstance(value, bool):
@@ -70,7 +75,10 @@ def typed(declared: Property, text: str, before: Json) -> Json:
         stored = edm_type.from_text(text)
     except EdmError:
         return text
-    wire = stored if edm_type.to_wire is None else edm_type.to_wire(stored)
+    return _json(edm_type.wire(stored))
+
+
+def _json(wire: Wire) -> Json:
     return cast("Json", _decode(msgspec.json.encode(wire)))
 
 

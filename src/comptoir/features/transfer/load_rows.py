@@ -244,7 +244,9 @@ def _column(
     if text:
         stored = declared.type.from_texts(cast("Sequence[str]", cells))
     else:
-        stored = [declared.type.from_json(cell) for cell in cells]
+        # files have streams as text, unlike bodies
+        read = declared.type.from_wire if declared.is_stream else declared.type.from_json
+        stored = [read(cell) for cell in cells]
     if declared is columns.entity_set.type.key_property:
         # an empty cell is not a key, whatever its type, but the number 0 is
         empty = "" in cells or any(map(declared.type.is_blank_key, stored))
@@ -465,15 +467,13 @@ class _RowBatch:
             elif each.numbered:
                 columns[each.name] = yield from self._unit.free_numbers(self._set, each.name, count)
             else:
-                columns[each.name] = [each.type.default] * count
+                columns[each.name] = [each.initial] * count
         if self._derives:
             yield from self._derive_columns(rows, columns)
         numbers, at = self._unit.ledger.log_all(
             self._set, columns[entity_type.key], CREATE, self._plan.by
         )
-        stamp = entity_type.modified_at
-        if stamp is not None and stamp.name not in self._names:
-            columns[stamp.name] = [at] * count
+        columns |= {name: [at] * count for name in entity_type.stamps if name not in self._names}
         by_column = list(columns.values())
         json = record_encoder(entity_type).columns_of_all(numbers, by_column)
         values = zip(repeat(self._plan.company.id), numbers, *json, *by_column, strict=False)

@@ -40,6 +40,7 @@ from comptoir.features.console.values import (
     differences,
     empty,
     encoded,
+    initial,
     rebased,
     shown,
     typed,
@@ -125,8 +126,8 @@ class _Editor:
         values = {
             each.name: value
             for each in editable(self._type, creating=True)
-            if (value := typed(each, self._visit.form.text(_field(each)), empty(each)))
-            != empty(each)
+            if (value := typed(each, self._visit.form.text(_field(each)), initial(each)))
+            != initial(each)
         }
         try:
             version = await self._records.create(self._set, values)
