@@ -153,6 +153,7 @@ def faults(text: str) -> list[str]:
                 ('"Decimal(5,2)", derived = "name"', "x needs the type String."),
                 ('"String", derived = "toupper(size"', "toupper(size is not an expression."),
                 ('"String", derived = "\'a\'"', "'a' is not an expression."),
+                (f'"String", derived = "{"trim(" * 999}name{")" * 999}"', "trim(trim(trim("),
                 ('"String", derived = "concat(name,nam)"', "nam is not a known property of"),
                 ('"String", derived = "at"', "at needs the type String."),
                 ('"String", derived = "trim(x)"', "x follows from itself, through x. Let one"),

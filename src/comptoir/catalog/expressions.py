@@ -9,6 +9,9 @@ from comptoir.edm.types import Stored
 Value = Callable[[Mapping[str, Stored]], str]
 """The text that an expression has for a record."""
 
+MOST_TOKENS = 300
+"""The most names, literals and signs of an expression, which may be nested."""
+
 _TOKEN = r"\s*('(?:[^']|'')*'|\w+|[(),])"  # noqa: S105 - part of an expression
 _TOKENS = re.compile(rf"(?:{_TOKEN})+\s*")
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., str]]] = {
@@ -28,10 +31,10 @@ class Expression(NamedTuple):
 
 
 def parse(text: str) -> Expression | None:
-    """The meaning of a text that names at least one property; None for another text."""
-    if _TOKENS.fullmatch(text) is None:
-        return None
+    """The meaning of a text that names at least one property; None for another, or a long one."""
     tokens = re.findall(_TOKEN, text)[::-1]
+    if _TOKENS.fullmatch(text) is None or len(tokens) > MOST_TOKENS:
+        return None
     names: dict[str, None] = {}
     value = _operand(tokens, names)
     return None if value is None or tokens or not names else Expression(tuple(names), value)

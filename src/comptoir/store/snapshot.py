@@ -153,7 +153,7 @@ class ConvertedSnapshot(Snapshot):
     def _places_of(self, entity_set: EntitySet) -> list[tuple[int | None, Stored]]:
         here, properties = self._copying.tables[entity_set.name].names, entity_set.type.by_name
         return [
-            (here.index(each), "") if each in here else (None, properties[each].type.default)
+            (here.index(each), "") if each in here else (None, properties[each].initial)
             for each in self._wanted[entity_set.name].names
         ]
 
