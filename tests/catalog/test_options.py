@@ -243,7 +243,7 @@ def test_files_have_all_properties(command: Command) -> None:
     file, data = command.folder / "own.toml", command.folder / "parts.ndjson"
     file.write_text(OWN, encoding="utf-8")
     data.write_text('{"number":"P1","rank":3,"picture":"AQI=","origin":"DE"}\n', encoding="utf-8")
-    command.done("migrate", "--catalog", file)
+    command.done("catalog", "apply", file)
     dumps = []
     for name in ("first", "second"):
         company = command.done("company", "create", name).last
