@@ -49,6 +49,7 @@ items = { to = "itemsExt[]", on = { number = "vendorNumber" } }
 MORE = OWN.replace('payDays = "Int32"', 'payDays = "Int32"\nrating = "Decimal(18,5)"').replace(
     'unique = [["number"]]', 'unique = [["number"]]\nindexes = [["payDays"]]'
 )
+COUNT = '{ type = "Int32", maximum = 90 }'
 LARGER = MORE.replace('"String(100)", caption', '"String(200)", caption').replace(
     "[sets.vendors]", '[sets.terms]\ntype = "term"\nproperties = { id = "Guid" }\n\n[sets.vendors]'
 )
@@ -281,7 +282,7 @@ def test_a_copy_leaves_out_what_the_other_catalog_lacks(
     made = company.post("vendors", {"number": "V1", "name": "Ada", "payDays": 30}).json()
     company.post("itemsExt", {"number": "I1", "vendorNumber": "V1"})
     fewer = OWN.split("[sets.vendors.navigation]", maxsplit=1)[0]
-    more = "rank = 'Int32'\n\n[sets.terms]\ntype = 'term'\nproperties = { id = 'Guid' }\n"
+    more = "rank = { type = 'Int32', default = 4 }\n\n[sets.terms]\ntype = 'term'\nproperties = { id = 'Guid' }\n"
     other = model_of(tmp_path, fewer.replace('payDays = "Int32"\n', "") + more)
     folders = [tmp_path / name for name in ("other", "unfit")]
     for each in folders:
@@ -298,7 +299,7 @@ def test_a_copy_leaves_out_what_the_other_catalog_lacks(
         copy = replace(company, carrier=target)
         found = copy.get("vendors(number='V1')").json()
         kept = {name: value for name, value in made.items() if name != "payDays"}
-        assert found == {**kept, "rank": 0}
+        assert found == {**kept, "rank": 4}
         assert copy.get("itemsExt(number='I1')").json()["vendorNumber"] == "V1"
         assert copy.post("terms", {}).status_code == 201
     unfit = OWN.replace("String(20)", "String(10)").replace('"Int32"', '"Date"')
@@ -309,3 +310,34 @@ def test_a_copy_leaves_out_what_the_other_catalog_lacks(
         "vendors.payDays is Edm.Date and not Edm.Int32. Nothing is converted. Give the target a "
         "catalog with the same types, keys and alternate keys."
     )
+
+
+def test_a_copy_is_refused_where_a_value_may_be_out_of_bounds(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    rated = MORE.replace('"Decimal(18,5)"', '"Decimal(5,0)"').replace('"Int32"', COUNT)
+    databases = []
+    for text in (
+        rated,
+        rated.replace("Decimal(5,0)", "Decimal(6,2)"),
+        rated.replace("maximum = 90", "maximum = 80"),
+        rated.replace('"String(100)", caption = "Name"', '"String(100)", code = true'),
+        rated.replace("maximum = 90", "maximum = 100"),
+    ):
+        folder = tmp_path / str(len(databases))
+        folder.mkdir()
+        databases.append(fresh_database(folder, model_of(folder, text)))
+    here, *unfit, wider = databases
+    command = Command(tmp_path, here)
+    problems = [command.error("copy", "--from", here, "--to", each) for each in unfit]
+    for problem, misfit in zip(
+        problems,
+        (
+            "rating is Edm.Decimal(6,2) and not Edm.Decimal(5,0).",
+            "payDays is Edm.Int32(Maximum 80) and not Edm.Int32(Maximum 90).",
+            "name is Edm.String(100,code) and not Edm.String(100).",
+        ),
+        strict=True,
+    ):
+        assert f"vendors.{misfit} Nothing is converted." in problem
+    command.done("copy", "--from", here, "--to", wider)

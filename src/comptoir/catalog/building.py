@@ -306,6 +306,8 @@ class _Builder:
         self, path: Path, name: str, options: PropertyOptions, identifies: bool
     ) -> Property:
         edm_type = self._edm_type(path, options)
+        if edm_type is None:
+            return Property(name, TEXT)
         if identifies and not isinstance(edm_type, Guid | Int32):
             length = edm_type.max_length if isinstance(edm_type, Text) else None
             if not isinstance(edm_type, Text) or length is None or length > UNIQUE_TEXT_LENGTH:
@@ -387,7 +389,8 @@ class _Builder:
             self._source.fault((*path, option), problem)
             return None
 
-    def _edm_type(self, path: Path, options: PropertyOptions) -> PrimitiveType:
+    def _edm_type(self, path: Path, options: PropertyOptions) -> PrimitiveType | None:
+        """The type of a property, None for one that does not exist."""
         if options.digits:
             return DIGITS
         text = _STRING.fullmatch(options.type)
@@ -409,7 +412,7 @@ class _Builder:
                 *self._enums,
             ]
             self._source.unknown(path, "type", options.type, known)
-        return _TYPES.get(options.type, TEXT)
+        return _TYPES.get(options.type)
 
     def _enum_type(self, name: str) -> PrimitiveType:
         """The enumeration as the type of properties."""

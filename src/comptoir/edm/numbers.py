@@ -36,12 +36,13 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d
 _PLAIN_DIGITS = re.compile(r"-?\d{1,20}", re.ASCII)
 
 
-class _Number(PrimitiveType):
+class Number(PrimitiveType):
+    """Numbers, whose stored forms are from `least` to `most`."""
+
     default = 0
     empty_json = "0"
     least: int
     most: int
-    """The bounds of stored forms."""
 
     def within(self, least: Stored | None, most: Stored | None) -> Self:
         """The same type with bounds, in stored form."""
@@ -66,11 +67,13 @@ class _Number(PrimitiveType):
             minimum, maximum = self.to_text(self.least), self.to_text(self.most)
             raise EdmError(rows.OUT_OF_RANGE, minimum=minimum, maximum=maximum)
 
+    @override
     def from_json(self, value: Json) -> Stored:
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             raise self.wrong_type(value)
         return self.from_number(Decimal(value) if isinstance(value, int) else value)
 
+    @override
     def from_text(self, text: str) -> Stored:
         if _NUMBER.fullmatch(text) is None:
             raise self.malformed(text)
@@ -81,7 +84,7 @@ class _Number(PrimitiveType):
         raise NotImplementedError
 
 
-class Int32(_Number):
+class Int32(Number):
     """A whole number of 32 bits; `digits` also accepts a string of digits (operation 11)."""
 
     edm_name = "Edm.Int32"
@@ -163,7 +166,7 @@ def _decimal_wire(stored: Stored) -> Wire:
     return msgspec.Raw(decimal_text(int(stored)).encode())
 
 
-class DecimalNumber(_Number):
+class DecimalNumber(Number):
     """A number of up to `precision` digits, `scale` after the decimal point.
 
     There are at most 18, 5 and 13 before the point. The stored form is a whole number of

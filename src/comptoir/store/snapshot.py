@@ -135,7 +135,7 @@ class Snapshot:
 class ConvertedSnapshot(Snapshot):
     """Reads rows of records as a database with another catalog has them.
 
-    They lack the properties that it does not have, and have empty values in those that it has more.
+    They lack the properties that it does not have, and have defaults in those that it has more.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class ConvertedSnapshot(Snapshot):
             for each in wanted.model.stored
             if each.name in self._copying.tables
         }
-        """For each column of a set's rows, its place in the rows here, and the empty value."""
+        """For each column of a set's rows, its place in the rows here, and the default."""
 
     def _places_of(self, entity_set: EntitySet) -> list[tuple[int | None, Stored]]:
         here, properties = self._copying.tables[entity_set.name].names, entity_set.type.by_name

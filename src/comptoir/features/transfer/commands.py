@@ -27,7 +27,8 @@ from comptoir.cli.runner import (
 )
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.types import TEXT_LENGTH, PrimitiveType
+from comptoir.edm.numbers import Number
+from comptoir.edm.types import TEXT_LENGTH, CodeText, PrimitiveType
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
@@ -311,13 +312,18 @@ def _fits(own: PrimitiveType, wanted: PrimitiveType) -> bool:
     """Whether a type has every value of another one."""
     unlimited = TEXT_LENGTH + 1
     limits = wanted.facets.items()
-    return own.edm_name == wanted.edm_name and all(
-        own.facets.get(name, unlimited) <= limit for name, limit in limits
-    )
+    if isinstance(own, Number) and isinstance(wanted, Number):
+        fits = wanted.least <= own.least and own.most <= wanted.most
+    else:
+        fits = isinstance(own, CodeText) or not isinstance(wanted, CodeText)
+    is_same = fits and own.edm_name == wanted.edm_name
+    return is_same and all(own.facets.get(name, unlimited) <= limit for name, limit in limits)
 
 
 def _title(each: PrimitiveType) -> str:
-    facets = ",".join(map(str, each.facets.values()))
+    bounds = [f"{term} {bound}" for term, bound in each.bounds.items()]
+    code = ["code"] if isinstance(each, CodeText) else []
+    facets = ",".join([*map(str, each.facets.values()), *bounds, *code])
     return f"{each.edm_name}({facets})" if facets else each.edm_name
 
 
