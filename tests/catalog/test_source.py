@@ -3,10 +3,11 @@
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.catalog.building import build
+from comptoir.catalog.building import RESERVED_PROPERTIES, RESERVED_SETS, build
 from comptoir.catalog.source import Source
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
+from comptoir.sql.tables import build_tables, control_tables
 
 GOOD = """comptoir = 1
 namespace = "Own"
@@ -93,6 +94,14 @@ def faults(text: str) -> list[str]:
             '[sets.Companies]\ntype = "c"\nproperties = { id = "Guid" }\n[enums]',
             "33:2: Companies has the name of companies.",
         ),
+        ('size = "Int32"', 'Company_ID = "Int32"', "12:1: Company_ID has the name of company_id."),
+        ('size = "Int32"', f'"{"é" * 32}" = "Int32"', "12:1: éé"),
+        (
+            "[enums]",
+            '[sets.Clients]\ntype = "c"\nproperties = { id = "Guid" }\n[enums]',
+            "33:2: Clients has the name of clients. Choose another name.",
+        ),
+        ("[sets.owners]", f"[sets.{'o' * 57}]", "Use letters, digits and _, at most 56 bytes in"),
         ('[["code"]]', '[["kode"]]', "7:1: kode is not a known property of things. Did you mean"),
         ('[["code"]]', '[["name"]]', "13:1: name identifies records and has the type String."),
         (
@@ -273,6 +282,14 @@ def test_an_enumeration_has_members() -> None:
 def test_an_enumeration_is_a_type_if_its_names_are_valid(old: str, new: str, fault: str) -> None:
     text = GOOD.replace('name = "String"\nat', 'name = "Level"\nat')
     assert any(fault in each for each in faults(text.replace(old, new)))
+
+
+def test_the_names_of_tables_and_columns_of_the_service_are_reserved() -> None:
+    records = build_tables(MODEL).metadata.tables
+    own = {*records, *control_tables().tables} - MODEL.by_name.keys()
+    assert own <= set(RESERVED_SETS)
+    columns = {each.name for each in records["itemsExt"].columns}
+    assert columns - MODEL.by_name["itemsExt"].type.by_name.keys() < set(RESERVED_PROPERTIES)
 
 
 def test_text_that_is_not_toml_is_refused() -> None:

@@ -21,6 +21,7 @@ from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
 from support.programs import needed_module
 from support.specimen import WITH_SPECIMENS
+from support.subjects import every_option
 
 SETTINGS = Settings()
 REHEARSED = load_settings({"profile": "business-central"}, environment={})
@@ -80,11 +81,13 @@ def test_it_is_valid_openapi_3_1() -> None:
     """By its JSON schema, and by all rules for the paths of some sets, which takes long."""
     validator = needed_module("openapi_spec_validator", "openapi-spec-validator")
     by_schema = Draft202012Validator(dict(validator.schemas.schema_v31))
-    by_schema.validate(document(WITH_SPECIMENS))
+    for each in (WITH_SPECIMENS, every_option()):
+        by_schema.validate(document(each))
 
-    some = ("companies", "specimensExt", "contactsExt", "unitsOfMeasureExt")
-    model = Model(tuple([each for each in WITH_SPECIMENS.sets if each.name in some]))
-    validator.OpenAPIV31SpecValidator(document(model)).validate()
+    some = ("companies", "specimensExt", "contactsExt", "unitsOfMeasureExt", "signs", "traits")
+    for model in (WITH_SPECIMENS, every_option()):
+        part = Model(tuple([each for each in model.sets if each.name in some]))
+        validator.OpenAPIV31SpecValidator(document(part)).validate()
 
 
 def test_every_reference_can_be_resolved() -> None:

@@ -89,7 +89,7 @@ class CompanyAdmin:
         entity_set = self._model.by_name[resource]
         columns = bind_columns(entity_set, list(rows[0]))
         by_column = [
-            [each.type.from_json(_exact(row[each.name])) for row in rows]
+            [each.type.from_json(exact(row[each.name])) for row in rows]
             for each in columns.properties
         ]
         part = LoadRows(columns, range(1, len(rows) + 1), by_column)
@@ -148,5 +148,6 @@ async def _opened(settings: Settings, model: Model) -> Store:
     return open_store(settings, model, is_ready=True)
 
 
-def _exact(cell: Cell) -> str | int | bool | Decimal:
+def exact(cell: Cell) -> str | int | bool | Decimal:
+    """A cell as the service decodes it: without binary floats."""
     return Decimal(repr(cell)) if isinstance(cell, float) else cell

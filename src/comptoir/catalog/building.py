@@ -71,8 +71,11 @@ _TYPES: Mapping[str, PrimitiveType] = {
 _STRING = re.compile(r"String\((\d{1,9})\)")
 _DECIMAL = re.compile(r"Decimal\((\d{1,2}),(\d)\)")
 _FOLLOWED = re.compile(r"(\w+)/(\w+)")
-_NAME = re.compile(r"[^\W\d]\w{0,127}")
+_NAME = re.compile(r"[^\W\d]\w*")
 """A simple identifier (CSDL 4.01, section 15.2)."""
+
+_LONGEST_NAME = 128
+"""The most bytes of other names."""
 
 _COMPANY = EntityType(
     name="company",
@@ -88,8 +91,24 @@ _COMPANY = EntityType(
 _COMPANIES = EntitySet("companies", _COMPANY, read_only=True, per_company=False)
 """The set that belongs to the service and not to a file: companies, which contain all others."""
 
-_RESERVED = ("companies", "subscriptions", "entityDefinitions")
-"""The names below a service root and a company that the service needs."""
+# fmt: off
+RESERVED_SETS = (
+    "companies", "subscriptions", "entityDefinitions",
+    "assertions", "audit", "changes", "client_keys", "client_secrets", "clients", "console_codes",
+    "console_guesses", "console_sessions", "control", "copies", "issuers", "lanes", "loads",
+    "rehearsal", "repeats", "revoked", "roles", "search_documents", "search_marks", "subscribed",
+)
+"""The names below a service root that the service needs, and those of its own tables."""
+
+RESERVED_PROPERTIES = (
+    "company_id", "record_version", "record_json", "json_version", "json_layout",
+    "cmax", "cmin", "ctid", "tableoid", "xmax", "xmin",
+)
+"""The names of the columns that the service and PostgreSQL add to each table of records."""
+# fmt: on
+
+_LONGEST: Mapping[type[msgspec.Struct], int] = {SetOptions: 56, PropertyOptions: 63}
+"""The most bytes of the names of tables, from which those of indexes are made, and columns."""
 
 _SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.{}.al"
 
@@ -176,7 +195,7 @@ class _Builder:
             name: self._each(("sets", name, "properties"), each.properties, PropertyOptions)
             for name, each in self._sets.items()
         }
-        self._check_names(("sets",), [*_RESERVED, *self._sets])
+        self._check_names(("sets",), [*RESERVED_SETS, *self._sets])
         self._check_enums(file.container)
         self._enum_types: dict[str, EnumText] = {}
 
@@ -217,8 +236,9 @@ class _Builder:
         """The tables of a table by name, without those that have faults."""
         found = {}
         for name, each in given.items():
-            if not _NAME.fullmatch(name):
-                self._source.fault((*path, name), problems.NOT_AN_IDENTIFIER(name=name))
+            most = _LONGEST.get(kind, _LONGEST_NAME)
+            if not _NAME.fullmatch(name) or len(name.encode()) > most:
+                self._source.fault((*path, name), problems.NOT_AN_IDENTIFIER(name=name, most=most))
             short, option = _SHORT.get(kind, (dict, ""))
             given_options = {option: each} if option and isinstance(each, short) else each
             options = self._source.options((*path, name), given_options, kind)
@@ -238,7 +258,7 @@ class _Builder:
     def _check_enums(self, container: str) -> None:
         """Add the faults of enumerations without members, or with the name of another element."""
         types = [each.type for each in self._sets.values()]
-        names = [*(each.partition("(")[0] for each in _TYPES), *types, container]
+        names = [*_TYPES, "Decimal", *types, container]
         taken = {each.lower(): each for each in names}
         for name, options in self._enums.items():
             path, other = ("enums", name), taken.get(name.lower())
@@ -277,6 +297,8 @@ class _Builder:
         self._known((*path, "key") if options.key != "id" else path, name, [options.key])
         identifying = {options.key}.union(*(rule.properties for rule in unique))
         navigation = self._each((*path, "navigation"), options.navigation, NavigationOptions)
+        columns = [*RESERVED_PROPERTIES, *self._properties[name]]
+        self._check_names((*path, "properties"), columns)
         self._check_names((*path, "navigation"), [*self._properties[name], *navigation])
         properties = {
             each: self._property((*path, "properties", each), each, given, each in identifying)

@@ -91,8 +91,10 @@ class Source:
     def faults(self) -> OperatorError:
         """The error with all faults, in the order of the file."""
         faults = sorted(self._faults, key=_first)
-        error = problems.CATALOG_FAULTS(name=self.name, count=len(faults))
-        error.details = [f"{self._place(at)}: {each}" for at, each in faults]
+        # a name may be compared with others more than once
+        details = list(dict.fromkeys(f"{self._place(at)}: {each}" for at, each in faults))
+        error = problems.CATALOG_FAULTS(name=self.name, count=len(details))
+        error.details = details
         return error
 
     def options(self, path: Path, given: object, kind: type[T]) -> T | None:
