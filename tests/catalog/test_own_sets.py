@@ -15,6 +15,7 @@ from comptoir.catalog import MODEL, accepted_model
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
+from comptoir.store.growth import changes
 from comptoir.store.migration import accepted_catalog, migrate
 from support.catalogs import model_of
 from support.command import Command
@@ -138,6 +139,25 @@ def test_a_new_alternate_key_names_the_records_that_break_it(
         there = replace(company, carrier=grown)
         assert there.get("vendors(name='N03',payDays=1)").json()["number"] == "V7"
         assert there.post("vendors", {"number": "N", "name": "N03"}).status_code == 409
+
+
+GROWTH = {
+    'payDays = "Int32"': ('payDays = "Int32"\ndescription = "Int32"', "properties.description"),
+    "[sets.vendors.navigation]": (
+        "[sets.vendors.actions]\npay = {}\n\n[sets.vendors.navigation]",
+        "sets.vendors.actions is new",
+    ),
+    '{ number = "vendorNumber" } }': ('{ number = "vendorNumber" }, contained = true }', None),
+}
+
+
+@pytest.mark.parametrize("old", GROWTH)
+def test_options_of_requests_may_change(old: str, tmp_path: Path) -> None:
+    new, told = GROWTH[old]
+    former, wanted = OWN, OWN.replace(old, new)
+    added = changes(model_of(tmp_path, former).source, model_of(tmp_path, wanted).source)
+    assert [each.is_addition for each in added] == [True] * (told is not None)
+    assert told is None or told in added[0].text
 
 
 CONFLICTS = {

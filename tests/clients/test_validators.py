@@ -1,7 +1,7 @@
 """`$metadata` is valid by the OASIS schemas, and an independent converter reads it (npm)."""
 
 from collections.abc import Mapping
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import jsonschema_rs
@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
+from comptoir.edm.model import Model
 from support.databases import ON_SQLITE
+from support.orders import read_orders
 from support.programs import Node, node
-from support.service import Service
+from support.service import StartService
 
 pytestmark = ON_SQLITE  # the documents do not depend on the database
 
@@ -42,6 +44,7 @@ class Judgement(msgspec.Struct):
 class Metadata(msgspec.Struct):
     """What a root says of itself in both formats, and how it was judged."""
 
+    model: Model
     json: bytes
     judgement: Judgement
 
@@ -53,12 +56,18 @@ def installed() -> Node:
 
 @pytest.fixture(scope="module")
 def documents(
-    service: Service, installed: Node, tmp_path_factory: pytest.TempPathFactory
+    share_service: StartService, installed: Node, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Metadata]:
-    """The documents of both roots, of both versions."""
+    """The documents of both roots and of an own catalog, of both versions."""
     folder = tmp_path_factory.mktemp("metadata")
+    own, service = read_orders(folder), share_service()
+    roots = {
+        "base": (MODEL, service.client),
+        "company": (MODEL, service.new_company()),
+        "own": (own, share_service(own).new_company()),
+    }
     files: dict[str, tuple[Path, Path]] = {}
-    for kind, root in (("base", service.client), ("company", service.new_company())):
+    for kind, (_, root) in roots.items():
         for version in ("4.0", "4.01"):
             name = f"{kind}-{version}"
             files[name] = (folder / f"{name}.xml", folder / f"{name}.json")
@@ -72,14 +81,14 @@ def documents(
     printed = installed.run(HERE / "validate.mjs", installed.packages, *chain(*files.values()))
     judgements = msgspec.json.decode(printed, type=list[Judgement])
     return {
-        name: Metadata(json.read_bytes(), judgement)
+        name: Metadata(roots[name.partition("-")[0]][0], json.read_bytes(), judgement)
         for (name, (_, json)), judgement in zip(files.items(), judgements, strict=True)
     }
 
 
-@pytest.fixture(scope="module", params=["base-4.0", "base-4.01", "company-4.0", "company-4.01"])
+@pytest.fixture(scope="module", params=[*product(("base", "company", "own"), ("4.0", "4.01"))])
 def metadata(request: pytest.FixtureRequest, documents: Mapping[str, Metadata]) -> Metadata:
-    return documents[request.param]
+    return documents["-".join(request.param)]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +117,7 @@ def test_both_convert_to_open_api_without_complaint(metadata: Metadata) -> None:
     for converted in (metadata.judgement.of_xml, metadata.judgement.of_json):
         assert converted.complaints == []
         ends = {path.rpartition("/")[2] for path in converted.paths}
-        assert {each.name for each in MODEL.per_company} <= ends
+        assert {each.name for each in metadata.model.per_company} <= ends
 
 
 def test_the_converter_sees_which_sets_can_be_written(metadata: Metadata) -> None:
@@ -117,7 +126,7 @@ def test_the_converter_sees_which_sets_can_be_written(metadata: Metadata) -> Non
     Of sets within a company it does not ask, so those at the top are compared.
     """
     for converted in (metadata.judgement.of_xml, metadata.judgement.of_json):
-        at_top = [each for each in MODEL.sets if f"/{each.name}" in converted.paths]
+        at_top = [each for each in metadata.model.sets if f"/{each.name}" in converted.paths]
         assert at_top
         for each in at_top:
             assert (f"/{each.name}" in converted.creating) is not each.read_only

@@ -12,6 +12,7 @@ import msgspec
 
 from comptoir.catalog.expressions import parse
 from comptoir.catalog.options import (
+    ActionOptions,
     EnumOptions,
     FieldOptions,
     FileOptions,
@@ -25,6 +26,7 @@ from comptoir.catalog.options import (
 )
 from comptoir.catalog.source import Path, Source
 from comptoir.edm.model import (
+    Action,
     Calculated,
     Derivation,
     EntitySet,
@@ -33,6 +35,7 @@ from comptoir.edm.model import (
     Model,
     NavigationProperty,
     Property,
+    Reference,
     UniqueRule,
 )
 from comptoir.edm.numbers import DIGITS, INT32, SCALE, WHOLE_DIGITS, DecimalNumber, Int32
@@ -142,7 +145,9 @@ _CONTRADICTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The options of properties that a property with another one cannot have."""
 
-T = TypeVar("T", SetOptions, EnumOptions, PropertyOptions, NavigationOptions, FieldOptions)
+T = TypeVar(
+    "T", SetOptions, EnumOptions, PropertyOptions, NavigationOptions, ActionOptions, FieldOptions
+)
 
 
 @cache
@@ -300,6 +305,13 @@ class _Builder:
         columns = [*RESERVED_PROPERTIES, *self._properties[name]]
         self._check_names((*path, "properties"), columns)
         self._check_names((*path, "navigation"), [*self._properties[name], *navigation])
+        actions = self._each((*path, "actions"), options.actions, ActionOptions)
+        self._check_names((*path, "actions"), [*self._properties[name], *navigation, *actions])
+        types = [*self._enums, *(each.type for each in self._sets.values())]
+        for each in actions.keys() & types:
+            self._source.fault(
+                (*path, "actions", each), problems.SAME_NAME(name=each, other="a type")
+            )
         properties = {
             each: self._property((*path, "properties", each), each, given, each in identifying)
             for each, given in self._properties[name].items()
@@ -318,6 +330,11 @@ class _Builder:
             navigation=tuple(
                 self._navigation((*path, "navigation", each), name, each, given)
                 for each, given in navigation.items()
+            ),
+            references=tuple(self._references(path, navigation)),
+            actions=tuple(
+                Action(each, dict(self._change((*path, "actions", each), name, given, properties)))
+                for each, given in actions.items()
             ),
             caption=options.caption,
             columns=options.columns,
@@ -532,7 +549,47 @@ class _Builder:
             options.description,
             collection=options.to.endswith("[]"),
             only=options.only,
+            contained=options.contained,
         )
+
+    def _references(
+        self, path: Path, navigation: Mapping[str, NavigationOptions]
+    ) -> Iterator[Reference]:
+        """What the navigation properties with `check` demand; checks those that contain records."""
+        for name, options in navigation.items():
+            at, target = (*path, "navigation", name), options.to.removesuffix("[]")
+            declared = self._sets.get(target)
+            is_many = options.to.endswith("[]")
+            if options.check and (is_many or len(options.only) > 1):
+                self._source.fault((*at, "check"), problems.NOT_CHECKED(to=options.to))
+            elif options.check and declared is not None:
+                only = next(iter(options.only.items()), None)
+                caption = declared.caption or declared.type
+                yield from (
+                    Reference(own, target, other, caption, only)
+                    for own, other in options.on.items()
+                )
+            is_view = declared is not None and declared.view is not None
+            if options.contained and (is_view or not is_many):
+                self._source.fault((*at, "contained"), problems.NOT_CONTAINED(to=options.to))
+
+    def _change(
+        self, path: Path, set_name: str, options: ActionOptions, properties: Mapping[str, Property]
+    ) -> Iterator[tuple[str, Stored]]:
+        """The values that an action sets, in stored form."""
+        declared = self._sets[set_name]
+        if declared.view is not None:
+            self._source.fault(path, problems.ACTION_OF_VIEW(base=declared.view.base))
+        for name, value in options.change.items():
+            given, at = self._properties[set_name].get(name), (*path, "change")
+            if given is None:
+                self._known((*at, name), set_name, [name])
+            elif name == declared.key or properties[name].is_stamp or given.derived:
+                self._source.fault((*at, name), problems.NOT_CHANGED(name=name))
+            else:
+                stored = self._literal(at, name, value, properties[name].type)
+                if stored is not None:
+                    yield name, stored
 
     def _check_comparable(self, path: Path, one: tuple[str, str], other: tuple[str, str]) -> None:
         """Add the fault that two properties have types that are not compared."""

@@ -40,6 +40,7 @@ class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
     unique: tuple[tuple[str, ...] | UniqueOptions, ...] = ()
     indexes: tuple[tuple[str, ...], ...] = ()
     navigation: Table = {}
+    actions: Table = {}
     read_only: bool = False
     create_guarded: bool = False
     single_inline: bool = False
@@ -82,6 +83,14 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     on: Mapping[str, str]
     only: Mapping[str, str] = {}
     description: str = ""
+    contained: bool = False
+    check: bool = False
+
+
+class ActionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """An action of the records of a set; without `change` it is declared and not supported."""
+
+    change: Mapping[str, str | bool | int | float] = {}
 
 
 class EnumOptions(msgspec.Struct, frozen=True, kw_only=True):

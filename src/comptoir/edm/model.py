@@ -98,7 +98,8 @@ class NavigationProperty:
 
     `on` names a property of the record and the property of the related records that has the same
     value; an empty value relates no records. The related records also have the values of `only`.
-    Without `collection` at most one record is related.
+    Without `collection` at most one record is related. `contained` records are also created at the
+    address of their record, and deleted with it.
     """
 
     name: str
@@ -107,6 +108,18 @@ class NavigationProperty:
     description: str = ""
     collection: bool = True
     only: Mapping[str, Stored] = field(default_factory=dict)
+    contained: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Action:
+    """An action that is bound to a record (CSDL 4.01, section 12).
+
+    It sets the values of `change`. Without them it is declared, and not supported.
+    """
+
+    name: str
+    change: Mapping[str, Stored]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -217,6 +230,7 @@ class EntityType:
     indexes: tuple[tuple[str, ...], ...] = ()
     derivations: tuple[Derivation, ...] = ()
     navigation: tuple[NavigationProperty, ...] = ()
+    actions: tuple[Action, ...] = ()
     caption: str = ""
     table: str = ""
     references: tuple[Reference, ...] = ()

@@ -100,7 +100,7 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
             derived_type,
             caption=table.caption,
             table=f"{table.number} {table.caption}",
-            references=tuple(_references(table, values)),
+            references=(*declared.references, *_references(table, values)),
             referrers=tuple(Referrer(*each) for each in table.used_in),
             periods=table.periods,
         )

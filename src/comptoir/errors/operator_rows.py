@@ -79,6 +79,12 @@ DIFFERENT_TYPES = OperatorRow("{name} compares {own} with {other}",
 INVALID_VIEW = OperatorRow("the view {name} is not read-only, or shows another view",
     "Set read_only, and name a set that is not a view.")
 NOT_IN_VIEW = OperatorRow("the view has no column for {name}", "Add it to `columns`.")
+NOT_CHECKED = OperatorRow("check does not apply to {to}",
+    "Use it for a navigation property to one record, with at most one value in `only`.")
+NOT_CONTAINED = OperatorRow("{to} cannot be contained",
+    "Use `contained` for a navigation property to many records of a set that is not a view.")
+ACTION_OF_VIEW = OperatorRow("a view has no actions", "Declare the action in the set {base}.")
+NOT_CHANGED = OperatorRow("an action cannot set {name}", "Remove it from `change`.")
 NOT_NARROWER = OperatorRow("the field {name} accepts more than the type {type}",
     "Limit texts alone, to at most their length.")
 NO_MEMBERS = OperatorRow("the enumeration {name} has no members", "Add some.")

@@ -595,6 +595,9 @@ IMMUTABLE = BAD_REQUEST.row("{field} is set by a create alone", "Remove it from 
 BLANK_KEY = BAD_REQUEST.row("{name} {key!q} does not identify a record", "Use another key.")
 RELATED_IN_BODY = NOT_IMPLEMENTED.row("Writing related records in a body, as in {name}, is not supported",
     "Remove {name}, and write the related records in their own entity set.")
+OTHER_ADDRESS = BAD_REQUEST.row("{name} must be {value!q} at this address", "Remove it from the body, or use another address.")
+TOO_MANY_CONTAINED = BAD_REQUEST.row("The record contains more than {limit} records", "Delete some of them first.")
+ACTION_WITHOUT_EFFECT = NOT_IMPLEMENTED.row("The action {name} is not supported", "Update the properties of {set} that it would change.")
 TOO_MANY_RELATED = BAD_REQUEST.row("The body exceeds the limit of {limit} related records", "Create the others in their own entity set.")
 NOT_RELATED_OBJECTS = BAD_REQUEST.row("{name} must be an array of objects, not {json}", "Send an object for each related record.")
 

@@ -189,9 +189,10 @@ def unreadable_set_annotations(where: str) -> Annotations:
     )
 
 
-def navigation_annotations(navigation: NavigationProperty) -> Annotations:
-    """The restriction that related records are created in their own set."""
-    return _NOT_INSERTABLE if navigation.collection else ()
+def navigation_annotations(navigation: NavigationProperty, target: EntitySet) -> Annotations:
+    """The restriction that related records are created in their own set, unless contained."""
+    is_insertable = navigation.contained and not target.read_only
+    return _NOT_INSERTABLE if navigation.collection and not is_insertable else ()
 
 
 def container_annotations(capabilities: Capabilities) -> Annotations:

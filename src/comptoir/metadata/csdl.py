@@ -4,7 +4,7 @@ The model becomes elements with annotations, whose members are those of CSDL JSO
 values. XML, which means the same in 4.0 and 4.01, has them as attributes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -74,10 +74,11 @@ def metadata_document(
     sets = (_set(each, capabilities, under_company=under_company) for each in model.sets)
     annotations = container_annotations(capabilities)
     container = _Element("EntityContainer", model.container, {}, annotations, tuple(sets))
-    types = (*_types(model, capabilities, under_company=under_company), *_enumerations(model))
+    types = _types(model, capabilities, under_company=under_company)
+    elements = (*types, *_enumerations(model), *_actions(model), container)
     if media_type == JSON:
-        return _encode(_json_document(model, (*types, container)))
-    return _xml_document(model, (*types, container), version)
+        return _encode(_json_document(model, elements))
+    return _xml_document(model, elements, version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,15 @@ def _enumerations(model: Model) -> Iterator[_Element]:
     for name, each in declared.items():
         members = {member: number for number, member in enumerate(each.options)}
         yield _Element("EnumType", name.rpartition(".")[2], members, ())
+
+
+def _actions(model: Model) -> Iterator[_Element]:
+    """The actions of all sets; several may have the same name."""
+    for each in model.sets:
+        record = {"$Type": each.type.qualified_name}
+        parameters = (_Element("Parameter", "bindingParameter", record, ()),)
+        for action in each.type.actions:
+            yield _Element("Action", action.name, {"$IsBound": True}, (), parameters)
 
 
 def _contained(
@@ -202,24 +212,35 @@ def _navigation(model: Model, entity_type: EntityType, declared: NavigationPrope
     A constraint requires a nullable property if there may be no related record (CSDL 4.01, section
     8.5), and no property is nullable.
     """
-    target = model.by_name[declared.target].type
+    target = model.by_name[declared.target]
     partner = _partner(model, entity_type, declared)
     members = {
-        "$Type": target.qualified_name,
+        "$Type": target.type.qualified_name,
         "$Collection" if declared.collection else "$Nullable": True,
         **({"$Partner": partner} if partner else {}),
+        **({"$ContainsTarget": True} if declared.contained else {}),
     }
-    annotations = description_annotations(declared.description), navigation_annotations(declared)
+    annotations = (
+        description_annotations(declared.description),
+        navigation_annotations(declared, target),
+    )
     return _Element("NavigationProperty", declared.name, members, sum(annotations, ()))
 
 
 def _partner(model: Model, entity_type: EntityType, declared: NavigationProperty) -> str:
-    """The navigation property in the opposite direction, if there is one."""
-    if declared.only:
+    """The navigation property in the opposite direction, if there is one.
+
+    That of a contained record must not be nullable (CSDL 4.01, section 8.4), and all are.
+    """
+    if declared.only or declared.contained:
         return ""
     back = (declared.on[1], declared.on[0])
     for each in model.by_name[declared.target].type.navigation:
-        if model.by_name[each.target].type is entity_type and each.on == back and not each.only:
+        if (
+            model.by_name[each.target].type is entity_type
+            and each.on == back
+            and not (each.only or each.contained)
+        ):
             return each.name
     return ""
 
@@ -234,7 +255,8 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
         annotations = unreadable_set_annotations("Address: companies({id})/…")
     else:
         annotations = unreadable_set_annotations("Address: the root of the service.")
-    bindings = {each.name: each.target for each in entity_set.type.navigation}
+    # contained records have no binding (CSDL 4.01, section 8.4)
+    bindings = {each.name: each.target for each in entity_set.type.navigation if not each.contained}
     members = {
         "$Collection": True,
         "$Type": entity_set.type.qualified_name,
@@ -253,8 +275,19 @@ def _json_document(model: Model, elements: tuple[_Element, ...]) -> _Object:
             _JSON_URLS[name]: {"$Include": [{"$Namespace": each}]}
             for name, each in vocabularies(model).items()
         },
-        namespace: {each.name: _json_element(each) for each in elements},
+        namespace: {
+            **{each.name: _json_element(each) for each in elements if each.kind != "Action"},
+            **_overloads(each for each in elements if each.kind == "Action"),
+        },
     }
+
+
+def _overloads(actions: Iterable[_Element]) -> _Object:
+    """The actions of each name (CSDL JSON 4.01, section 12.1)."""
+    found: dict[str, list[_Object]] = {}
+    for each in actions:
+        found.setdefault(each.name, []).append(_json_element(each))
+    return {**found}
 
 
 def _json_element(element: _Element) -> _Object:
@@ -263,7 +296,10 @@ def _json_element(element: _Element) -> _Object:
         members = {"$Kind": element.kind, **members}
     if element.kind == "EntityType":
         members["$Key"] = [element.members["$Key"]]
-    members |= {each.name: _json_element(each) for each in element.children}
+    if element.kind == "Action":
+        members["$Parameter"] = [{"$Name": each.name, **each.members} for each in element.children]
+    else:
+        members |= {each.name: _json_element(each) for each in element.children}
     for each in element.annotations:
         qualifier = f"#{each.qualifier}" if each.qualifier else ""
         members[f"@{full_name(each.term)}{qualifier}"] = _json_value(each.value)
@@ -338,6 +374,11 @@ def _attributes(element: _Element) -> Iterator[tuple[str, str]]:
                 yield "Partner", f"{members['$Partner']}"
             if "$ContainsTarget" in members:
                 yield "ContainsTarget", "true"
+        case "Action":
+            yield "IsBound", "true"
+        case "Parameter":
+            yield "Type", f"{edm_type}"
+            yield "Nullable", "false"
         case "EntitySet":
             yield "EntityType", f"{edm_type}"
             if "$IncludeInServiceDocument" in members:

@@ -237,13 +237,22 @@ class _SetPaths:
             name, path = f"related-{navigation.name}", f"{record}/{navigation.name}"
             if navigation.collection:
                 listed = operations.list(entity_set, target, name)
-                yield path, self._item(variables, {"get": listed})
+                content = {"get": listed}
+                if navigation.contained and not target.read_only:
+                    created = f"{entity_set.name}-create-{navigation.name}"
+                    content["post"] = {**operations.create(target), "operationId": created}
+                yield path, self._item(variables, content)
                 yield from self._collection_paths(entity_set, target, path, variables, f"{name}-")
             else:
                 related = operations.read(entity_set, target, name, related=True)
                 yield path, self._item(variables, {"get": related})
                 link = operations.references(entity_set, f"{name}-reference", related=True)
                 yield f"{path}/$ref", self._item(variables, {"get": link})
+        for action in entity_set.type.actions:
+            if action.change:
+                path = f"{record}/{entity_set.type.namespace}.{action.name}"
+                done = operations.act(entity_set, action.name)
+                yield path, self._item(variables, {"post": done})
         for name in entity_set.type.streams:
             content = {
                 "get": operations.read_stream(entity_set, name),

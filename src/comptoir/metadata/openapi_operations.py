@@ -336,6 +336,17 @@ class Operations:
             description=_ON_REPLACE if upserts else "",
         )
 
+    def act(self, entity_set: EntitySet, name: str) -> JsonSchema:
+        """Change a record by an action."""
+        return self._operation(
+            entity_set,
+            f"action-{name}",
+            f"Do the action {name} on a record of {entity_set.name}",
+            (IF_MATCH_OPTIONAL, *REPEATABLE),
+            {"204": _bodiless("Done.", _TAG, _REPEATED, _TOKEN)},
+            "write",
+        )
+
     def delete(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Delete a record."""
         return self._operation(

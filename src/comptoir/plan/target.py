@@ -12,9 +12,10 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from comptoir.auth.roles import Right, Rights
-from comptoir.edm.model import Company, EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.model import Action, Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import EdmError, Guid, Stored, is_guid
 from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
@@ -44,6 +45,7 @@ class Resource(StrEnum):
     PROPERTY = "a single property"
     VALUE = "a raw value"
     STREAM = "a stream"
+    ACTION = "an action"
 
 
 Key = tuple[tuple[str, Stored], ...]
@@ -79,6 +81,7 @@ class Target(msgspec.Struct, frozen=True):
     steps: tuple[PathStep, ...] = ()
     property: Property | None = None
     named: bool = False
+    action: Action | None = None
 
 
 def company_id_of(segments: Sequence[Segment]) -> str | None:
@@ -209,10 +212,16 @@ class _Resolver:
                 return self._target(Resource.VALUE, declared)
         if name == "$ref" and parts is None and len(rest) == 1:
             return self._target(Resource.REFERENCE)
+        actions = {f"{entity_type.namespace}.{each.name}": each for each in entity_type.actions}
+        if "." in name and parts is None and len(rest) == 1:
+            # Business Central accepts them in any case, and they differ in more than that
+            for qualified, action in actions.items():
+                if qualified.lower() == name.lower():
+                    return replace(self._target(Resource.ACTION), action=action)
         contained = self._model.contained(self._set)
-        known = (*contained, *entity_type.related, *entity_type.by_name)
+        known = (*contained, *entity_type.related, *entity_type.by_name, *actions)
         refusal = _not_found(self._segments, rest[0], known)
-        if "." in name:
+        if "." in name and not actions:
             refusal.grouped("BOUND_ACTION")
         raise refusal
 
@@ -328,11 +337,15 @@ class RecordPath(msgspec.Struct, frozen=True):
         """Find the record; raises `Refusal` (404) if the navigation property leads to none."""
         row = yield from self.lookup()
         if row is None:
-            name = self.target.steps[-1].navigation.name
-            raise refusal_rows.NO_RELATED_RECORD(
-                name=name, related=self.target.entity_set.name, set=self.target.segment
-            )
+            raise self.leads_nowhere()
         return row
+
+    def leads_nowhere(self) -> Refusal:
+        """404: a navigation property of the path leads to no record."""
+        name = self.target.steps[-1].navigation.name
+        return refusal_rows.NO_RELATED_RECORD(
+            name=name, related=self.target.entity_set.name, set=self.target.segment
+        )
 
     def within(self) -> Generator[PagePlan, list[Row], Within | None]:
         """Find the values of the records to which the last step leads; None if it leads to none."""

@@ -64,13 +64,14 @@ class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     If a record has the key already: `if_match` must match its tag, and `must_not_exist`
     (`If-None-Match: *`) makes the refusal a 412 instead of a 409. The `related` records are created
-    together with it.
+    together with it. At the address `within`, it also gets the values of the records there.
     """
 
     entity_set: EntitySet
     company: Company
     body: Body
     by: str
+    within: RecordPath | None = None
     if_match: EntityTags | None = None
     must_not_exist: bool = False
     repeat: Repeat | None = None

@@ -5,7 +5,7 @@ from functools import cache, partial
 from itertools import pairwise
 from time import perf_counter
 
-from comptoir.auth.roles import require
+from comptoir.auth.roles import Right, require
 from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
@@ -82,6 +82,7 @@ class Service:
             Resource.PROPERTY: {"GET": records.property},
             Resource.VALUE: {"GET": records.value},
             Resource.STREAM: {"GET": records.stream, "PATCH": self._writes.write},
+            Resource.ACTION: {"POST": self._writes.write},
         }
         self._writable: dict[Resource, dict[str, Verb]] = {
             Resource.COLLECTION: {"GET": collections.list, "POST": self._writes.write},
@@ -185,6 +186,8 @@ class Service:
                 require(principal, scope)
             if principal.rights is not None:
                 right = right_for(request.method, request.headers, upserts=self._upserts)
+                if target.action is not None:
+                    right = Right.MODIFY
                 authorize_target(target, right, principal.rights)
         return Context(request, target, entity_set, company, options, writer, reads), verb
 
@@ -209,17 +212,19 @@ class Service:
     ) -> dict[str, Verb]:
         """The verbs of a resource by their methods."""
         verbs = self._verbs[resource]
-        # records are created in their own set, not in a collection of related records
+        # records are created in their own set, or where they are contained
         is_related = is_related and resource is Resource.COLLECTION
         if resource is Resource.RECORD and entity_set.key_narrows:
             verbs = self._narrowing
         elif not entity_set.read_only and resource in self._writable and not is_related:
             verbs = self._writable[resource]
-        return {"HEAD": verbs["GET"], **verbs}
+        return {"HEAD": verbs["GET"], **verbs} if "GET" in verbs else verbs
 
     def _verb(self, method: str, target: Target) -> Verb:
         verbs = self._cached_verbs(
-            target.entity_set, target.resource, is_related=bool(target.steps)
+            target.entity_set,
+            target.resource,
+            is_related=bool(target.steps) and not target.steps[-1].navigation.contained,
         )
         verb = verbs.get(method)
         if verb is None:

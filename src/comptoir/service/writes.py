@@ -8,13 +8,13 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Action, EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.jsonvalue import Json
-from comptoir.plan.target import Resource, may_read
+from comptoir.plan.target import RecordPath, Resource, may_read
 from comptoir.plan.write import (
     Body,
     BodyBinder,
@@ -67,6 +67,9 @@ _SKEW = timedelta(minutes=5)
 _DIGESTED = (b"if-match", b"if-none-match")
 """The headers that a repeated request must repeat."""
 
+_WITHOUT_CONTENT = frozenset({Resource.STREAM, Resource.ACTION})
+"""The resources whose writes have no record in the response."""
+
 _TOKEN = TOKEN.lower().encode()
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
 
@@ -109,6 +112,9 @@ class RecordWrites:
         `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
         """
         options, method = context.options, context.request.method
+        if context.target.action is not None:
+            allow_options(options, frozenset(), Resource.ACTION)
+            return await self._act(context, context.target.action)
         if self._has_streams and context.target.resource is Resource.STREAM:
             allow_options(options, frozenset(), "an update of a stream")
             return await self._replace_stream(context)
@@ -135,7 +141,7 @@ class RecordWrites:
         creates = isinstance(plan, CreatePlan)
         if self._tags_created or not creates:
             extra.insert(0, context.etag(company, row[0]))
-        if self._has_streams and context.target.resource is Resource.STREAM:
+        if context.target.resource in _WITHOUT_CONTENT:
             return Response(204, [ODATA_VERSION, *extra])
         if not may_read(context.entity_set, context.readable):
             headers = [ODATA_VERSION, *extra]
@@ -184,11 +190,16 @@ class RecordWrites:
         sent = parse_object(content)
         related = self._related(context, sent, ieee754=ieee754) if self._creates_related else ()
         body = self._binder(entity_set.type, sent, ieee754=ieee754)
+        steps, within, given = context.target.steps, None, set[str]()
+        if steps:
+            within = RecordPath(context.target, context.company)
+            given = {steps[-1].navigation.on[1], *steps[-1].navigation.only}
         return CreatePlan(
             entity_set=entity_set,
             company=context.required_company(),
-            body=body.create(spare_key=spare_key),
+            body=body.create(spare_key=spare_key, given=given),
             by=context.request.principal.subject,
+            within=within,
             if_match=if_match,
             must_not_exist=must_not_exist,
             repeat=repeat,
@@ -278,6 +289,30 @@ class RecordWrites:
             if_match=if_match,
             by=context.request.principal.subject,
             if_none_match=self._if_none_match(context),
+            repeat=self._repeat(context, content),
+        )
+
+    async def _act(self, context: Context, action: Action) -> WritePlan:
+        """Plan what an action changes, which a client need not have read before.
+
+        It has no parameters, so a body has no effect (OData Protocol 4.01, section 11.5.5).
+        """
+        if not action.change:
+            raise rows.ACTION_WITHOUT_EFFECT(name=action.name, set=context.entity_set.name)
+        content = await context.request.read_body()
+        if content:
+            require_json(context.request.headers)
+            parse_object(content)
+        return UpdatePlan(
+            entity_set=context.entity_set,
+            segment=context.target.segment,
+            company=context.required_company(),
+            address=context.address,
+            body=Body(action.change, None),
+            if_match=context.records.tags(context.request.headers, b"if-match") or ANY_TAG,
+            by=context.request.principal.subject,
+            if_none_match=self._if_none_match(context),
+            hides=not may_read(context.entity_set, context.readable),
             repeat=self._repeat(context, content),
         )
 

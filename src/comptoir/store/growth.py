@@ -9,16 +9,17 @@ _LENGTH = re.compile(r"String(?:\((\d+)\))?")
 _ANY_LENGTH = 1 << 30
 _FREE = frozenset(
     {"caption", "description", "suggested", "source", "business_central", "columns", "if_match"}
+    | {"contained", "check", "change"}
 )
 """The options on which no stored value depends."""
 
 _GROWING = frozenset({"indexes", "members", "unique"})
 """The options whose list may get longer."""
 
-_ADDED = _GROWING | {"navigation"}
+_ADDED = _GROWING | {"navigation", "actions"}
 """The options that a set may get."""
 
-_DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation)")
+_DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation|actions)")
 """The tables whose names are declared in the file, not options."""
 
 _VIEW = re.compile(r"sets\.[^.]+\.view")

@@ -17,12 +17,15 @@ from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Stored
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.read import RecordPlan, Row
+from comptoir.plan.read import Bounds, PagePlan, RecordPlan, Row, all_records
 from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Ledger
 
 T = TypeVar("T")
+
+MOST_CONTAINED = 5_000
+"""The most records that are deleted with the one that contains them."""
 
 
 class Saved(msgspec.Struct, frozen=True, gc=False):
@@ -138,14 +141,50 @@ class UnitOfWork:
         return Saved(row, json[0])
 
     def delete(self, entity_set: EntitySet, current: Row, by: str) -> Steps[None]:
-        """Delete a record; raises `Refusal` (400) for one that must not be deleted while in use."""
-        key = current[entity_set.type.column_of[entity_set.type.key]]
-        for each in entity_set.type.referrers:
-            if (yield self.statements.writes.used[each].query(self.company_id, key)):
-                raise _in_use(entity_set, key, each)
-        self.ledger.log(entity_set, key, DELETE, by)
-        yield self.statements.writes.delete[entity_set].many(((self.company_id, key),))
-        self.identity_map.replace(entity_set, current, None)
+        """Delete a record with all that it contains.
+
+        Raises `Refusal` (400) for one that must not be deleted while in use, and for too many.
+        """
+        deleted: dict[tuple[EntitySet, Stored], Row] = {}
+        left = [(entity_set, current)]
+        while left:
+            each, row = left.pop()
+            key = row[each.type.column_of[each.type.key]]
+            if (each, key) in deleted:
+                continue
+            if len(deleted) > MOST_CONTAINED:
+                raise refusal_rows.TOO_MANY_CONTAINED(limit=MOST_CONTAINED)
+            for referrer in each.type.referrers:
+                if (yield self.statements.writes.used[referrer].query(self.company_id, key)):
+                    raise _in_use(each, key, referrer)
+            deleted[each, key] = row
+            left += yield from self._contained(each, row)
+        rows: dict[EntitySet, list[Row]] = {}
+        for (each, key), row in reversed(deleted.items()):
+            self.ledger.log(each, key, DELETE, by)
+            self.identity_map.replace(each, row, None)
+            rows.setdefault(each, []).append((self.company_id, key))
+        for each, keys in rows.items():
+            yield self.statements.writes.delete[each].many(keys)
+
+    def _contained(self, entity_set: EntitySet, row: Row) -> Steps[list[tuple[EntitySet, Row]]]:
+        """The records that a record contains, each with its set; one too many if there are more."""
+        contained: list[tuple[EntitySet, Row]] = []
+        for navigation in entity_set.type.navigation:
+            own, other = navigation.on
+            value = row[entity_set.type.column_of[own]]
+            # an empty value relates no records
+            if navigation.contained and value not in (
+                "",
+                entity_set.type.by_name[own].type.default,
+            ):
+                target = self.statements.model.by_name[navigation.target]
+                within = ((other, value), *navigation.only.items())
+                bounds = Bounds(self.ledger.company, within=within)
+                plan = PagePlan(all_records(target), bounds, MOST_CONTAINED + 1)
+                rows = yield self.statements.reads.page(plan)
+                contained += [(target, each) for each in rows]
+        return contained
 
     def check_rules(
         self, entity_set: EntitySet, record: Mapping[str, Stored], changed: AbstractSet[str]
@@ -156,8 +195,8 @@ class UnitOfWork:
             if not changed.isdisjoint((first, last)):
                 _check_period(entity_type, first, last, record, changed)
         for each in entity_type.references:
-            value = record[each.property]
-            if value == "" or not each.applies(record, changed):
+            value, declared = record[each.property], entity_type.by_name[each.property]
+            if value in ("", declared.type.default) or not each.applies(record, changed):
                 continue
             if each.target == entity_set.name and each.is_met_by(record, value):
                 continue

@@ -4,8 +4,9 @@ A prefetch reads the records that many writes will look up in a few statements. 
 identity map: a unit of work reads what it does not find there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
+from typing import TypeVar
 
 import msgspec
 
@@ -14,11 +15,13 @@ from comptoir.edm.record_json import entity_tag, opaque_tag
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.read import Row
+from comptoir.plan.read import PagePlan, Row
 from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import CreatePlan, DeletePlan, RelatedWrite, Repeat, UpdatePlan, WritePlan
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import Saved, UnitOfWork, taken
+
+T = TypeVar("T")
 
 _NAMING_FORMS = {"NO_VALUE": "{}={}", "LETTERS_IN_PHONE": "{}='{}'"}
 """The conditions of bodies whose messages name the record, and the form of each of its values."""
@@ -96,6 +99,8 @@ def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
 
 
 def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
+    if plan.within is not None:
+        plan = yield from _placed(plan, plan.within, unit)
     entity_set, given = plan.entity_set, plan.body.values
     key = entity_set.type.key
     existing: Row | None = None
@@ -111,6 +116,25 @@ def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
     for each in plan.related:
         yield from _create(_joined(each, entity_set, saved.row), unit)
     return _written(saved, unit)
+
+
+def _placed(plan: CreatePlan, path: RecordPath, unit: UnitOfWork) -> Steps[CreatePlan]:
+    """The plan of a record with the values that it has at an address.
+
+    Raises `Refusal`: 404 if the address does not exist, 400 for another value in the body.
+    """
+    within = yield from _found(path.within(), unit)
+    if within is None:
+        raise path.leads_nowhere()
+    values = dict(plan.body.values)
+    by_name = plan.entity_set.type.by_name
+    for name, value in within:
+        if values.get(name, value) not in (value, by_name[name].type.default):
+            shown = by_name[name].type.to_text(value)
+            raise refusal_rows.OTHER_ADDRESS(name, name=name, value=shown)
+        values[name] = value
+    body = msgspec.structs.replace(plan.body, values=values)
+    return msgspec.structs.replace(plan, body=body)
 
 
 def _joined(related: RelatedWrite, entity_set: EntitySet, row: Row) -> CreatePlan:
@@ -194,13 +218,17 @@ def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
         if current is None:
             raise record_not_found(plan.entity_set, plan.address, plan.segment)
         return current
-    search = plan.address.record()
+    return (yield from _found(plan.address.record(), unit))
+
+
+def _found(search: Generator[PagePlan, list[Row], T], unit: UnitOfWork) -> Steps[T]:
+    """The result of a search along a path, as the transaction sees it."""
     try:
         page = next(search)
         while True:
             page = search.send((yield unit.statements.reads.page(page)))
     except StopIteration as end:
-        found: Row = end.value
+        found: T = end.value
         return found
 
 

@@ -85,7 +85,9 @@ def _definition(entity_set: EntitySet) -> dict[str, object]:
             {"name": each.name, "captions": _captions(each.caption)}
             for each in entity_type.properties
         ],
-        "actions": [],
+        "actions": [
+            {"name": each.name, "captions": _captions(each.name)} for each in entity_type.actions
+        ],
         "enumMembers": [],
     }
 
