@@ -230,7 +230,10 @@ FAULTS = {
         "check does not apply to terms[].",
     ),
     'status = "Released"': ('state = "Released"', "state is not a known property of orders."),
-    "confirmed = true": ("confirmed = 1", ":31:45: confirmed is not valid: 1 must be true or false, not a number."),
+    "confirmed = true": (
+        "confirmed = 1",
+        ":31:45: confirmed is not valid: 1 must be true or false, not a number.",
+    ),
     "post = {}": ("Lines = {}", "Lines has the name of lines."),
     'status = "Released",': ('changedAt = "2024-01-01T00:00:00Z",', "cannot set changedAt."),
 }
