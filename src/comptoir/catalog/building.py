@@ -71,7 +71,7 @@ _TYPES: Mapping[str, PrimitiveType] = {
 _STRING = re.compile(r"String\((\d{1,9})\)")
 _DECIMAL = re.compile(r"Decimal\((\d{1,2}),(\d)\)")
 _FOLLOWED = re.compile(r"(\w+)/(\w+)")
-_NAME = re.compile(r"[^\W\d]\w{0,127}")
+NAME = re.compile(r"[^\W\d]\w{0,127}")
 """A simple identifier (CSDL 4.01, section 15.2)."""
 
 _COMPANY = EntityType(
@@ -88,7 +88,7 @@ _COMPANY = EntityType(
 _COMPANIES = EntitySet("companies", _COMPANY, read_only=True, per_company=False)
 """The set that belongs to the service and not to a file: companies, which contain all others."""
 
-_RESERVED = ("companies", "subscriptions", "entityDefinitions")
+RESERVED = ("companies", "subscriptions", "entityDefinitions")
 """The names below a service root and a company that the service needs."""
 
 _SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.{}.al"
@@ -176,7 +176,7 @@ class _Builder:
             name: self._each(("sets", name, "properties"), each.properties, PropertyOptions)
             for name, each in self._sets.items()
         }
-        self._check_names(("sets",), [*_RESERVED, *self._sets])
+        self._check_names(("sets",), [*RESERVED, *self._sets])
         self._check_enums(file.container)
         self._enum_types: dict[str, EnumText] = {}
 
@@ -217,7 +217,7 @@ class _Builder:
         """The tables of a table by name, without those that have faults."""
         found = {}
         for name, each in given.items():
-            if not _NAME.fullmatch(name):
+            if not NAME.fullmatch(name):
                 self._source.fault((*path, name), problems.NOT_AN_IDENTIFIER(name=name))
             short, option = _SHORT.get(kind, (dict, ""))
             given_options = {option: each} if option and isinstance(each, short) else each
@@ -255,6 +255,10 @@ class _Builder:
             self._source.unknown(path, f"property of {set_name}", name, list(known))
         return not unknown
 
+    def _is_text(self, set_name: str, name: str) -> bool:
+        declared = self._properties[set_name].get(name)
+        return declared is None or declared.type.startswith("String")
+
     def _has_set(self, path: Path, name: str) -> bool:
         if name not in self._sets:
             self._source.unknown(path, "entity set", name, list(self._sets))
@@ -271,6 +275,9 @@ class _Builder:
             self._known((*path, "unique"), name, rule.properties)
             if rule.blank_is_free and len(rule.properties) != 1:
                 self._source.fault((*path, "unique"), problems.BLANK_OF_MANY(names=rule.name))
+            elif rule.blank_is_free and not self._is_text(name, rule.name):
+                needed = problems.NEEDS_TYPE(option="blank_is_free", type="String")
+                self._source.fault((*path, "unique"), needed)
         for names in options.indexes:
             self._known((*path, "indexes"), name, names)
         self._known((*path, "columns"), name, options.columns)
@@ -418,7 +425,7 @@ class _Builder:
             names = [encoded_name(each) for each, _ in members]
             self._check_names(("enums", name), names)
             for each in names:
-                if not _NAME.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
+                if not NAME.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
                     self._source.fault(
                         ("enums", name), problems.NOT_A_MEMBER(name=each, limit=UNIQUE_TEXT_LENGTH)
                     )
