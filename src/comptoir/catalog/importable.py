@@ -22,19 +22,8 @@ _PERMISSIONS = "Org.OData.Core.V1.Permissions"
 _NO_PERMISSION = ("None", "Org.OData.Core.V1.Permission/None")
 _KEY_TYPES = ("Guid", "Int32", "String")
 _DECIMAL = f"Decimal({PRECISION},{SCALE})"
-_TYPE_NAMES = (
-    "String",
-    "Guid",
-    "Boolean",
-    "Int32",
-    "Decimal",
-    "Date",
-    "DateTimeOffset",
-    "Stream",
-    "Base64",
-)
-"""The names that an enumeration cannot have."""
 _SAME = ("Guid", "Boolean", "Int32", "Date", "DateTimeOffset", "Stream")
+_OTHER_TYPES = ("String", "Decimal", "Base64")
 _NEAREST = {
     "Edm.Byte": "Int32",
     "Edm.SByte": "Int32",
@@ -46,26 +35,32 @@ _NEAREST = {
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
-class ServedType(NamedTuple):
-    """The type of a property in the catalog, blank if it is not served, and what is lost."""
+class Member(NamedTuple):
+    """A property or a navigation property, and what is lost.
 
-    text: str
+    `type` is that of a property in the catalog, blank if it is not served.
+    """
+
+    element: Element
+    type: str = ""
     loss: OperatorError | None = None
 
 
 @dataclass(slots=True, eq=False)
 class ServedSet:
-    """A set that is served: its entity type, and its alternate keys."""
+    """A set that is served: its entity type, the members of it, and its alternate keys."""
 
     element: Element
     type: Element
     key: str
     unique: Sequence[tuple[str, ...]]
-    members: Sequence[Element]
-    """The properties and the navigation properties of the type, after those of its base types."""
+    members: Sequence[Member]
+    types: Mapping[str, str]
+    """The types of the served properties."""
 
-    types: Mapping[str, ServedType]
-    """The types of the properties."""
+    def of(self, kind: str) -> Sequence[Member]:
+        """The members of a kind."""
+        return [each for each in self.members if each.element.kind == kind]
 
 
 class Importable:
@@ -76,7 +71,7 @@ class Importable:
 
     def __init__(self, document: Document, only: Sequence[str]) -> None:
         self._document = document
-        names = [*(each.rpartition(".")[2] for each in document.types), *_TYPE_NAMES]
+        names = [*(each.rpartition(".")[2] for each in document.types), *_SAME, *_OTHER_TYPES]
         self._taken = Counter(each.lower() for each in (*names, document.container.name))
         self._verdicts: dict[str, bool] = {}
         self._names = {each.lower(): each for each in RESERVED}
@@ -132,16 +127,13 @@ class Importable:
         pairs = _pairs(navigation)
         partner = navigation.attributes.get("Partner")
         if not pairs and partner:
-            opposite = (each for each in other.members if each.name == partner)
+            opposite = (one for one, _, _ in other.members if one.name == partner)
             pairs = [(own, theirs) for each in opposite for theirs, own in _pairs(each)]
         if len(pairs) != 1:
             return None
         own, theirs = pairs[0]
-        kinds = [
-            served.types.get(name, ServedType("")).text.partition("(")[0]
-            for served, name in ((entity_set, own), (other, theirs))
-        ]
-        return (own, theirs) if kinds[0] and kinds[0] == kinds[1] else None
+        kinds = {_kind(entity_set.types.get(own, "")), _kind(other.types.get(theirs, ""))}
+        return (own, theirs) if len(kinds) == 1 and "" not in kinds else None
 
     def _add_contained(self, companies: Element, found: dict[str, Element]) -> None:
         """Add the sets that companies contain; what is announced there is what counts."""
@@ -172,34 +164,34 @@ class Importable:
             return problems.SAME_TYPE(name=name, type=full, other=self.set_of[full])
         parts = [key for part in self._bases(full) for key in part.of("Key")]
         keys = [each.name for key in parts for each in key.of("PropertyRef")]
-        members = self.members(full)
-        key = next((each for each in members if [each.name] == keys), None)
+        declared_members = self.members(full)
+        key = next((each for each in declared_members if [each.name] == keys), None)
         if key is None:
-            listed = ", ".join(keys) or "nothing"
-            return problems.NOT_ONE_KEY(name=name, key=listed)
+            return problems.NOT_ONE_KEY(name=name, key=", ".join(keys) or "nothing")
         unique = [names for names in _alternate_keys(declared.terms) if names != (key.name,)]
         identifying = {key.name, *chain.from_iterable(unique)}
-        types = dict(self._types(declared.name, members, identifying))
-        keys = [name for name, each in types.items() if each.text.partition("(")[0] in _KEY_TYPES]
-        if key.name not in keys:
+        members = list(self._members(declared.name, declared_members, identifying))
+        types = {one.name: edm_type for one, edm_type, _ in members if edm_type}
+        if _kind(types.get(key.name, "")) not in _KEY_TYPES:
             return problems.NOT_A_KEY(name=name, key=key.name, type=key.attributes.get("Type", ""))
-        served = [names for names in unique if set(names) <= set(keys)]
+        keyed = {each for each, edm_type in types.items() if _kind(edm_type) in _KEY_TYPES}
+        served = [names for names in unique if keyed.issuperset(names)]
         return ServedSet(element, declared, key.name, served, members, types)
 
-    def _types(
+    def _members(
         self, owner: str, members: Sequence[Element], identifying: set[str]
-    ) -> Iterator[tuple[str, ServedType]]:
+    ) -> Iterator[Member]:
         names: dict[str, str] = {}
         for each in members:
-            fault = name_fault(each.name, names)
-            if each.kind == "Property":
-                name, is_key = f"{owner}/{each.name}", each.name in identifying
-                if each.terms.get(_PERMISSIONS) in _NO_PERMISSION:
-                    fault = problems.NOT_SERVED(name=name, what="not in records")
-                found = ServedType("", fault)
-                yield each.name, self._served_type(name, each, is_key) if fault is None else found
+            name, fault = f"{owner}/{each.name}", name_fault(each.name, names)
+            if fault is None and each.terms.get(_PERMISSIONS) in _NO_PERMISSION:
+                fault = problems.NOT_SERVED(name=name, what="not in records")
+            if fault is not None or each.kind != "Property":
+                yield Member(each, "", fault)
+            else:
+                yield self._property(name, each, is_key=each.name in identifying)
 
-    def _served_type(self, name: str, element: Element, is_key: bool) -> ServedType:
+    def _property(self, name: str, element: Element, *, is_key: bool) -> Member:
         declared, facets = element.attributes.get("Type", ""), element.attributes
         definition = self._document.types.get(self._document.full(declared))
         if definition is not None and definition.kind == "TypeDefinition":
@@ -221,12 +213,12 @@ class Importable:
         else:
             served = kind if kind != declared and kind in _SAME else _NEAREST.get(declared, "")
             fits = served == kind
+        loss = None
         if not served:
-            return ServedType("", problems.LOST_TYPE(name=name, type=declared))
-        if fits:
-            return ServedType(served)
-        former = f"{declared}{length}"
-        return ServedType(served, problems.NARROWED(name=name, former=former, type=served))
+            loss = problems.LOST_TYPE(name=name, type=declared)
+        elif not fits:
+            loss = problems.NARROWED(name=name, former=f"{declared}{length}", type=served)
+        return Member(element, served, loss)
 
     def _has_enum(self, full: str, definition: Element) -> bool:
         """Whether an enumeration is served; it then is one of `enums`."""
@@ -251,8 +243,14 @@ def name_fault(name: str, names: dict[str, str]) -> OperatorError | None:
     """Why a name cannot be one of others, by their lower case; without a fault it becomes one."""
     if not NAME.fullmatch(name):
         return problems.NOT_AN_IDENTIFIER(name=name)
-    other = names.setdefault(name.lower(), name)
-    return None if other is name else problems.SAME_NAME(name=name, other=other)
+    other = names.get(name.lower())
+    names.setdefault(name.lower(), name)
+    return None if other is None else problems.SAME_NAME(name=name, other=other)
+
+
+def _kind(edm_type: str) -> str:
+    """A type without its limits."""
+    return edm_type.partition("(")[0]
 
 
 def _namespace(full: str) -> str:

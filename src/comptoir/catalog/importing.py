@@ -155,14 +155,12 @@ class _Writer:
         self._lines += ["", f"[{path}.properties]"]
         required = json_object(terms.get(f"{_CAPABILITIES}InsertRestrictions"))
         self._write_properties(served, json_list(required.get("RequiredProperties")))
-        links = [each for each in served.members if each.kind == "NavigationProperty"]
-        if links:
-            self._lines += ["", f"[{path}.navigation]"]
-        for each in links:
-            self._write_navigation(served, each)
-        if actions:
-            self._lines += ["", f"[{path}.actions]"]
-        names = {each.name.lower(): each.name for each in served.members}
+        links = served.of("NavigationProperty")
+        self._lines += ["", f"[{path}.navigation]"] if links else []
+        for each, _, fault in links:
+            self._write_navigation(served, each, fault)
+        self._lines += ["", f"[{path}.actions]"] if actions else []
+        names = {each.element.name.lower(): each.element.name for each in served.members}
         for each in actions:
             fault = name_fault(each.name, names)
             if fault is None:
@@ -173,22 +171,19 @@ class _Writer:
 
     def _write_properties(self, served: ServedSet, required: Sequence[Json]) -> None:
         stamps: list[str] = []
-        for each in served.members:
-            found = served.types.get(each.name)
-            if found is None or each.kind != "Property":
-                continue
-            if found.loss is not None:
-                self._lose(each.line, found.loss)
-            self._count("properties", is_served=bool(found.text))
-            if not found.text:
+        for each, edm_type, loss in served.of("Property"):
+            if loss is not None:
+                self._lose(each.line, loss)
+            self._count("properties", is_served=bool(edm_type))
+            if not edm_type:
                 continue
             self._served["nullable"] += each.attributes.get("Nullable") != "false"
-            is_limited = found.loss is not None or "MaxLength" in each.attributes
-            self._served["unlimited"] += found.text == "String" and not is_limited
-            options: dict[str, object] = {"type": found.text}
+            is_limited = loss is not None or "MaxLength" in each.attributes
+            self._served["unlimited"] += edm_type == "String" and not is_limited
+            options: dict[str, object] = {"type": edm_type}
             stamp = _STAMP.fullmatch(each.name)
             option = "created_at" if stamp and stamp[1][:3].lower() == "cre" else "modified_at"
-            if stamp and found.text == "DateTimeOffset" and option not in stamps:
+            if stamp and edm_type == "DateTimeOffset" and option not in stamps:
                 stamps.append(option)
                 options[option] = True
             elif each.name != served.key:
@@ -196,14 +191,15 @@ class _Writer:
             options["required"] = each.name in required and not options.get("computed")
             options |= _texts(each.terms)
             options = {option: value for option, value in options.items() if value}
-            self._lines.append(_line(each.name, options if len(options) > 1 else found.text))
+            self._lines.append(_line(each.name, options if len(options) > 1 else edm_type))
 
-    def _write_navigation(self, served: ServedSet, element: Element) -> None:
+    def _write_navigation(
+        self, served: ServedSet, element: Element, fault: OperatorError | None
+    ) -> None:
         name = f"{served.type.name}/{element.name}"
         full, is_many = self._found.target(element)
         target = self._target_set(served, element, full)
         pair = self._found.pair(served, element, target) if target else None
-        fault = name_fault(element.name, {each.lower(): each for each in served.types})
         if fault is None and not target:
             fault = problems.NO_TARGET(name=name, type=full)
         if fault is None and pair is None:
@@ -258,7 +254,7 @@ def _is_refused(terms: Mapping[str, Json], verb: str, option: str) -> bool:
 
 def _alternate_key(served: ServedSet, names: Sequence[str]) -> object:
     """An alternate key; several records may have none if it is a text."""
-    is_text = len(names) == 1 and served.types[names[0]].text.startswith("String")
+    is_text = len(names) == 1 and served.types[names[0]].startswith("String")
     return {"properties": names, "blank_is_free": True} if is_text else names
 
 
