@@ -111,6 +111,11 @@ def faults(text: str) -> list[str]:
         ),
         (
             '[["code"]]',
+            '[{ properties = ["size"], blank_is_free = true }]',
+            "7:1: blank_is_free needs the type String. Change the type, or remove blank_is_free.",
+        ),
+        (
+            '[["code"]]',
             '[["code"]]\nindexes = [["x"]]',
             "8:1: x is not a known property of things.",
         ),

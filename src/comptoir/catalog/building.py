@@ -74,10 +74,10 @@ _TYPES: Mapping[str, PrimitiveType] = {
 _STRING = re.compile(r"String\((\d{1,9})\)")
 _DECIMAL = re.compile(r"Decimal\((\d{1,2}),(\d)\)")
 _FOLLOWED = re.compile(r"(\w+)/(\w+)")
-_NAME = re.compile(r"[^\W\d]\w*")
+NAME = re.compile(r"[^\W\d]\w*")
 """A simple identifier (CSDL 4.01, section 15.2)."""
 
-_LONGEST_NAME = 128
+NAME_BYTES = 128
 """The most bytes of other names."""
 
 _COMPANY = EntityType(
@@ -110,7 +110,7 @@ RESERVED_PROPERTIES = (
 """The names of the columns that the service and PostgreSQL add to each table of records."""
 # fmt: on
 
-_LONGEST: Mapping[type[msgspec.Struct], int] = {SetOptions: 56, PropertyOptions: 63}
+LONGEST: Mapping[type[msgspec.Struct], int] = {SetOptions: 56, PropertyOptions: 63}
 """The most bytes of the names of tables, from which those of indexes are made, and columns."""
 
 _SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.{}.al"
@@ -241,8 +241,8 @@ class _Builder:
         """The tables of a table by name, without those that have faults."""
         found = {}
         for name, each in given.items():
-            most = _LONGEST.get(kind, _LONGEST_NAME)
-            if not _NAME.fullmatch(name) or len(name.encode()) > most:
+            most = LONGEST.get(kind, NAME_BYTES)
+            if not NAME.fullmatch(name) or len(name.encode()) > most:
                 self._source.fault((*path, name), problems.NOT_AN_IDENTIFIER(name=name, most=most))
             short, option = _SHORT.get(kind, (dict, ""))
             given_options = {option: each} if option and isinstance(each, short) else each
@@ -280,6 +280,10 @@ class _Builder:
             self._source.unknown(path, f"property of {set_name}", name, list(known))
         return not unknown
 
+    def _is_text(self, set_name: str, name: str) -> bool:
+        declared = self._properties[set_name].get(name)
+        return declared is None or declared.type.startswith("String")
+
     def _has_set(self, path: Path, name: str) -> bool:
         if name not in self._sets:
             self._source.unknown(path, "entity set", name, list(self._sets))
@@ -296,6 +300,9 @@ class _Builder:
             self._known((*path, "unique"), name, rule.properties)
             if rule.blank_is_free and len(rule.properties) != 1:
                 self._source.fault((*path, "unique"), problems.BLANK_OF_MANY(names=rule.name))
+            elif rule.blank_is_free and not self._is_text(name, rule.name):
+                needed = problems.NEEDS_TYPE(option="blank_is_free", type="String")
+                self._source.fault((*path, "unique"), needed)
         for names in options.indexes:
             self._known((*path, "indexes"), name, names)
         self._known((*path, "columns"), name, options.columns)
@@ -460,7 +467,7 @@ class _Builder:
             names = [encoded_name(each) for each, _ in members]
             self._check_names(("enums", name), names)
             for each in names:
-                if not _NAME.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
+                if not NAME.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
                     self._source.fault(
                         ("enums", name), problems.NOT_A_MEMBER(name=each, limit=UNIQUE_TEXT_LENGTH)
                     )

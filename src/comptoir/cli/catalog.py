@@ -1,11 +1,14 @@
 """`comptoir catalog`: check a file that declares entity sets, and compare it with a database."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 
 from comptoir.catalog import read_catalog
+from comptoir.catalog.csdl import Document
+from comptoir.catalog.importing import import_catalog
 from comptoir.cli.migrate import encode_again
 from comptoir.cli.options import PATH, settings_options
 from comptoir.cli.runner import model_of, need_file
@@ -71,6 +74,26 @@ def apply(settings: Settings, file: Path) -> None:
     changed = [each for each in wanted.stored if _is_changed(former, each)]
     if accepted is not None and changed:
         encode_again(settings, wanted, changed)
+
+
+@catalog.command("import")
+@click.argument("metadata", metavar="METADATA", type=PATH, help="A file in CSDL XML or JSON.")
+@click.option("--output", type=PATH, metavar="FILE", help="Write the catalog to a file.")
+@click.option("--only", multiple=True, metavar="SET", help="Import this set. May be repeated.")
+def import_metadata(metadata: Path, output: Path | None, only: Sequence[str]) -> None:
+    """Print the catalog of the `$metadata` of another service, and a report on standard error.
+
+    Names and types stay. What is not served is a comment in the catalog, and a line of the report.
+    """
+    imported = import_catalog(Document(metadata), only)
+    if output is None:
+        click.echo(imported.text, nl=False)
+    else:
+        try:
+            output.write_text(imported.text, encoding="utf-8")
+        except OSError as error:
+            raise problems.UNWRITABLE(path=output, reason=error.strerror) from error
+    click.echo("\n".join(imported.report), err=True)
 
 
 def _is_changed(former: Model, entity_set: EntitySet) -> bool:

@@ -42,6 +42,7 @@ FILE_OF_ROLES = "Name a file with roles in TOML, in UTF-8."
 
 # Catalogs
 FILE_OF_CATALOG = "Name a file with a catalog in TOML, in UTF-8."
+FILE_OF_METADATA = "Name a file with the `$metadata` of OData 4.0 or 4.01, in XML or JSON."
 IN_BASE = OperatorRow("{name} is declared in the base", "Remove it, or choose another name.")
 CATALOG_NOT_GROWN = OperatorRow("the catalog of {name} cannot become that of the settings: {changes}",
     "Only additions are applied. Add to the former catalog.")
@@ -90,6 +91,31 @@ NOT_NARROWER = OperatorRow("the field {name} accepts more than the type {type}",
 NO_MEMBERS = OperatorRow("the enumeration {name} has no members", "Add some.")
 NOT_A_MEMBER = OperatorRow("{name} is not a name of a member",
     "Use letters, digits, _ and blanks, at most {limit} characters.")
+
+# The import of a catalog; all but the first two are lines of its report, and comments in the file
+NOT_CSDL = OperatorRow("{path} is not CSDL of OData 4: {reason}", FILE_OF_METADATA)
+UNWRITABLE = OperatorRow("{path} cannot be written: {reason}", "Name another file.")
+NOT_ONE_KEY = OperatorRow("the set {name} has the key {key}",
+    "A set is served whose key is one property.")
+NOT_A_KEY = OperatorRow("the set {name} has the key {key} of the type {type}",
+    "A key is a Guid, an Int32 or a String.")
+OTHER_NAMESPACE = OperatorRow("the set {name} has the type {type}",
+    "Types of the namespace {namespace} are served.")
+SAME_TYPE = OperatorRow("the set {name} has the type {type}, as {other} has",
+    "A type is served in one set.")
+OF_COMPANIES = OperatorRow("{name} is not served", "The service declares companies itself.")
+LOST_TYPE = OperatorRow("{name} has the type {type}, which is not served",
+    "Declare it with another type to serve it.")
+NARROWED = OperatorRow("{name} has the type {former}", "It is served as {type}.")
+NULLABLE = OperatorRow("nullable properties: {count}",
+    "They have the empty values of their types instead of null.")
+UNLIMITED = OperatorRow("texts without a limit: {count}", "They have up to 4000 characters.")
+NO_TARGET = OperatorRow("{name} leads to {type}, of which no set is served",
+    "Import or declare one to serve it.")
+NO_CONSTRAINT = OperatorRow("{name} has no ReferentialConstraint", "Add `on` to serve it.")
+NO_PAIR = OperatorRow("{name} does not compare one pair of served properties of one type",
+    "Change `on` to serve it.")
+NOT_SERVED = OperatorRow("{name} is {what}, which is not served", "Requests for it are refused.")
 
 # The database
 NO_DATABASE = OperatorRow("the database {path} does not exist",

@@ -1,0 +1,238 @@
+"""A CSDL document becomes a catalog: nothing is lost without a comment and a line of the report."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL, read_catalog
+from comptoir.catalog.csdl import DEEPEST, MOST_BYTES, Document
+from comptoir.catalog.importing import Imported, import_catalog
+from comptoir.edm.model import Model
+from comptoir.edm.types import TEXT_LENGTH
+from comptoir.errors.refusal import OperatorError
+from comptoir.metadata.csdl import MEDIA_TYPES, XML, metadata_document
+from metadata.reading import ANNOUNCED
+from support.command import Command
+from support.databases import FreshDatabase
+from support.service import Service
+
+IMPORTS = Path(__file__).parent / "imports"
+EDMX = '<Edmx Version="4.0" xmlns="http://docs.oasis-open.org/odata/ns/edmx"><DataServices>{}'
+SCHEMA = '<Schema Namespace="N" xmlns="http://docs.oasis-open.org/odata/ns/edm">{}</Schema>'
+THING = (
+    '<EntityType Name="T">{}<Key><PropertyRef Name="id"/></Key>'
+    '<Property Name="id" Type="Edm.Guid" Nullable="false"/>{}</EntityType>'
+    '<EntityContainer Name="C"><EntitySet Name="things" EntityType="N.T"/>{}</EntityContainer>'
+)
+
+SYSTEMS = ("business-central", "finance-and-operations", "s4hana")
+"""The systems whose documents are beside the tests, each with its catalog and its report."""
+
+
+def imported(folder: Path, content: str | bytes, *only: str) -> Imported:
+    file = folder / "metadata"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return import_catalog(Document(file), only)
+
+
+def model_of(folder: Path, result: Imported) -> Model:
+    file = folder / "imported.toml"
+    file.write_text(result.text, encoding="utf-8")
+    return read_catalog(file)
+
+
+def document(inner: str = "", *, marks: str = "", container: str = "", schema: str = "") -> str:
+    """A document with one set; `inner` is in its type, and `marks` before the key."""
+    parts = THING.format(marks, inner, container) + schema
+    return EDMX.format(SCHEMA.format(parts)) + "</DataServices></Edmx>"
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_documents_of_three_systems_are_imported_with_every_loss(system: str) -> None:
+    result = import_catalog(Document(IMPORTS / f"{system}.xml"), ())
+    assert result.report == (IMPORTS / f"{system}.txt").read_text(encoding="utf-8").splitlines()
+    assert result.text == (IMPORTS / f"{system}.toml").read_text(encoding="utf-8")
+    for line in result.report:
+        assert re.sub(r"^\S+ ", "", line) in result.text
+
+
+@pytest.fixture(params=MEDIA_TYPES)
+def own(request: pytest.FixtureRequest) -> bytes:
+    """The `$metadata` of the service itself, in XML and in JSON."""
+    return metadata_document(MODEL, ANNOUNCED, request.param, "4.01", under_company=False)
+
+
+def test_the_sets_of_the_service_itself_are_imported_as_they_are(
+    own: bytes, tmp_path: Path
+) -> None:
+    found = model_of(tmp_path, imported(tmp_path, own))
+    assert (found.namespace, found.container) == (MODEL.namespace, MODEL.container)
+    assert {each.name: each.type.name for each in found.sets} == {
+        each.name: each.type.name for each in MODEL.sets
+    }
+    for each in MODEL.per_company:
+        there = found.by_name[each.name]
+        assert there.read_only == each.read_only
+        assert (there.type.key, there.type.description) == (each.type.key, each.type.description)
+        assert [one.properties for one in there.type.unique] == [
+            one.properties for one in each.type.unique
+        ]
+        for own_one, one in zip(each.type.properties, there.type.properties, strict=True):
+            assert (one.name, one.type.edm_name) == (own_one.name, own_one.type.edm_name)
+            # a text without a limit gets one
+            limit = {"MaxLength": TEXT_LENGTH} if own_one.is_unlimited else {}
+            assert one.type.facets == {**own_one.type.facets, **limit}
+            assert one.description == own_one.description
+            assert one.modified_at == own_one.modified_at
+            # what nobody creates is not announced as required
+            assert one.required == (own_one.required and not each.read_only)
+
+
+@pytest.fixture
+def service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
+    own = metadata_document(MODEL, ANNOUNCED, XML, "4.0", under_company=True)
+    with Service(fresh_database, tmp_path, model_of(tmp_path, imported(tmp_path, own))) as service:
+        yield service
+
+
+def test_an_imported_catalog_is_served(service: Service) -> None:
+    company = service.new_company()
+    made = company.post("contactsExt", {"number": "C1", "displayName": "Ada"})
+    assert made.status_code == 201
+    assert company.get("contactsExt(number='C1')").json()["displayName"] == "Ada"
+    assert company.post("customersExt", {}).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("<!DOCTYPE html>\n<html><body>Log in</body></html>", "it is HTML, such as a page to log"),
+        ("<rss/>", "its root element is rss."),
+        ('<e:Edmx xmlns:e="http://schemas.microsoft.com/ado/2007/06/edmx"/>', "it is of OData 3 "),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "it has a document type, which may declare"),
+        (EDMX, "no element found: line 1, column "),
+        (EDMX.format("<a>" * DEEPEST), "it has more than 2000000 elements, or 64 in each other."),
+        (EDMX.format("") + "</DataServices></Edmx>", "it declares no entity sets."),
+        ('{"value": []}', "it has no $Version."),
+        ('{"$Version": ', "Input data was truncated."),
+        ('{"a":' * 100_000, "maximum recursion depth exceeded while deserializing an object."),
+        ("", "no element found: line 1, column 0."),
+    ],
+)
+def test_what_is_not_csdl_is_refused(content: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(OperatorError) as refused:
+        imported(tmp_path, content)
+    assert f"metadata is not CSDL of OData 4: {reason}" in str(refused.value)
+    assert str(refused.value).endswith(
+        "Name a file with the `$metadata` of OData 4.0 or 4.01, in XML or JSON."
+    )
+
+
+def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "metadata"
+    with file.open("wb") as large:
+        large.truncate(MOST_BYTES + 1)
+    with pytest.raises(OperatorError, match="metadata has more than 65536 KiB"):
+        Document(file)
+
+
+@pytest.mark.parametrize(
+    ("xml", "loss"),
+    [
+        (
+            document(container='<EntitySet Name="t" EntityType="N.T"/>'),
+            "the set t has the type N.T, as things has.",
+        ),
+        (
+            document(container='<EntitySet Name="t" EntityType="M.T"/>'),
+            "the set t has the type M.T. Types of the namespace N are",
+        ),
+        (
+            document(container='<Singleton Name="me" Type="N.T"/>'),
+            "me is a singleton, which is not served.",
+        ),
+        (
+            document(schema='<EntityType Name="U" BaseType="N.T"/>'),
+            "N.U is a derived type, which is not served.",
+        ),
+        (
+            document().replace("Edm.Guid", "Edm.Int64"),
+            "the set things has the key id of the type Edm.Int64. A key",
+        ),
+        (
+            document().replace('<PropertyRef Name="id"/>', ""),
+            "the set things has the key nothing. A set is served",
+        ),
+        (
+            document().replace('"T"', '"T" OpenType="true"'),
+            "T is an open type, which is not served.",
+        ),
+        (document('<Property Name="a b" Type="Edm.Guid"/>'), "a b is not a name."),
+        (document('<Property Name="ID" Type="Edm.Guid"/>'), "ID has the name of id."),
+        (
+            document('<Property Name="d" Type="Edm.Decimal" Precision="9" Scale="variable"/>'),
+            "T/d has the type Edm.Decimal of more digits.",
+        ),
+        (
+            document(
+                '<Property Name="e" Type="N.E"/>',
+                schema='<EnumType Name="t"><Member Name="a"/></EnumType>',
+            ).replace("N.E", "N.t"),
+            "T/e has the type N.t, which is not served.",
+        ),
+    ],
+)
+def test_each_loss_is_reported(xml: str, loss: str, tmp_path: Path) -> None:
+    result = imported(tmp_path, xml)
+    assert any(loss in each for each in result.report), result.report
+    assert loss in result.text
+    model_of(tmp_path, result)
+
+
+def test_types_are_those_of_their_facets_and_of_what_they_are_derived_from(tmp_path: Path) -> None:
+    result = imported(
+        tmp_path,
+        document(
+            '<Property Name="n" Type="N.D" Nullable="false"/>'
+            '<Property Name="m" Type="Edm.Decimal" Scale="2" Nullable="false"/>'
+            '<Property Name="s" Type="Edm.String" MaxLength="max" Nullable="false"/>',
+            schema='<TypeDefinition Name="D" UnderlyingType="Edm.Decimal" Precision="7" Scale="2"/>'
+            '<EntityType Name="B" BaseType="N.A"><Property Name="b" Type="Edm.Date"/></EntityType>'
+            '<EntityType Name="A" BaseType="N.B"><Property Name="a" Type="Edm.Date"/></EntityType>',
+        ).replace('Name="T"', 'Name="T" BaseType="N.B"'),
+    )
+    lines = result.text.partition("[sets.things.properties]\n")[2].splitlines()
+    assert lines[:6] == [
+        'a = "Date"',
+        'b = "Date"',
+        'id = "Guid"',
+        'n = "Decimal(7,2)"',
+        'm = "Decimal(15,2)"',
+        's = "String"',
+    ]
+
+
+def test_texts_of_a_document_are_texts_in_the_catalog(tmp_path: Path) -> None:
+    text = 'a"\\\n[sets]\x7f'
+    own = metadata_document(MODEL, ANNOUNCED, MEDIA_TYPES[1], "4.01", under_company=False)
+    content = own.replace(b'"A sales campaign."', b'"a\\"\\\\\\n[sets]\\u007f\\u001b"')
+    found = model_of(tmp_path, imported(tmp_path, content.replace(b'"city"', b'"ci\\nty"')))
+    assert found.by_name["campaignsExt"].type.description.startswith(text[:-1])
+    assert "city" not in found.by_name["contactsExt"].type.by_name
+
+
+def test_the_command_prints_or_writes_the_catalog(command: Command) -> None:
+    file, output = IMPORTS / "s4hana.xml", command.folder / "s4.toml"
+    printed = command.done("catalog", "import", file)
+    assert printed.out == (IMPORTS / "s4hana.toml").read_text(encoding="utf-8")
+    assert printed.err.startswith("s4hana.xml: 2 of 3 sets, ")
+    written = command.done("catalog", "import", file, "--output", output, "--only", "Workshop")
+    assert written.out == ""
+    assert written.err.startswith("s4hana.xml: 1 of 1 sets, 6 of 8 properties, ")
+    assert "[sets.Workshop]" in output.read_text(encoding="utf-8")
+    unknown = command.error("catalog", "import", file, "--only", "Workshops")
+    assert "Workshops is not a known entity set. Did you mean Workshop?" in unknown
+    folder = command.error("catalog", "import", file, "--output", command.folder)
+    assert f"{command.folder} cannot be written: Is a directory. Name another file." in folder
