@@ -302,7 +302,8 @@ def test_a_copy_leaves_out_what_the_other_catalog_lacks(
     made = company.post("vendors", {"number": "V1", "name": "Ada", "payDays": 30}).json()
     company.post("itemsExt", {"number": "I1", "vendorNumber": "V1"})
     fewer = OWN.split("[sets.vendors.navigation]", maxsplit=1)[0]
-    more = "rank = { type = 'Int32', default = 4 }\n\n[sets.terms]\ntype = 'term'\nproperties = { id = 'Guid' }\n"
+    terms = "[sets.terms]\ntype = 'term'\nproperties = { id = 'Guid' }\n"
+    more = f"rank = {{ type = 'Int32', default = 4 }}\n\n{terms}"
     other = model_of(tmp_path, fewer.replace('payDays = "Int32"\n', "") + more)
     folders = [tmp_path / name for name in ("other", "unfit")]
     for each in folders:
