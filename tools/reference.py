@@ -17,6 +17,7 @@ from reference_pages import (
     Command,
     Parameter,
     ProfileCase,
+    catalogs_page,
     code,
     commands_page,
     entity_types_page,
@@ -32,6 +33,8 @@ from reference_pages import (
 
 import comptoir
 from comptoir.catalog import MODEL
+from comptoir.catalog.building import TYPES
+from comptoir.catalog.options import TABLES
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
 from comptoir.config import SETTINGS
 from comptoir.errors import oauth_rows, operator_rows, refusal_rows
@@ -188,6 +191,7 @@ def pages() -> Mapping[str, str]:
     """Every reference page by the name of its file."""
     return {
         "entity-types.md": entity_types_page(MODEL),
+        "catalogs.md": catalogs_page(TABLES, TYPES),
         "settings.md": settings_page(options_of_settings()),
         "errors.md": error_page(),
         "commands.md": commands_page(commands()),

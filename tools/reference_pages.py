@@ -3,10 +3,13 @@
 All functions are pure; `tools/reference.py` writes the pages to `docs/reference`.
 """
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
+from typing import get_args
 
+import msgspec
 from profile_differences import Difference, Part, Row
 
 from comptoir.config import SETTINGS, SettingValue, environment_name
@@ -41,6 +44,22 @@ _ERRORS_INTRO = (
     '`{"error": {"code", "message", "target"?, "details"?}}`. The code is stable; the message '
     "names the fault, its place and the remedy; `target` names the property, query option or "
     "header; `details` lists the faults if there are several."
+)
+
+_CATALOGS_INTRO = (
+    "The file in TOML that [declares entity sets](../how-to/own-sets.md), table by table. A "
+    "property may be written as its type alone, an enumeration as the list of its members, and an "
+    "alternate key as a list of properties. `comptoir catalog schema` prints a JSON Schema of the "
+    "file, by which editors complete and check it. [Errors](errors.md) lists what "
+    "`comptoir catalog check` reports, each fault with its file, line and column."
+)
+_LIMITS_OF_CATALOGS = (
+    "`String(n)` has up to n characters, at most 4,000, and `String` 4,000; `Decimal(p,s)` up to p "
+    "digits, s of them after the decimal point, at most 13 before it and 5 after it. The name of "
+    "an enumeration is a type too. Texts in the key or in an alternate key have at most 100 "
+    "characters. Names of sets have at most 56 bytes, those of properties 63, because PostgreSQL "
+    "has no longer ones, and others 128; names that differ in case alone, and those that the "
+    "service needs, are refused. A file has at most 16 MiB."
 )
 
 _PROFILES_INTRO = (
@@ -104,6 +123,46 @@ def entity_types_page(model: Model) -> str:
         forms,
         *(_entity_type_section(each) for each in sets),
     )
+
+
+def catalogs_page(
+    tables: Iterable[type[msgspec.Struct]], types: Mapping[str, PrimitiveType]
+) -> str:
+    """The tables of a catalog's file with their options, and the types of properties."""
+    forms = table(
+        ("Type", "In `$metadata`", "Values", "Empty value"),
+        [
+            (code(name), code(each.edm_name), each.expected, code(each.empty_json))
+            for name, each in types.items()
+        ],
+    )
+    return page(
+        "Catalogs",
+        "`src/comptoir/catalog`",
+        _CATALOGS_INTRO,
+        *map(_options_section, tables),
+        "## Types",
+        forms,
+        _LIMITS_OF_CATALOGS,
+    )
+
+
+def _options_section(kind: type[msgspec.Struct]) -> str:
+    fields = [
+        (
+            code(each.encode_name),
+            "required" if each.required else _shown_default(each.default),
+            str(get_args(each.type)[1].description),
+        )
+        for each in msgspec.structs.fields(kind)
+    ]
+    title = (kind.__doc__ or "").rstrip(".")
+    return f"## {title}\n\n{table(('Option', 'Default', 'Meaning'), fields)}"
+
+
+def _shown_default(default: object) -> str:
+    shown = json.dumps(default) if isinstance(default, bool) else str(default or "")
+    return "" if default in (None, False, (), {}, "", msgspec.NODEFAULT) else code(shown)
 
 
 def collection_methods(entity_set: EntitySet) -> tuple[str, ...]:

@@ -1,17 +1,21 @@
 """A catalog of a user's own: its sets are served like any other, and it grows by additions."""
 
+import json
 import multiprocessing
 import os
 import signal
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.resources import files
 from itertools import count
 from pathlib import Path
 
 import pytest
+from jsonschema_rs import Draft202012Validator
 from sqlalchemy import Engine, event
 
-from comptoir.catalog import MODEL, accepted_model
+from comptoir.catalog import MODEL, accepted_model, read_catalog
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
@@ -295,6 +299,28 @@ def test_a_file_is_checked_and_compared_before_it_is_applied(command: Command) -
     assert "nothing.db does not exist" in missing
 
 
+def test_an_export_is_the_same_catalog(command: Command) -> None:
+    file = command.folder / "own.toml"
+    text = OWN + 'people = { to = "contactsExt[]", on = { number = "name2" } }\n[enums]\n'
+    file.write_text(f'{text}Level = ["None", "Gold"]\n', encoding="utf-8")
+    command.done("catalog", "apply", file)
+    exported = command.folder / "exported.toml"
+    exported.write_text(command.done("catalog", "export").out, encoding="utf-8")
+    assert read_catalog(exported).source == read_catalog(file).source
+    assert command.done("catalog", "diff", exported).out == ""
+
+
+def test_a_schema_lets_editors_check_files(command: Command) -> None:
+    schema = json.loads(command.done("catalog", "schema").out)
+    validator = Draft202012Validator(schema)
+    built_in = files("comptoir.catalog").joinpath("built-in.toml").read_text(encoding="utf-8")
+    for text in (built_in, OWN):
+        validator.validate(tomllib.loads(text))
+    for old, new in (("type = ", "tpe = "), ("unique", "uniqe"), ('"Vendor"', "1"), ("to = ", "")):
+        changed = OWN.replace(old, new, 1) if new else OWN.replace('to = "itemsExt[]", ', "")
+        assert not validator.is_valid(tomllib.loads(changed)), new
+
+
 def test_a_copy_leaves_out_what_the_other_catalog_lacks(
     service: Service, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
@@ -337,7 +363,7 @@ def test_a_copy_is_refused_where_a_value_may_be_out_of_bounds(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     rated = MORE.replace('"Decimal(18,5)"', '"Decimal(5,0)"').replace('"Int32"', COUNT)
-    databases = []
+    databases: list[str] = []
     for text in (
         rated,
         rated.replace("Decimal(5,0)", "Decimal(6,2)"),

@@ -61,7 +61,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.jsonvalue import Json
 from comptoir.profiles.record import Enumeration, EnumMember, FieldRule, Relation, TableRule, Values
 
-_TYPES: Mapping[str, PrimitiveType] = {
+TYPES: Mapping[str, PrimitiveType] = {
     "String": TEXT,
     "Guid": GUID,
     "Boolean": BOOLEAN,
@@ -263,7 +263,7 @@ class _Builder:
     def _check_enums(self, container: str) -> None:
         """Add the faults of enumerations without members, or with the name of another element."""
         types = [each.type for each in self._sets.values()]
-        names = [*_TYPES, "Decimal", *types, container]
+        names = [*TYPES, "Decimal", *types, container]
         taken = {each.lower(): each for each in names}
         for name, options in self._enums.items():
             path, other = ("enums", name), taken.get(name.lower())
@@ -450,15 +450,15 @@ class _Builder:
             return number
         if options.type in self._enums:
             return self._enum_type(options.type)
-        if options.type not in _TYPES:
+        if options.type not in TYPES:
             known = [
-                *_TYPES,
+                *TYPES,
                 f"String(1) to String({TEXT_LENGTH})",
                 f"Decimal(P,S) with up to {WHOLE_DIGITS} digits before the point, {SCALE} after it",
                 *self._enums,
             ]
             self._source.unknown(path, "type", options.type, known)
-        return _TYPES.get(options.type)
+        return TYPES.get(options.type)
 
     def _enum_type(self, name: str) -> PrimitiveType:
         """The enumeration as the type of properties."""

@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from comptoir.catalog import MODEL
 from comptoir.catalog.csdl import Document, Element, json_list, json_object
 from comptoir.catalog.importable import Importable, ServedSet, name_fault
+from comptoir.catalog.writing import key, toml_line
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
 from comptoir.jsonvalue import Json
@@ -21,7 +20,6 @@ _STAMP = re.compile(r"(?i:(?:last|system)?(modified|changed?|created|creation)(?
 """The names of times that systems set as the service does."""
 
 _NAVIGATION = "navigation properties"
-_BARE = re.compile(r"[\w-]+", re.ASCII)
 _ENCODED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
@@ -70,7 +68,9 @@ class _Writer:
         if found.enums:
             self._lines += ["", "[enums]"]
             for name, each in found.enums.items():
-                self._lines.append(_line(name, [_member(one.name) for one in each.of("Member")]))
+                self._lines.append(
+                    toml_line(name, [_member(one.name) for one in each.of("Member")])
+                )
         if self._is_whole:
             for each in container.of("Singleton"):
                 self._lose(each.line, problems.NOT_SERVED(name=each.name, what="a singleton"))
@@ -89,8 +89,8 @@ class _Writer:
                 error = row(count=self._served[what])
                 self._losses.append((0, error))
                 head.append(f"# {error}")
-        head += ["", _line("comptoir", 1), _line("namespace", found.namespace)]
-        head.append(_line("container", container.name))
+        head += ["", toml_line("comptoir", 1), toml_line("namespace", found.namespace)]
+        head.append(toml_line("container", container.name))
         self._losses.sort(key=_line_of)
         report = [(0, totals), *((line, str(error)) for line, error in self._losses)]
         places = [f"{self._document.name}:{f'{line}:' if line else ''}" for line, _ in report]
@@ -142,16 +142,16 @@ class _Writer:
         for mark, what in (("OpenType", "an open type"), ("HasStream", "a type with media")):
             if served.type.has(mark):
                 self._lose(served.type.line, problems.NOT_SERVED(name=served.type.name, what=what))
-        path = f"sets.{_key(name)}"
-        self._lines += [f"[{path}]", _line("type", served.type.name)]
-        unique = [_alternate_key(served, names) for names in served.unique]
+        path = f"sets.{key(name)}"
+        self._lines += [f"[{path}]", toml_line("type", served.type.name)]
+        unique = [_alternatekey(served, names) for names in served.unique]
         options = {
             **_texts(terms),
             "key": served.key if served.key != "id" else "",
             "unique": unique,
             "read_only": all(_is_refused(terms, *each) for each in _WRITES),
         }
-        self._lines += [_line(option, value) for option, value in options.items() if value]
+        self._lines += [toml_line(option, value) for option, value in options.items() if value]
         self._lines += ["", f"[{path}.properties]"]
         required = json_object(terms.get(f"{_CAPABILITIES}InsertRestrictions"))
         self._write_properties(served, json_list(required.get("RequiredProperties")))
@@ -164,7 +164,7 @@ class _Writer:
         for each in actions:
             fault = name_fault(each.name, names)
             if fault is None:
-                self._lines.append(_line(each.name, {}))
+                self._lines.append(toml_line(each.name, {}))
             else:
                 self._lose(each.line, fault)
             self._count("actions", is_served=fault is None)
@@ -191,7 +191,7 @@ class _Writer:
             options["required"] = each.name in required and not options.get("computed")
             options |= _texts(each.terms)
             options = {option: value for option, value in options.items() if value}
-            self._lines.append(_line(each.name, options if len(options) > 1 else edm_type))
+            self._lines.append(toml_line(each.name, options if len(options) > 1 else edm_type))
 
     def _write_navigation(
         self, served: ServedSet, element: Element, fault: OperatorError | None
@@ -212,7 +212,9 @@ class _Writer:
             "contained": is_many and element.has("ContainsTarget"),
             "description": element.terms.get(f"{_CORE}Description", ""),
         }
-        line = _line(element.name, {n: each for n, each in options.items() if each or n == "on"})
+        line = toml_line(
+            element.name, {n: each for n, each in options.items() if each or n == "on"}
+        )
         if fault is not None:
             self._lose(element.line, fault)
         if target:
@@ -252,7 +254,7 @@ def _is_refused(terms: Mapping[str, Json], verb: str, option: str) -> bool:
     return json_object(terms.get(f"{_CAPABILITIES}{verb}Restrictions")).get(option) is False
 
 
-def _alternate_key(served: ServedSet, names: Sequence[str]) -> object:
+def _alternatekey(served: ServedSet, names: Sequence[str]) -> object:
     """An alternate key; several records may have none if it is a text."""
     is_text = len(names) == 1 and served.types[names[0]].startswith("String")
     return {"properties": names, "blank_is_free": True} if is_text else names
@@ -266,24 +268,6 @@ def _member(name: str) -> object:
 
 def _line_of(loss: tuple[int, OperatorError]) -> int:
     return loss[0]
-
-
-def _line(name: str, value: object) -> str:
-    return f"{_key(name)} = {_toml(value)}"
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _toml(name)
-
-
-def _toml(value: object) -> str:
-    """A value in TOML, whose texts and numbers are those of JSON."""
-    if isinstance(value, Mapping):
-        inner = ", ".join(_line(str(name), each) for name, each in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return msgspec.json.encode(value).decode()
 
 
 def _printable(line: str) -> str:

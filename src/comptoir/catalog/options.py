@@ -1,134 +1,272 @@
-"""The options of a catalog's file. `docs/reference/catalogs.md` describes them for their users."""
+"""The options of a catalog's file, with what `docs/reference/catalogs.md` says of them."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from comptoir.edm.model import PairFilter, View
 from comptoir.profiles.record import CONTAINER, NAMESPACE
 
 Table = Mapping[str, object]
 
+Text = Annotated[str, Meta(description="A text for people, which `$metadata` has too.")]
+Caption = Annotated[str, Meta(description="The name for people.")]
+Literals = str | bool | int | float
+
+
+def _table(kind: str, short: str = "") -> Meta:
+    """What the JSON Schema says of a table, which may have a short form."""
+    schema: dict[str, object] = {"$ref": f"#/$defs/{kind}"}
+    return Meta(extra_json_schema={"anyOf": [{"type": short}, schema]} if short else schema)
+
+
+Sets = Mapping[str, Annotated[object, _table("SetOptions")]]
+Properties = Mapping[str, Annotated[object, _table("PropertyOptions", "string")]]
+Navigation = Mapping[str, Annotated[object, _table("NavigationOptions")]]
+Actions = Mapping[str, Annotated[object, _table("ActionOptions")]]
+Enums = Mapping[str, Annotated[object, _table("EnumOptions", "array")]]
+Fields = Mapping[str, Annotated[object, _table("FieldOptions")]]
+
 
 class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The file."""
 
-    comptoir: Literal[1]
-    base: Literal["none", "built-in"] = "none"
-    namespace: str = NAMESPACE
-    container: str = CONTAINER
-    sets: Table = {}
-    enums: Table = {}
+    comptoir: Annotated[Literal[1], Meta(description="The version of the format.")]
+    base: Annotated[
+        Literal["none", "built-in"],
+        Meta(description="The shipped catalog that the file adds to. It changes nothing of it."),
+    ] = "none"
+    namespace: Annotated[str, Meta(description="The namespace of the types.")] = NAMESPACE
+    container: Annotated[str, Meta(description="The name of the entity container.")] = CONTAINER
+    sets: Annotated[Sets, Meta(description="The entity sets by name.")] = {}
+    enums: Annotated[
+        Enums, Meta(description="The enumerations by name, each a list of members or a table.")
+    ] = {}
 
 
 class UniqueOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An alternate key."""
+    """An alternate key, if it is more than a list of names."""
 
-    properties: tuple[str, ...]
-    blank_is_free: bool = False
+    properties: Annotated[tuple[str, ...], Meta(description="The names of the properties.")]
+    blank_is_free: Annotated[
+        bool, Meta(description="Several records may have an empty value; for one property.")
+    ] = False
 
 
 class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
     """An entity set with its entity type."""
 
-    type: str
-    properties: Table
-    description: str = ""
-    caption: str = ""
-    key: str = "id"
-    unique: tuple[tuple[str, ...] | UniqueOptions, ...] = ()
-    indexes: tuple[tuple[str, ...], ...] = ()
-    navigation: Table = {}
-    actions: Table = {}
-    read_only: bool = False
-    create_guarded: bool = False
-    single_inline: bool = False
-    key_narrows: bool = False
-    view: View | None = None
-    pair_filter: PairFilter | None = None
-    columns: tuple[str, ...] = ()
-    if_match: bool = True
-    business_central: Table | None = None
+    type: Annotated[str, Meta(description="The name of the entity type.")]
+    properties: Annotated[
+        Properties, Meta(description="The properties by name, each its type alone or a table.")
+    ]
+    description: Text = ""
+    caption: Caption = ""
+    key: Annotated[
+        str, Meta(description="The property with the key: a `Guid`, an `Int32`, or a text.")
+    ] = "id"
+    unique: Annotated[
+        tuple[tuple[str, ...] | UniqueOptions, ...],
+        Meta(description="The alternate keys: lists of properties, whose values are unique."),
+    ] = ()
+    indexes: Annotated[
+        tuple[tuple[str, ...], ...],
+        Meta(description="Lists of properties by which filters and orders are fast."),
+    ] = ()
+    navigation: Annotated[Navigation, Meta(description="The navigation properties by name.")] = {}
+    actions: Annotated[Actions, Meta(description="The actions of a record by name.")] = {}
+    read_only: Annotated[bool, Meta(description="Clients do not write it, and `load` does.")] = (
+        False
+    )
+    if_match: Annotated[
+        bool, Meta(description="Updates and deletes need an ETag, unless the profile does not.")
+    ] = True
+    columns: Annotated[
+        tuple[str, ...], Meta(description="The properties that lists in the console show.")
+    ] = ()
+    create_guarded: Annotated[
+        bool, Meta(description="A create needs `If-Match`, as operation 6 of the interface.")
+    ] = False
+    single_inline: Annotated[
+        bool,
+        Meta(description="A single match is also at the top level of the response (operation 7)."),
+    ] = False
+    key_narrows: Annotated[
+        bool, Meta(description="A key restricts the collection (operation 9).")
+    ] = False
+    view: Annotated[
+        View | None, Meta(description="The set that this one shows, by `base` and `columns`.")
+    ] = None
+    pair_filter: Annotated[
+        PairFilter | None,
+        Meta(description="Numbered pairs of properties that `$filter` alone has (operation 9)."),
+    ] = None
+    business_central: Annotated[
+        Fields | None, Meta(description="The table of Business Central that the set shows.")
+    ] = None
 
 
 class PropertyOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """A property; `computed_default` and `derived` are expressions."""
+    """A property."""
 
-    type: str
-    description: str = ""
-    caption: str = ""
-    required: bool = False
-    modified_at: bool = False
-    kept_on_create: bool = False
-    numbered: bool = False
-    digits: bool = False
-    secret: bool = False
-    suggested: tuple[str, ...] = ()
-    computed_default: str = ""
-    derived: str = ""
-    default: str | bool | int | float | None = None
-    minimum: int | float | None = None
-    maximum: int | float | None = None
-    code: bool = False
-    created_at: bool = False
-    immutable: bool = False
-    computed: bool = False
+    type: Annotated[str, Meta(description="The type, from the list below.")]
+    description: Text = ""
+    caption: Caption = ""
+    required: Annotated[bool, Meta(description="Never empty.")] = False
+    default: Annotated[
+        Literals | None, Meta(description="The value if a create omits the property.")
+    ] = None
+    minimum: Annotated[int | float | None, Meta(description="The smallest number.")] = None
+    maximum: Annotated[int | float | None, Meta(description="The largest number.")] = None
+    code: Annotated[bool, Meta(description="A text without blanks around it, in upper case.")] = (
+        False
+    )
+    immutable: Annotated[bool, Meta(description="Set by a create alone.")] = False
+    computed: Annotated[bool, Meta(description="Set by `load` alone, ignored in bodies.")] = False
+    derived: Annotated[
+        str,
+        Meta(
+            description="The expression that sets the property: of `toupper`, `tolower`, `trim`, "
+            "`concat`, properties and 'texts', or `NAVIGATION/PROPERTY` of the same set."
+        ),
+    ] = ""
+    computed_default: Annotated[
+        str, Meta(description="The same, if the body omits the property.")
+    ] = ""
+    modified_at: Annotated[bool, Meta(description="The time of the last change.")] = False
+    created_at: Annotated[bool, Meta(description="The time of the create.")] = False
+    kept_on_create: Annotated[
+        bool, Meta(description="The body of a create may set such a time.")
+    ] = False
+    numbered: Annotated[
+        bool, Meta(description="The next free number if a create omits the property.")
+    ] = False
+    digits: Annotated[
+        bool, Meta(description="A text of digits is accepted too (operation 11).")
+    ] = False
+    secret: Annotated[
+        bool, Meta(description="Not in logs, dumps and queries, `$select` aside.")
+    ] = False
+    suggested: Annotated[
+        tuple[str, ...], Meta(description="Usual values; others are valid too.")
+    ] = ()
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A navigation property."""
 
-    to: str
-    on: Mapping[str, str]
-    only: Mapping[str, str] = {}
-    description: str = ""
-    contained: bool = False
-    check: bool = False
+    to: Annotated[str, Meta(description="The set of the related record, or `set[]` for many.")]
+    on: Annotated[
+        Mapping[str, str],
+        Meta(description="A property, and the one of the related records with the same value."),
+    ]
+    only: Annotated[
+        Mapping[str, str], Meta(description="Values that the related records have.")
+    ] = {}
+    description: Text = ""
+    contained: Annotated[
+        bool,
+        Meta(
+            description="The records are created at the address of theirs too, and deleted with it."
+        ),
+    ] = False
+    check: Annotated[bool, Meta(description="A value that is not empty must name a record.")] = (
+        False
+    )
 
 
 class ActionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An action of the records of a set; without `change` it is declared and not supported."""
+    """An action of the records of a set."""
 
-    change: Mapping[str, str | bool | int | float] = {}
+    change: Annotated[
+        Mapping[str, Literals],
+        Meta(description="The values that it sets. Without them it is declared, and returns 501."),
+    ] = {}
 
 
 class EnumOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An enumeration; a member has a name, or a name and a caption."""
+    """An enumeration."""
 
-    members: tuple[str | tuple[str, str], ...]
-    source: str = ""
+    members: Annotated[
+        tuple[str | tuple[str, str], ...],
+        Meta(
+            description="The members: names, or names with captions. The first is the empty value."
+        ),
+    ]
+    source: Annotated[
+        str, Meta(description="The file that declares it in Business Central's source.")
+    ] = ""
 
 
 class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The table of Business Central that an entity set shows."""
+    """The table of Business Central that an entity set shows, for the profile."""
 
-    table: int
-    caption: str
-    properties: Table
-    source: str = ""
-    alias: str = ""
-    periods: tuple[tuple[str, str], ...] = ()
-    used_in: Mapping[str, str] = {}
+    table: Annotated[int, Meta(description="Its number.")]
+    caption: Annotated[str, Meta(description="Its name, for messages.")]
+    properties: Annotated[Fields, Meta(description="Its fields by property.")]
+    source: Annotated[
+        str, Meta(description="The file that declares it in Business Central's source.")
+    ] = ""
+    alias: Annotated[str, Meta(description="Another name of the set in addresses.")] = ""
+    periods: Annotated[
+        tuple[tuple[str, str], ...],
+        Meta(description="Pairs of dates, of which the first is not after the second."),
+    ] = ()
+    used_in: Annotated[
+        Mapping[str, str],
+        Meta(description="Sets and properties that have keys of records, which stay then."),
+    ] = {}
 
 
 class NamedOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The set and the property of the records that the values of a field name."""
+    """The records that the values of a field name."""
 
-    set: str
-    by: str
-    only: Mapping[str, str] = {}
-    when: Mapping[str, str] = {}
+    set: Annotated[str, Meta(description="Their set.")]
+    by: Annotated[str, Meta(description="The property with the name.")]
+    only: Annotated[Mapping[str, str], Meta(description="A value that they have.")] = {}
+    when: Annotated[
+        Mapping[str, str], Meta(description="A value that the record with the field has.")
+    ] = {}
 
 
 class FieldOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A field of a table of Business Central."""
 
-    caption: str
-    length: int | None = None
-    code: bool = False
-    enum: str = ""
-    required: bool = False
-    form: Literal["", "email", "phone"] = ""
-    names: NamedOptions | None = None
-    ours: bool = False
+    caption: Annotated[str, Meta(description="Its name, for messages.")]
+    length: Annotated[int | None, Meta(description="The most characters.")] = None
+    code: Annotated[bool, Meta(description="A text without blanks around it, in upper case.")] = (
+        False
+    )
+    enum: Annotated[str, Meta(description="The enumeration of its values.")] = ""
+    required: Annotated[bool, Meta(description="Never empty.")] = False
+    form: Annotated[Literal["", "email", "phone"], Meta(description="The form of a text.")] = ""
+    names: Annotated[NamedOptions | None, Meta(description="The records that its values name.")] = (
+        None
+    )
+    ours: Annotated[bool, Meta(description="Business Central does not declare the field.")] = False
+
+
+TABLES: tuple[type[msgspec.Struct], ...] = (
+    FileOptions, SetOptions, PropertyOptions, NavigationOptions, ActionOptions, UniqueOptions,
+    EnumOptions, TableOptions, FieldOptions, NamedOptions,
+)  # fmt: skip
+"""The tables of a file."""
+
+
+def json_schema() -> Mapping[str, object]:
+    """The JSON Schema (2020-12) of a file, by which editors complete and check it."""
+    _, components = msgspec.json.schema_components(TABLES, ref_template="#/$defs/{name}")
+    for each in components.values():
+        each["additionalProperties"] = False
+    # an addition to a set of a base does not repeat what that declares
+    sets = components[SetOptions.__name__]
+    del sets["required"]
+    # this one is a table, and not tables by name
+    sets["properties"]["business_central"] = {"$ref": f"#/$defs/{TableOptions.__name__}"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": f"#/$defs/{FileOptions.__name__}",
+        "$defs": components,
+    }

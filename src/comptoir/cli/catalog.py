@@ -5,10 +5,13 @@ from functools import partial
 from pathlib import Path
 
 import click
+import msgspec
 
 from comptoir.catalog import read_catalog
 from comptoir.catalog.csdl import Document
 from comptoir.catalog.importing import import_catalog
+from comptoir.catalog.options import json_schema
+from comptoir.catalog.writing import toml_of
 from comptoir.cli.migrate import encode_again
 from comptoir.cli.options import PATH, settings_options
 from comptoir.cli.runner import model_of, need_file
@@ -74,6 +77,23 @@ def apply(settings: Settings, file: Path) -> None:
     changed = [each for each in wanted.stored if _is_changed(former, each)]
     if accepted is not None and changed:
         encode_again(settings, wanted, changed)
+
+
+@catalog.command()
+@settings_options("database")
+def export(settings: Settings) -> None:
+    """Print the catalog of a database, as a file for `comptoir catalog apply`.
+
+    Comments of the file that was applied are not kept.
+    """
+    need_file(settings)
+    click.echo(toml_of(msgspec.json.decode(model_of(settings).source)), nl=False)
+
+
+@catalog.command()
+def schema() -> None:
+    """Print the JSON Schema of the file, by which editors complete and check it."""
+    click.echo(msgspec.json.format(msgspec.json.encode(json_schema())))
 
 
 @catalog.command("import")
