@@ -24,7 +24,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
     ),
     "catalog": (
         "comptoir.cli.catalog:catalog",
-        "Check files that declare entity sets, and compare them with a database.",
+        "Check files that declare entity sets, and bring databases to them.",
     ),
     "changes": (
         "comptoir.cli.logs:changes",
