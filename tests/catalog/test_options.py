@@ -269,6 +269,8 @@ GROWTH = {
     "maximum = 50_000": ("maximum = 60_000", ""),
     "minimum = 0.5": ("minimum = 1", "sets.parts.properties.price.minimum is 1 and was 0.5"),
     "maximum = 100 ": ("maximum = 99 ", "sets.parts.properties.stock.maximum is 99 and was 100"),
+    "Decimal(7,2)": ("Decimal(9,4)", ""),
+    'Decimal(7,2)"': ('Decimal(9,1)"', "price.type is Decimal(9,1) and was Decimal(7,2)"),
     'columns = ["status", "price"]': ("if_match = false", ""),
     'default = "Open"': ('default = "New"', "properties.status.default is New and was Open"),
     ", immutable = true": ("", "sets.parts.properties.origin.immutable is missing"),

@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Container, Iterator, Mapping
+from operator import le
 from typing import NamedTuple
 
 _LENGTH = re.compile(r"String(?:\((\d+)\))?")
 _ANY_LENGTH = 1 << 30
+_DECIMAL = re.compile(r"Decimal\((\d+),(\d+)\)")
 _FREE = frozenset(
     {"caption", "description", "suggested", "source", "business_central", "columns", "if_match"}
     | {"contained", "check", "change"}
@@ -92,6 +94,9 @@ def _has_grown(name: str, one: object, other: object) -> bool:
         return wanted[: len(former)] == former
     if isinstance(one, int | float) and isinstance(other, int | float):
         return other > one if name == "maximum" else other < one and name == "minimum"
+    digits, wanted_digits = _digits(one), _digits(other)
+    if digits and wanted_digits:
+        return all(map(le, digits, wanted_digits))
     return _length(other) >= _length(one) > 0
 
 
@@ -99,6 +104,12 @@ def _length(edm_type: object) -> int:
     """The most characters of a type of text; 0 for another type."""
     match = _LENGTH.fullmatch(edm_type) if isinstance(edm_type, str) else None
     return int(match[1] or _ANY_LENGTH) if match else 0
+
+
+def _digits(edm_type: object) -> tuple[int, int] | None:
+    """The most digits of a Decimal before and after the point; None for another type."""
+    match = _DECIMAL.fullmatch(edm_type) if isinstance(edm_type, str) else None
+    return (int(match[1]) - int(match[2]), int(match[2])) if match else None
 
 
 def _text(value: object) -> str:

@@ -103,6 +103,7 @@ def _is_plain(entity_set: EntitySet, each: Property) -> bool:
         type(each.type) is Text
         and each.name not in identifying
         and not (each.required or each.secret or each.suggested or each.is_unlimited)
+        and not each.is_restricted
     )
 
 
