@@ -15,6 +15,7 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
 from comptoir.catalog.building import _TYPES as TYPES
 from comptoir.catalog.options import (
+    ActionOptions,
     FieldOptions,
     FileOptions,
     NavigationOptions,
@@ -71,6 +72,13 @@ class Subject:
     company: Company
     loaded: Mapping[str, list[Record]]
     records: Mapping[str, list[Record]]
+
+    def company_without(self, entity_set: EntitySet) -> Company:
+        """A company with four records of each other set."""
+        company, rows = self.service.new_company(), samples(self.model, 4)
+        others = {name: each for name, each in rows.items() if name != entity_set.name}
+        company.admin.load_all(company.stored, others)
+        return company
 
     @property
     def writable(self) -> Iterator[EntitySet]:
@@ -147,11 +155,13 @@ def test_the_catalog_has_every_option_and_type() -> None:
     tables = [one["business_central"] for one in sets if "business_central" in one]
     fields = [each for one in tables for each in one["properties"].values()]
     navigation = [each for one in sets for each in one.get("navigation", {}).values()]
+    actions = [each for one in sets for each in one.get("actions", {}).values()]
     for options, found in (
         (FileOptions, [file]),
         (SetOptions, sets),
         (PropertyOptions, declared),
         (NavigationOptions, navigation),
+        (ActionOptions, actions),
         (TableOptions, tables),
         (FieldOptions, fields),
     ):
@@ -326,9 +336,8 @@ def test_a_view_shows_the_records_of_its_base(subject: Subject) -> None:
 
 
 def test_a_record_is_created_updated_replaced_and_deleted(subject: Subject) -> None:
-    company = subject.service.new_company()
-
     def check(entity_set: EntitySet) -> None:
+        company = subject.company_without(entity_set)
         first, second = samples(subject.model, 4)[entity_set.name][2:]
         body = sent(entity_set, first, creating=True)
         created = company.post(entity_set.name, body, guard(entity_set))
@@ -359,9 +368,8 @@ def test_a_record_is_created_updated_replaced_and_deleted(subject: Subject) -> N
 
 
 def test_a_group_of_a_batch_creates_all_or_nothing(subject: Subject) -> None:
-    company = subject.service.new_company()
-
     def check(entity_set: EntitySet) -> None:
+        company = subject.company_without(entity_set)
         rows = samples(subject.model, 3)[entity_set.name]
         creates = [
             {
@@ -386,10 +394,42 @@ def test_a_group_of_a_batch_creates_all_or_nothing(subject: Subject) -> None:
     subject.each(check, list(subject.writable))
 
 
-def test_a_delta_link_leads_to_what_has_changed(subject: Subject) -> None:
-    company = subject.service.new_company()
-
+def test_contained_records_are_created_at_the_address_of_their_record(subject: Subject) -> None:
     def check(entity_set: EntitySet) -> None:
+        for each in entity_set.type.navigation:
+            if each.contained:
+                target = subject.model.by_name[each.target]
+                company = subject.company_without(target)
+                owner = company.listed(entity_set.name)[1]
+                body = sent(target, samples(subject.model, 2)[target.name][1], creating=True)
+                body.pop(each.on[1])
+                path = f"{address(entity_set, owner)}/{each.name}"
+                made = record(company.post(path, body, guard(target)), 201)
+                assert made[each.on[1]] == owner[each.on[0]]
+                assert company.delete(address(entity_set, owner), "*").status_code == 204
+                assert company.listed(target.name) == []
+
+    subject.each(check)
+
+
+def test_actions_change_what_they_declare(subject: Subject) -> None:
+    def check(entity_set: EntitySet) -> None:
+        company, by_name = subject.company_without(subject.model.companies), entity_set.type.by_name
+        path = address(entity_set, subject.loaded[entity_set.name][2])
+        for each in entity_set.type.actions:
+            before = company.record(path)
+            acted = company.request("POST", f"{path}/{subject.model.namespace}.{each.name}")
+            assert acted.status_code == (204 if each.change else 501)
+            wanted = {name: wire(by_name[name].type, value) for name, value in each.change.items()}
+            assert company.record(path).items() >= wanted.items()
+            assert (company.record(path) == before) is not bool(each.change)
+
+    subject.each(check)
+
+
+def test_a_delta_link_leads_to_what_has_changed(subject: Subject) -> None:
+    def check(entity_set: EntitySet) -> None:
+        company = subject.company_without(entity_set)
         company.load(entity_set.name, *samples(subject.model, 3)[entity_set.name])
         tracked = company.get(entity_set.name, headers={"Prefer": "odata.track-changes"}).json()
         first, second, third = tracked["value"]
