@@ -11,9 +11,9 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.edm.model import Model
 from support.databases import ON_SQLITE
-from support.orders import read_orders
 from support.programs import Node, node
 from support.service import StartService
+from support.subjects import every_option
 
 pytestmark = ON_SQLITE  # the documents do not depend on the database
 
@@ -60,7 +60,7 @@ def documents(
 ) -> Mapping[str, Metadata]:
     """The documents of both roots and of an own catalog, of both versions."""
     folder = tmp_path_factory.mktemp("metadata")
-    own, service = read_orders(folder), share_service()
+    own, service = every_option(), share_service()
     roots = {
         "base": (MODEL, service.client),
         "company": (MODEL, service.new_company()),

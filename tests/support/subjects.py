@@ -14,7 +14,16 @@ from comptoir.catalog import read_catalog
 from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date, DateTimeOffset
-from comptoir.edm.types import Base64Text, Boolean, EnumText, Guid, PrimitiveType, Stored, Text
+from comptoir.edm.types import (
+    Base64Text,
+    Boolean,
+    CodeText,
+    EnumText,
+    Guid,
+    PrimitiveType,
+    Stored,
+    Text,
+)
 from support.client import Record
 from support.companies import exact
 
@@ -102,7 +111,7 @@ def _sample(
         if each.is_stream:
             continue
         if not number and each.name not in identifying and not each.required:
-            record[each.name] = wire(each.type, each.type.default)
+            record[each.name] = wire(each.type, each.initial)
         elif each.name in fixed:
             record[each.name] = wire(each.type, fixed[each.name])
         else:
@@ -117,7 +126,6 @@ _VALUES: Mapping[type[PrimitiveType], Callable[[int], Value]] = {
     Boolean: lambda number: bool(number % 2),
     Date: lambda number: f"2024-02-{number:02}",
     DateTimeOffset: lambda number: f"2024-02-{number:02}T10:20:30.456Z",
-    DecimalNumber: lambda number: number + 0.5,
     Int32: lambda number: number,
 }
 
@@ -130,10 +138,14 @@ def _value(types: Sequence[PrimitiveType], place: str, number: int) -> Value:
         return edm_type.options[1 + number % (len(edm_type.options) - 1)]
     if isinstance(edm_type, Guid):
         return str(uuid5(NAMESPACE_OID, f"{place} {number}"))
+    if isinstance(edm_type, DecimalNumber):
+        return number + 0.5 if edm_type.scale else number
     for each, value in _VALUES.items():
         if isinstance(edm_type, each):
             return value(number)
-    text = f"{number}ß {place}"
+    # a database compares codes in upper case, in which ß has two letters
+    letter = "Ä" if any(isinstance(each, CodeText) for each in types) else "ß"
+    text = f"{number}{letter} {place}"
     for one in types:
         assert isinstance(one, Text)
         text = str(one.from_text(text[: one.max_length]))
