@@ -40,6 +40,7 @@ post = {}
 
 [sets.lines]
 type = "line"
+indexes = [["orderId"]]
 
 [sets.lines.properties]
 id = "Guid"
@@ -52,11 +53,17 @@ parts = { to = "parts[]", on = { id = "lineId" }, contained = true }
 
 [sets.parts]
 type = "part"
+indexes = [["lineId"]]
 properties = { id = "Guid", lineId = "Guid" }
 
 [sets.notes]
 type = "note"
 properties = { id = "Guid", of = "String(20)", kind = "String(10)" }
+
+[sets.orders.business_central]
+table = 36
+caption = "Sales Header"
+properties = { number = { caption = "No." } }
 """
 
 

@@ -255,8 +255,7 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
         annotations = unreadable_set_annotations("Address: companies({id})/…")
     else:
         annotations = unreadable_set_annotations("Address: the root of the service.")
-    # contained records have no binding (CSDL 4.01, section 8.4)
-    bindings = {each.name: each.target for each in entity_set.type.navigation if not each.contained}
+    bindings = {each.name: each.target for each in entity_set.type.navigation}
     members = {
         "$Collection": True,
         "$Type": entity_set.type.qualified_name,
