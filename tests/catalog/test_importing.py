@@ -54,6 +54,7 @@ def test_the_documents_of_three_systems_are_imported_with_every_loss(system: str
     result = import_catalog(Document(IMPORTS / f"{system}.xml"), ())
     assert result.report == (IMPORTS / f"{system}.txt").read_text(encoding="utf-8").splitlines()
     assert result.text == (IMPORTS / f"{system}.toml").read_text(encoding="utf-8")
+    assert read_catalog(IMPORTS / f"{system}.toml").namespace in result.text
     for line in result.report:
         assert re.sub(r"^\S+ ", "", line) in result.text
 
@@ -172,6 +173,12 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
         (document('<Property Name="a b" Type="Edm.Guid"/>'), "a b is not a name."),
         (document('<Property Name="ID" Type="Edm.Guid"/>'), "ID has the name of id."),
         (
+            document(
+                schema='<Action Name="ID" IsBound="true"><Parameter Name="p" Type="N.T"/></Action>'
+            ),
+            "ID has the name of id.",
+        ),
+        (
             document('<Property Name="d" Type="Edm.Decimal" Precision="9" Scale="variable"/>'),
             "T/d has the type Edm.Decimal of more digits.",
         ),
@@ -212,6 +219,16 @@ def test_types_are_those_of_their_facets_and_of_what_they_are_derived_from(tmp_p
         'm = "Decimal(15,2)"',
         's = "String"',
     ]
+
+
+def test_encoded_names_of_members_have_captions(tmp_path: Path) -> None:
+    names = ("_x0020_", "Bar_x0020_Code", "Line_x000A_Feed", "Plain")
+    members = "".join(f'<Member Name="{each}"/>' for each in names)
+    inner, enum = '<Property Name="e" Type="N.E"/>', f'<EnumType Name="E">{members}</EnumType>'
+    result = imported(tmp_path, document(inner, schema=enum))
+    listed = '[["_x0020_", " "], ["Bar_x0020_Code", "Bar Code"], "Line_x000A_Feed", "Plain"]'
+    assert result.text.endswith(f"[enums]\nE = {listed}\n")
+    model_of(tmp_path, result)
 
 
 def test_texts_of_a_document_are_texts_in_the_catalog(tmp_path: Path) -> None:
