@@ -16,6 +16,7 @@ from comptoir.metadata.csdl import MEDIA_TYPES, XML, metadata_document
 from metadata.reading import ANNOUNCED
 from support.command import Command
 from support.databases import FreshDatabase
+from support.programs import node
 from support.service import Service
 
 IMPORTS = Path(__file__).parent / "imports"
@@ -57,6 +58,17 @@ def test_the_documents_of_three_systems_are_imported_with_every_loss(system: str
     assert read_catalog(IMPORTS / f"{system}.toml").namespace in result.text
     for line in result.report:
         assert re.sub(r"^\S+ ", "", line) in result.text
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_document_in_json_becomes_the_same_catalog(system: str, tmp_path: Path) -> None:
+    """An independent converter writes the document (npm)."""
+    run = node()
+    file = tmp_path / f"{system}.xml"
+    script, source = Path(__file__).parent / "csdl_json.mjs", IMPORTS / file.name
+    file.write_text(run.run(script, run.packages, source), encoding="utf-8")
+    result = import_catalog(Document(file), ())
+    assert result.text == (IMPORTS / f"{system}.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=MEDIA_TYPES)

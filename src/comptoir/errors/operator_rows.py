@@ -95,6 +95,8 @@ NOT_A_MEMBER = OperatorRow("{name} is not a name of a member",
 # The import of a catalog; all but the first two are lines of its report, and comments in the file
 NOT_CSDL = OperatorRow("{path} is not CSDL of OData 4: {reason}", FILE_OF_METADATA)
 UNWRITABLE = OperatorRow("{path} cannot be written: {reason}", "Name another file.")
+SERVICE_NAME = OperatorRow("the set {name} has a name that the service needs",
+    "Give it another name to serve it.")
 NOT_ONE_KEY = OperatorRow("the set {name} has the key {key}",
     "A set is served whose key is one property.")
 NOT_A_KEY = OperatorRow("the set {name} has the key {key} of the type {type}",
