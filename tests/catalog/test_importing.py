@@ -186,6 +186,13 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
         (document('<Property Name="ID" Type="Edm.Guid"/>'), "ID has the name of id."),
         (
             document(
+                '<Property Name="a" Type="Edm.Int32"/><NavigationProperty Name="n" Type="N.T">'
+                '<ReferentialConstraint Property="a" ReferencedProperty="id"/></NavigationProperty>'
+            ),
+            "T/n does not compare one pair of served properties of one type.",
+        ),
+        (
+            document(
                 schema='<Action Name="ID" IsBound="true"><Parameter Name="p" Type="N.T"/></Action>'
             ),
             "ID has the name of id.",
@@ -231,6 +238,25 @@ def test_types_are_those_of_their_facets_and_of_what_they_are_derived_from(tmp_p
         'm = "Decimal(15,2)"',
         's = "String"',
     ]
+
+
+def test_one_contained_record_is_a_related_record(tmp_path: Path) -> None:
+    result = imported(
+        tmp_path,
+        document(
+            '<NavigationProperty Name="n" Type="N.T" ContainsTarget="true">'
+            '<ReferentialConstraint Property="id" ReferencedProperty="id"/></NavigationProperty>'
+        ),
+    )
+    assert 'n = { to = "things", on = { id = "id" } }' in result.text
+    model_of(tmp_path, result)
+
+
+def test_annotations_with_a_qualifier_are_for_others(tmp_path: Path) -> None:
+    term = '<Annotation Term="Org.OData.Core.V1.Description" {} String="{}"/>'
+    both = term.format("", "A thing.") + term.format('Qualifier="Tablet"', "Thing")
+    result = imported(tmp_path, document(marks=both))
+    assert 'description = "A thing."\n' in result.text
 
 
 def test_encoded_names_of_members_have_captions(tmp_path: Path) -> None:
