@@ -109,6 +109,8 @@ OF_COMPANIES = OperatorRow("{name} is not served", "The service declares compani
 LOST_TYPE = OperatorRow("{name} has the type {type}, which is not served",
     "Declare it with another type to serve it.")
 NARROWED = OperatorRow("{name} has the type {former}", "It is served as {type}.")
+RENUMBERED = OperatorRow("the members of {name} have other numbers than 0, 1, 2 and so on",
+    "They keep their names.")
 NULLABLE = OperatorRow("nullable properties: {count}",
     "They have the empty values of their types instead of null.")
 UNLIMITED = OperatorRow("texts without a limit: {count}", "They have up to 4000 characters.")
