@@ -162,6 +162,11 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
             document(container='<EntitySet Name="t" EntityType="M.T"/>'),
             "the set t has the type M.T. Types of the namespace N are",
         ),
+        (document(container='<EntitySet Name="a b" EntityType="N.T"/>'), "a b is not a name."),
+        (
+            document(container='<EntitySet Name="companies" EntityType="N.Firm"/>'),
+            "N.Firm is not served. The service declares companies itself.",
+        ),
         (
             document(container='<Singleton Name="me" Type="N.T"/>'),
             "me is a singleton, which is not served.",
