@@ -16,6 +16,7 @@ from comptoir.metadata.csdl import MEDIA_TYPES, XML, metadata_document
 from metadata.reading import ANNOUNCED
 from support.command import Command
 from support.databases import FreshDatabase
+from support.programs import node
 from support.service import Service
 
 IMPORTS = Path(__file__).parent / "imports"
@@ -54,8 +55,20 @@ def test_the_documents_of_three_systems_are_imported_with_every_loss(system: str
     result = import_catalog(Document(IMPORTS / f"{system}.xml"), ())
     assert result.report == (IMPORTS / f"{system}.txt").read_text(encoding="utf-8").splitlines()
     assert result.text == (IMPORTS / f"{system}.toml").read_text(encoding="utf-8")
+    assert read_catalog(IMPORTS / f"{system}.toml").namespace in result.text
     for line in result.report:
         assert re.sub(r"^\S+ ", "", line) in result.text
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_document_in_json_becomes_the_same_catalog(system: str, tmp_path: Path) -> None:
+    """An independent converter writes the document (npm)."""
+    run = node()
+    file = tmp_path / f"{system}.xml"
+    script, source = Path(__file__).parent / "csdl_json.mjs", IMPORTS / file.name
+    file.write_text(run.run(script, run.packages, source), encoding="utf-8")
+    result = import_catalog(Document(file), ())
+    assert result.text == (IMPORTS / f"{system}.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=MEDIA_TYPES)
@@ -149,6 +162,11 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
             document(container='<EntitySet Name="t" EntityType="M.T"/>'),
             "the set t has the type M.T. Types of the namespace N are",
         ),
+        (document(container='<EntitySet Name="a b" EntityType="N.T"/>'), "a b is not a name."),
+        (
+            document(container='<EntitySet Name="companies" EntityType="N.Firm"/>'),
+            "N.Firm is not served. The service declares companies itself.",
+        ),
         (
             document(container='<Singleton Name="me" Type="N.T"/>'),
             "me is a singleton, which is not served.",
@@ -171,6 +189,19 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
         ),
         (document('<Property Name="a b" Type="Edm.Guid"/>'), "a b is not a name."),
         (document('<Property Name="ID" Type="Edm.Guid"/>'), "ID has the name of id."),
+        (
+            document(
+                '<Property Name="a" Type="Edm.Int32"/><NavigationProperty Name="n" Type="N.T">'
+                '<ReferentialConstraint Property="a" ReferencedProperty="id"/></NavigationProperty>'
+            ),
+            "T/n does not compare one pair of served properties of one type.",
+        ),
+        (
+            document(
+                schema='<Action Name="ID" IsBound="true"><Parameter Name="p" Type="N.T"/></Action>'
+            ),
+            "ID has the name of id.",
+        ),
         (
             document('<Property Name="d" Type="Edm.Decimal" Precision="9" Scale="variable"/>'),
             "T/d has the type Edm.Decimal of more digits.",
@@ -212,6 +243,35 @@ def test_types_are_those_of_their_facets_and_of_what_they_are_derived_from(tmp_p
         'm = "Decimal(15,2)"',
         's = "String"',
     ]
+
+
+def test_one_contained_record_is_a_related_record(tmp_path: Path) -> None:
+    result = imported(
+        tmp_path,
+        document(
+            '<NavigationProperty Name="n" Type="N.T" ContainsTarget="true">'
+            '<ReferentialConstraint Property="id" ReferencedProperty="id"/></NavigationProperty>'
+        ),
+    )
+    assert 'n = { to = "things", on = { id = "id" } }' in result.text
+    model_of(tmp_path, result)
+
+
+def test_annotations_with_a_qualifier_are_for_others(tmp_path: Path) -> None:
+    term = '<Annotation Term="Org.OData.Core.V1.Description" {} String="{}"/>'
+    both = term.format("", "A thing.") + term.format('Qualifier="Tablet"', "Thing")
+    result = imported(tmp_path, document(marks=both))
+    assert 'description = "A thing."\n' in result.text
+
+
+def test_encoded_names_of_members_have_captions(tmp_path: Path) -> None:
+    names = ("_x0020_", "Bar_x0020_Code", "Line_x000A_Feed", "Plain")
+    members = "".join(f'<Member Name="{each}"/>' for each in names)
+    inner, enum = '<Property Name="e" Type="N.E"/>', f'<EnumType Name="E">{members}</EnumType>'
+    result = imported(tmp_path, document(inner, schema=enum))
+    listed = '[["_x0020_", " "], ["Bar_x0020_Code", "Bar Code"], "Line_x000A_Feed", "Plain"]'
+    assert result.text.endswith(f"[enums]\nE = {listed}\n")
+    model_of(tmp_path, result)
 
 
 def test_texts_of_a_document_are_texts_in_the_catalog(tmp_path: Path) -> None:

@@ -255,6 +255,8 @@ def _element(kind: str, name: str, given: Json) -> Element:
         "EntityType": of_type,
         "Nullable": attributes.get("Nullable", "false"),
     }
+    if kind == "Member":
+        attributes["Value"] = str(given)
     terms = {n[1:]: value for n, value in members.items() if n[:1] == "@" and "#" not in n}
     inner = "Contained" if kind == "EntityContainer" else _INNER.get(kind, "")
     children = [

@@ -33,6 +33,7 @@ _NEAREST = {
     "Edm.Single": _DECIMAL,
     "Edm.Double": _DECIMAL,
 }
+_RESERVED = frozenset(each.lower() for each in RESERVED_SETS)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -75,7 +76,7 @@ class Importable:
         names = [*(each.rpartition(".")[2] for each in document.types), *_SAME, *_OTHER_TYPES]
         self._taken = Counter(each.lower() for each in (*names, document.container.name))
         self._verdicts: dict[str, bool] = {}
-        self._names = {each.lower(): each for each in RESERVED_SETS}
+        self._names: dict[str, str] = {}
         found = {each.name: each for each in document.container.of("EntitySet")}
         self.companies = found.pop(MODEL.companies.name, None)
         if self.companies is not None:
@@ -158,6 +159,8 @@ class Importable:
         fault = name_fault(name, self._names, LONGEST[SetOptions])
         if fault is not None:
             return fault
+        if name.lower() in _RESERVED:
+            return problems.SERVICE_NAME(name=name)
         declared = self._document.types.get(full)
         if declared is None or _namespace(full) != self.namespace:
             return problems.OTHER_NAMESPACE(name=name, type=full, namespace=self.namespace)
@@ -232,7 +235,7 @@ class Importable:
                 and _namespace(full) == self.namespace
                 and not definition.has("IsFlags")
                 and self._taken[definition.name.lower()] == 1
-                and NAME.fullmatch(definition.name) is not None
+                and name_fault(definition.name, {}) is None
                 and all(name_fault(each, names) is None for each in members)
                 and 0 < max(map(len, members), default=0) <= UNIQUE_TEXT_LENGTH
             )

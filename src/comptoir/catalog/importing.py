@@ -45,12 +45,12 @@ class _Writer:
         self._document, self._is_whole = document, not only
         self._found = Importable(document, only)
         self._lines: list[str] = []
-        self._losses: list[tuple[int, OperatorError]] = []
+        self._losses: list[tuple[int, str]] = []
         self._served, self._all = Counter[str](), Counter[str]()
 
     def written(self) -> Imported:
         """The text of the catalog, and the report."""
-        found, container = self._found, self._document.container
+        found = self._found
         self._lines.append("")
         if found.companies is not None and self._is_whole:
             self._check_companies(found.companies)
@@ -62,46 +62,38 @@ class _Writer:
             else:
                 self._lose(each.line, found.refused[each.name])
                 members = found.members(found.type_of(each))
-                self._all["properties"] += sum(each.kind == "Property" for each in members)
-                self._all[_NAVIGATION] += sum(each.kind != "Property" for each in members)
+                self._all["properties"] += sum(one.kind == "Property" for one in members)
+                self._all[_NAVIGATION] += sum(one.kind != "Property" for one in members)
             self._count("sets", is_served=each.name in found.sets)
-        if found.enums:
-            self._lines += ["", "[enums]"]
-            for name, each in found.enums.items():
-                self._lines.append(
-                    toml_line(name, [_member(one.name) for one in each.of("Member")])
-                )
+        self._write_enums()
         if self._is_whole:
-            for each in container.of("Singleton"):
-                self._lose(each.line, problems.NOT_SERVED(name=each.name, what="a singleton"))
-            for full, each in self._document.types.items():
-                base = self._document.full(each.attributes.get("BaseType", ""))
-                if base in found.set_of and full not in found.set_of:
-                    self._lose(each.line, problems.NOT_SERVED(name=full, what="a derived type"))
+            self._check_others()
+        return self._finished()
+
+    def _finished(self) -> Imported:
         totals = ", ".join(
             f"{self._served[each]} of {self._all[each]} {each}"
             for each in ("sets", "properties", _NAVIGATION)
         )
         totals += f", {self._served['actions']} actions (none with an effect)."
-        head = [f"# From {self._document.name}: {totals}"]
+        lines, self._lines = self._lines, [f"# From {self._document.name}: {totals}"]
         for what, row in (("nullable", problems.NULLABLE), ("unlimited", problems.UNLIMITED)):
             if self._served[what]:
-                error = row(count=self._served[what])
-                self._losses.append((0, error))
-                head.append(f"# {error}")
-        head += ["", toml_line("comptoir", 1), toml_line("namespace", found.namespace)]
-        head.append(toml_line("container", container.name))
-        self._losses.sort(key=_line_of)
-        report = [(0, totals), *((line, str(error)) for line, error in self._losses)]
-        places = [f"{self._document.name}:{f'{line}:' if line else ''}" for line, _ in report]
+                self._lose(0, row(count=self._served[what]))
+        self._lines += ["", toml_line("comptoir", 1), toml_line("namespace", self._found.namespace)]
+        self._lines += [toml_line("container", self._document.container.name), *lines, ""]
+        report = [(0, totals), *sorted(self._losses, key=_line_of)]
         return Imported(
-            "\n".join(map(_printable, [*head, *self._lines, ""])),
-            [_printable(f"{at} {text}") for at, (_, text) in zip(places, report, strict=True)],
+            "\n".join(map(_printable, self._lines)),
+            [
+                _printable(f"{self._document.name}:{f'{line}:' if line else ''} {text}")
+                for line, text in report
+            ],
         )
 
     def _lose(self, line: int, error: OperatorError) -> None:
         """Report a loss, and write it as a comment."""
-        self._losses.append((line, error))
+        self._losses.append((line, str(error)))
         self._lines.append(f"# {error}")
 
     def _count(self, what: str, *, is_served: bool) -> None:
@@ -122,6 +114,15 @@ class _Writer:
         if full != f"{found.namespace}.{own.type.name}":
             self._lose(element.line, problems.OF_COMPANIES(name=full))
 
+    def _check_others(self) -> None:
+        """Report what of the document is in no set."""
+        for each in self._document.container.of("Singleton"):
+            self._lose(each.line, problems.NOT_SERVED(name=each.name, what="a singleton"))
+        for full, each in self._document.types.items():
+            base = self._document.full(each.attributes.get("BaseType", ""))
+            if base in self._found.set_of and full not in self._found.set_of:
+                self._lose(each.line, problems.NOT_SERVED(name=full, what="a derived type"))
+
     def _actions(self) -> Mapping[str, list[Element]]:
         """The actions of each set; reports the other operations."""
         actions: dict[str, list[Element]] = {}
@@ -136,6 +137,15 @@ class _Writer:
                 name = f"{full}/{each.name}" if full else each.name
                 self._lose(each.line, problems.NOT_SERVED(name=name, what=what))
         return actions
+
+    def _write_enums(self) -> None:
+        self._lines += ["", "[enums]"] if self._found.enums else []
+        for name, each in self._found.enums.items():
+            members = list(each.of("Member"))
+            values = enumerate(one.attributes.get("Value") for one in members)
+            if any(value not in (None, str(number)) for number, value in values):
+                self._lose(each.line, problems.RENUMBERED(name=name))
+            self._lines.append(toml_line(name, [_member(one.name) for one in members]))
 
     def _write_set(self, name: str, served: ServedSet, actions: Sequence[Element]) -> None:
         terms = {**served.element.terms, **served.type.terms}
@@ -266,7 +276,7 @@ def _member(name: str) -> object:
     return (name, caption) if caption.isprintable() and caption != name else name
 
 
-def _line_of(loss: tuple[int, OperatorError]) -> int:
+def _line_of(loss: tuple[int, str]) -> int:
     return loss[0]
 
 

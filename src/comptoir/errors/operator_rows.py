@@ -95,6 +95,8 @@ NOT_A_MEMBER = OperatorRow("{name} is not a name of a member",
 # The import of a catalog; all but the first two are lines of its report, and comments in the file
 NOT_CSDL = OperatorRow("{path} is not CSDL of OData 4: {reason}", FILE_OF_METADATA)
 UNWRITABLE = OperatorRow("{path} cannot be written: {reason}", "Name another file.")
+SERVICE_NAME = OperatorRow("the set {name} has a name that the service needs",
+    "Give it another name to serve it.")
 NOT_ONE_KEY = OperatorRow("the set {name} has the key {key}",
     "A set is served whose key is one property.")
 NOT_A_KEY = OperatorRow("the set {name} has the key {key} of the type {type}",
@@ -107,6 +109,8 @@ OF_COMPANIES = OperatorRow("{name} is not served", "The service declares compani
 LOST_TYPE = OperatorRow("{name} has the type {type}, which is not served",
     "Declare it with another type to serve it.")
 NARROWED = OperatorRow("{name} has the type {former}", "It is served as {type}.")
+RENUMBERED = OperatorRow("the members of {name} have other numbers than 0, 1, 2 and so on",
+    "They keep their names.")
 NULLABLE = OperatorRow("nullable properties: {count}",
     "They have the empty values of their types instead of null.")
 UNLIMITED = OperatorRow("texts without a limit: {count}", "They have up to 4000 characters.")
