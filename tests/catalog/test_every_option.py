@@ -13,7 +13,7 @@ import pytest
 
 from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
-from comptoir.catalog.building import _TYPES as TYPES
+from comptoir.catalog.building import TYPES
 from comptoir.catalog.options import (
     ActionOptions,
     FieldOptions,
