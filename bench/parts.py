@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from against_peer import AgainstPeer
+from applying import Applying
 from batches import Batches
 from beside_heavy import BesideHeavy
 from beside_pages import BesidePages
@@ -33,6 +34,7 @@ PARTS: Mapping[str, Callable[[Workbench], Part]] = {
     "batches": Batches,
     "load": Loads,
     "catalogs": Catalogs,
+    "apply": Applying,
     "queries": Querying,
     "search": Searching,
     POSTGRES: OnPostgres,
