@@ -128,6 +128,10 @@ def test_an_imported_catalog_is_served(service: Service) -> None:
         (EDMX, "no element found: line 1, column "),
         (EDMX.format("<a>" * DEEPEST), "it has more than 2000000 elements, or 64 in each other."),
         (EDMX.format("") + "</DataServices></Edmx>", "it declares no entity sets."),
+        (
+            document(schema='<EntityContainer Name="D" Extends="N.C"/>'),
+            "it has several containers.",
+        ),
         ('{"value": []}', "it has no $Version."),
         ('{"$Version": ', "Input data was truncated."),
         ('{"a":' * 100_000, "maximum recursion depth exceeded while deserializing an object."),

@@ -97,6 +97,8 @@ class Document:
                 named[full] = each
                 named |= {f"{full}/{inner.name}": inner for inner in each.children}
                 if each.kind == "EntityContainer":
+                    if self.container.name:
+                        raise problems.NOT_CSDL(path=path, reason="it has several containers")
                     self.container = each
                 else:
                     self.types[full] = each

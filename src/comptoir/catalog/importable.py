@@ -190,7 +190,7 @@ class Importable:
             name = f"{owner}/{each.name}"
             fault = name_fault(each.name, names, LONGEST[PropertyOptions])
             if fault is None and each.terms.get(_PERMISSIONS) in _NO_PERMISSION:
-                fault = problems.NOT_SERVED(name=name, what="not in records")
+                fault = problems.NOT_SERVED(name=name, what="a property that no record has")
             if fault is not None or each.kind != "Property":
                 yield Member(each, "", fault)
             else:
