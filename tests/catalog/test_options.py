@@ -31,6 +31,7 @@ columns = ["status", "price"]
 id = "Guid"
 number = { type = "String(20)", required = true, code = true }
 name = "String(30)"
+description = "String"
 price = { type = "Decimal(7,2)", minimum = 0.5, maximum = 50_000, default = 2.5 }
 stock = { type = "Int32", maximum = 100 }
 status = { type = "String", default = "Open" }
@@ -177,6 +178,10 @@ def test_the_service_sets_what_is_derived(company: Company, rehearsed: Company) 
     assert company.patch(PART, {"successor": "P3"}, "*").json()["successorName"] == ""
     company.load("parts", {"number": "P4", "name": "Dora"})
     assert company.get("parts(number='P4')").json()["label"] == "DORA: it's"
+    # a value from a file is not kept either
+    company.load("parts", {"number": "P5", "searchName": "own"})
+    changed = rehearsed.patch("parts(number='P5')", {"name": "Eva"}, "*").json()
+    assert changed["searchName"] == "eva"
 
 
 def test_a_create_sets_its_time(company: Company) -> None:
@@ -210,6 +215,7 @@ def test_documents_have_the_options(
             metadata
         )
         assert 'DefaultValue="2.5"' in metadata
+        assert 'Include Namespace="Org.OData.Validation.V1"' in metadata
         assert 'DefaultValue="true"' in metadata
         assert term.format("Validation.V1.Minimum", 'Decimal="0.5"') in metadata
         assert term.format("Validation.V1.Maximum", 'Int="100"') in metadata
@@ -273,6 +279,7 @@ GROWTH = {
     'Decimal(7,2)"': ('Decimal(9,1)"', "price.type is Decimal(9,1) and was Decimal(7,2)"),
     'columns = ["status", "price"]': ("if_match = false", ""),
     'default = "Open"': ('default = "New"', "properties.status.default is New and was Open"),
+    'description = "String"\n': ("", "sets.parts.properties.description is missing"),
     ", immutable = true": ("", "sets.parts.properties.origin.immutable is missing"),
     'text = "String"': ('text = "String"\nrank = { type = "Int32", default = 5 }', ""),
 }
