@@ -584,6 +584,8 @@ UNKNOWN_SEGMENT = RESOURCE_NOT_FOUND.row("The resource '{path:.200}' does not ex
 UNKNOWN_RECORD = RECORD_NOT_FOUND.row("{name} has no record with the key {key!q}",
     "List {name} to find the existing keys.", group="NO_RECORD")
 NO_RELATED_RECORD = RECORD_NOT_FOUND.row("{name} leads to no record", "Write to a record of {related} by its key.", group="NO_RECORD")
+NOT_CONTAINED = RECORD_NOT_FOUND.row("No record contains {name} at this address",
+    "Update the record there first: it needs a value for {own}.", group="NO_RECORD")
 RIGHT_MISSING = REQUEST_DENIED.row("The roles of the client do not allow {doing} {name}",
     "Ask the operator for a role that allows it.", group="RIGHT_MISSING", headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
 

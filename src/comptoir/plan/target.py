@@ -337,15 +337,11 @@ class RecordPath(msgspec.Struct, frozen=True):
         """Find the record; raises `Refusal` (404) if the navigation property leads to none."""
         row = yield from self.lookup()
         if row is None:
-            raise self.leads_nowhere()
+            name = self.target.steps[-1].navigation.name
+            raise refusal_rows.NO_RELATED_RECORD(
+                name=name, related=self.target.entity_set.name, set=self.target.segment
+            )
         return row
-
-    def leads_nowhere(self) -> Refusal:
-        """404: a navigation property of the path leads to no record."""
-        name = self.target.steps[-1].navigation.name
-        return refusal_rows.NO_RELATED_RECORD(
-            name=name, related=self.target.entity_set.name, set=self.target.segment
-        )
 
     def within(self) -> Generator[PagePlan, list[Row], Within | None]:
         """Find the values of the records to which the last step leads; None if it leads to none."""

@@ -125,7 +125,8 @@ def _placed(plan: CreatePlan, path: RecordPath, unit: UnitOfWork) -> Steps[Creat
     """
     within = yield from _found(path.within(), unit)
     if within is None:
-        raise path.leads_nowhere()
+        last = path.target.steps[-1].navigation
+        raise refusal_rows.NOT_CONTAINED(name=last.name, own=last.on[0], set=path.target.segment)
     values = dict(plan.body.values)
     by_name = plan.entity_set.type.by_name
     for name, value in within:
