@@ -24,7 +24,7 @@ from comptoir.catalog.options import (
     TableOptions,
 )
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
-from comptoir.edm.types import Stored
+from comptoir.edm.types import CodeText, Stored
 from support.batches import documents
 from support.client import Query, Record, page, record, tag_of, values
 from support.command import Command
@@ -392,6 +392,19 @@ def test_a_group_of_a_batch_creates_all_or_nothing(subject: Subject) -> None:
         assert len(done["list"].read(dict[str, msgspec.Raw])["value"]) > 2
 
     subject.each(check, list(subject.writable))
+
+
+def test_codes_are_compared_in_any_spelling(subject: Subject) -> None:
+    def check(entity_set: EntitySet) -> None:
+        for each in entity_set.type.properties:
+            if isinstance(each.type, CodeText):
+                found = subject.records[entity_set.name][3]
+                text = f"' {str(found[each.name]).lower()} '"
+                for query in (f"{each.name} eq {text}", f"{each.name} in ({text},'none')"):
+                    asked = {"$filter": query}
+                    assert values(subject.company.get(entity_set.name, asked)) == [found]
+
+    subject.each(check)
 
 
 def test_contained_records_are_created_at_the_address_of_their_record(subject: Subject) -> None:

@@ -2,31 +2,13 @@
 
 from pathlib import Path
 
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from sqlalchemy import Connection
 from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, JSON, build_tables, control_tables
-from comptoir.store.revisions import declared_schema, is_declared
-from support.databases import FreshDatabase, in_database, run_sql
+from support.databases import FreshDatabase, differences, run_sql
 from support.specimen import SPECIMENS, WITH_SPECIMENS
-
-
-def differences(url: str, model: Model) -> list[object]:
-    """The differences that a migration would have to remove."""
-
-    def compared(connection: Connection) -> list[object]:
-        context = MigrationContext.configure(
-            connection, opts={"compare_type": True, "include_name": is_declared}
-        )
-        found: list[object] = compare_metadata(context, declared_schema(model))
-        return found
-
-    return in_database(url, compared)
 
 
 def test_the_migrated_schema_is_the_declared_one(

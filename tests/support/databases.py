@@ -10,6 +10,8 @@ from zlib import crc32
 
 import asyncpg
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from sqlalchemy import Connection, text
 
 from comptoir.catalog import MODEL
@@ -17,6 +19,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.store.migration import migrate
 from comptoir.store.postgres.migration import opened
+from comptoir.store.revisions import declared_schema, is_declared
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
@@ -101,6 +104,19 @@ def in_database(url: str, work: Callable[[Connection], T]) -> T:
         return asyncio.run(_in_server(url, work))
     with locked(database_path(url), PATIENCE_SECONDS) as connection:
         return work(connection)
+
+
+def differences(url: str, model: Model) -> list[object]:
+    """The differences that a migration would have to remove."""
+
+    def compared(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "include_name": is_declared}
+        )
+        found: list[object] = compare_metadata(context, declared_schema(model))
+        return found
+
+    return in_database(url, compared)
 
 
 def run_sql(url: str, statement: str, **values: str | int) -> list[tuple[object, ...]]:

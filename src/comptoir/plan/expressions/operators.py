@@ -274,15 +274,16 @@ def _folded(option: BoundOption, typed: TypedValue) -> TypedValue:
     return msgspec.structs.replace(typed, value=Function("tolower", (typed.value,)))
 
 
-def _as_code(operator: str, typed: TypedValue, literal: Value) -> Value:
+def _as_code(option: BoundOption, operator: str, typed: TypedValue, literal: Value) -> Value:
     """A literal as a code, if it is compared with one: without blanks around it, in upper case.
 
-    The database does this too; equality of codes ignores case in any case.
+    The database does this too, unless it folds both operands for their equality.
     """
     if not isinstance(typed.own_type, CodeText):
         return literal
     trimmed = Function("trim", (literal,))
-    return trimmed if operator in ("eq", "ne") else Function("toupper", (trimmed,))
+    is_folded = operator in ("eq", "ne") and option.dialect.ignores_case
+    return trimmed if is_folded else Function("toupper", (trimmed,))
 
 
 def bind_list(
@@ -307,7 +308,7 @@ def bind_list(
                 if literal.stored is not None and literal.exact:
                     literals |= dict.fromkeys(_spellings(value, literal.stored))
     slots = option.slots.add_list(list(literals)) if literals else ()
-    values: list[Value] = [_as_code("eq", value, each) for each in slots]
+    values: list[Value] = [_as_code(option, "eq", value, each) for each in slots]
     nullable = value.nullable
     for each in computed:
         _, item = common_type(option, node, left, each, computes=False)
@@ -448,7 +449,7 @@ def _with_literal(
     if operator in ("eq", "ne") and len(_spellings(value, literal.stored)) > 1:
         is_equal = _equality(option, value, literal.stored)
         return TypedValue(is_equal if operator == "eq" else negated(is_equal), types.BOOLEAN)
-    sent = _as_code(operator, value, option.slots.add(literal.stored))
+    sent = _as_code(option, operator, value, option.slots.add(literal.stored))
     return _compared(option, operator, value, TypedValue(sent, value.type))
 
 
