@@ -233,8 +233,10 @@ class _Builder:
             table = self._source.options(path, options.business_central, TableOptions)
             if table is not None:
                 tables[name] = self._table(path, name, table)
-                self._check_names((*path, "alias"), [*self._sets, *aliases, table.alias])
-                aliases |= {table.alias: name} if table.alias else {}
+                # a set that has the name of an alias is the one that requests mean
+                if table.alias and table.alias not in self._sets:
+                    self._check_names((*path, "alias"), [*self._sets, *aliases, table.alias])
+                    aliases[table.alias] = name
         return Values(tables, aliases)
 
     def _each(self, path: Path, given: Table, kind: type[T]) -> dict[str, T]:
