@@ -122,6 +122,9 @@ _SHORT: Mapping[type[msgspec.Struct], tuple[type, str]] = {
 }
 """The tables that may be written as the value of one of their options."""
 
+_DEFAULTS = {each.name: each.default for each in msgspec.structs.fields(PropertyOptions)}
+"""The value of each option of a property that is not given."""
+
 _IN_KEY, _STREAM = "a place in a key", "the type Stream"
 _NEEDED_TYPES: Mapping[str, tuple[str, ...]] = {
     "modified_at": ("DateTimeOffset",),
@@ -391,11 +394,7 @@ class _Builder:
     ) -> None:
         """Add the faults that options do not fit the type, or each other."""
         family = options.type.partition("(")[0]
-        given = {
-            each.name
-            for each in msgspec.structs.fields(options)
-            if getattr(options, each.name) != each.default
-        }
+        given = {name for name, default in _DEFAULTS.items() if getattr(options, name) != default}
         for option, types in _NEEDED_TYPES.items():
             if option in given and family not in types:
                 needed = problems.NEEDS_TYPE(option=option, type=" or ".join(types))
