@@ -17,6 +17,7 @@ from reference_pages import (
     Command,
     Parameter,
     ProfileCase,
+    api_v2_page,
     catalogs_page,
     code,
     commands_page,
@@ -32,7 +33,7 @@ from reference_pages import (
 )
 
 import comptoir
-from comptoir.catalog import MODEL
+from comptoir.catalog import API_V2, MODEL, read_catalog
 from comptoir.catalog.building import TYPES
 from comptoir.catalog.options import TABLES
 from comptoir.cli.main import SUBCOMMANDS, command_line, imported
@@ -191,6 +192,7 @@ def pages() -> Mapping[str, str]:
     """Every reference page by the name of its file."""
     return {
         "entity-types.md": entity_types_page(MODEL),
+        "api-v2.md": api_v2_page(read_catalog(Path(API_V2)), MODEL),
         "catalogs.md": catalogs_page(TABLES, TYPES),
         "settings.md": settings_page(options_of_settings()),
         "errors.md": error_page(),

@@ -15,7 +15,7 @@ from profile_differences import Difference, Part, Row
 from comptoir.config import SETTINGS, SettingValue, environment_name
 from comptoir.edm.model import EntitySet, EntityType, Followed, Model, NavigationProperty, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
-from comptoir.edm.types import Base64Text, PrimitiveType, Text
+from comptoir.edm.types import Base64Text, CodeText, EnumText, PrimitiveType, Text
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.refusal import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
@@ -38,6 +38,12 @@ _SETTINGS_INTRO = (
     "`page_size = 500`; the option `--config` or the variable `COMPTOIR_CONFIG` names it. Sizes "
     "are in bytes, times in seconds. The profile `business-central` has [other "
     "defaults](profiles.md#differences) of some settings."
+)
+_API_V2_INTRO = (
+    "The catalog `business-central-v2` has these entity sets beside those of the interface. Names, "
+    "types, enumerations, relations and actions are those of the published reference of Business "
+    "Central's API v2.0, which describes them. Nothing is computed. "
+    "[Work with the API v2.0](../how-to/api-v2.md) shows how to serve and use them."
 )
 _ERRORS_INTRO = (
     "The response to a failed request is `application/json` of this form: "
@@ -94,7 +100,38 @@ _FAULTS_INTRO = (
 def entity_types_page(model: Model) -> str:
     """The properties, methods and rules of every entity type."""
     sets = sorted(model.sets, key=lambda each: (each.per_company, each.name.lower()))
-    overview = table(
+    types = {type(each.type): each.type for held in sets for each in held.type.properties}
+    forms = table(
+        ("Type", "Values", "Empty value"),
+        sorted(
+            (code(each.edm_name), each.expected, code(each.empty_json)) for each in types.values()
+        ),
+    )
+    return page(
+        "Entity types",
+        "`src/comptoir/catalog`",
+        _overview(sets),
+        "A response has all properties, in this order.",
+        "## Types",
+        forms,
+        *(_entity_type_section(each) for each in sets),
+    )
+
+
+def api_v2_page(model: Model, base: Model) -> str:
+    """The sets that a model has beside those of its base."""
+    sets = [each for each in model.per_company if each.name not in base.by_name]
+    return page(
+        "API v2.0",
+        "`src/comptoir/catalog/business-central-v2.toml`",
+        _API_V2_INTRO,
+        _overview(sets),
+        *(_entity_type_section(each) for each in sets),
+    )
+
+
+def _overview(sets: Iterable[EntitySet]) -> str:
+    return table(
         ("Entity set", "Entity type", "Key", "Methods", "Description"),
         (
             (
@@ -106,22 +143,6 @@ def entity_types_page(model: Model) -> str:
             )
             for each in sets
         ),
-    )
-    types = {type(each.type): each.type for held in sets for each in held.type.properties}
-    forms = table(
-        ("Type", "Values", "Empty value"),
-        sorted(
-            (code(each.edm_name), each.expected, code(each.empty_json)) for each in types.values()
-        ),
-    )
-    return page(
-        "Entity types",
-        "`src/comptoir/catalog`",
-        overview,
-        "A response has all properties, in this order.",
-        "## Types",
-        forms,
-        *(_entity_type_section(each) for each in sets),
     )
 
 
@@ -192,7 +213,7 @@ def _entity_type_section(entity_set: EntitySet) -> str:
         (
             (
                 code(each.name),
-                each.type.edm_name.removeprefix("Edm."),
+                each.type.edm_name.rpartition(".")[2],
                 _length(each.type),
                 "; ".join(_rules(entity_type, each)),
                 _described(each),
@@ -203,7 +224,7 @@ def _entity_type_section(entity_set: EntitySet) -> str:
     parts = [f"## {entity_set.name}", entity_type.description, "\n".join(lines), properties]
     if entity_type.navigation:
         parts.append(_relations(entity_type))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def _relations(entity_type: EntityType) -> str:
@@ -232,7 +253,7 @@ def _joined(navigation: NavigationProperty) -> Iterator[str]:
 def _length(edm_type: PrimitiveType) -> str:
     if isinstance(edm_type, Base64Text):
         return "the body limit"
-    if isinstance(edm_type, Text):
+    if isinstance(edm_type, Text) and not isinstance(edm_type, EnumText):
         return f"{edm_type.max_length:,} characters"
     if isinstance(edm_type, DecimalNumber):
         return f"{edm_type.precision} digits, {edm_type.scale} of them decimals"
@@ -248,6 +269,10 @@ def _rules(entity_type: EntityType, declared: Property) -> Iterator[str]:
         yield "required, never empty"
     if declared.modified_at:
         yield "computed: the time of the last change"
+    if declared.computed:
+        yield "computed: loaded"
+    if isinstance(declared.type, CodeText):
+        yield "a code, in upper case"
     if declared.kept_on_create:
         yield "a create may set it"
     if declared.numbered:
@@ -263,6 +288,8 @@ def _rules(entity_type: EntityType, declared: Property) -> Iterator[str]:
 
 
 def _described(declared: Property) -> str:
+    if isinstance(declared.type, EnumText):
+        return f"{declared.description} One of {codes(declared.type.options)}.".lstrip()
     if not declared.suggested:
         return declared.description
     shown = codes(f'"{value}"' for value in declared.suggested)
@@ -278,6 +305,10 @@ def _notes(entity_set: EntitySet) -> Iterator[str]:
     for rule in entity_type.unique:
         blank = "; several records may have an empty value" if rule.blank_is_free else ""
         yield f"Unique per company: {codes(rule.properties)}{blank}."
+    for action in entity_type.actions:
+        types = entity_type.by_name
+        new = [f"`{n}` becomes `{types[n].type.to_text(v)}`" for n, v in action.change.items()]
+        yield f"Action `{action.name}`: {', '.join(new) or 'not supported'}."
     for each in entity_type.derivations:
         derived = f"Derived unless the body contains it: `{each.target}` is `{each.expression}`."
         if isinstance(each, Followed):

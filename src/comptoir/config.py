@@ -125,8 +125,8 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
         "A standby of the PostgreSQL database, for requests with `Data-Access-Intent: ReadOnly` "
         "or a `Consistency-Token`."] = ""
     catalog: Annotated[Text,
-        "A file that declares the entity sets; by default, those that the database has, or else "
-        "those of the interface."] = ""
+        "A file that declares the entity sets, or `business-central-v2`; by default, those that "
+        "the database has, or else those of the interface."] = ""
     read_only: Annotated[Switch,
         "`on` refuses writes of records, and serves a read-only database too."] = "off"
     connect_seconds: Annotated[Positive,

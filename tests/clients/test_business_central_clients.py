@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from comptoir.auth.local_authority import Pair
-from comptoir.catalog import MODEL
+from comptoir.catalog import API_V2, read_catalog
 from support.certificates import write_pair
 from support.clients import add_client
 from support.connect_proxy import ConnectProxy
@@ -41,9 +41,29 @@ THROTTLED: Mapping[str, object] = {
 }
 """A rule: the first read of shipping agents, of each client."""
 
+JOURNAL = "6c1f6b1e-5d0c-4bb4-9a53-0b3ab9a7c2d1"
+LISTED = (
+    "accounts",
+    "customers",
+    "dimensions",
+    "generalLedgerEntries",
+    "generalLedgerSetup",
+    "journals",
+    "journalLines",
+    "paymentTerms",
+    "purchaseInvoices",
+    "purchaseInvoiceLines",
+    "salesCreditMemos",
+    "salesCreditMemoLines",
+    "salesInvoices",
+    "salesInvoiceLines",
+    "vendors",
+)
+"""The entity sets of the API v2.0 of which each company has a record."""
+
 EXPECTED: Mapping[str, Mapping[str, object]] = {
     "business_central_bc_cli": {
-        "companies": ["Söhne & Söhne, business_central_bc_cli"],
+        "companies": ["Söhne & Söhne, bc_cli"],
         "list": PAGE,
         "filter": [5, ["C009", "C007"]],
         "paging": [PAGE, PAGE, PEOPLE - 2 * PAGE],
@@ -59,7 +79,7 @@ EXPECTED: Mapping[str, Mapping[str, object]] = {
         "throttling": [[1], AGENTS],
     },
     "business_central_sdk": {
-        "companies": ["Söhne & Söhne, business_central_sdk"],
+        "companies": ["Söhne & Söhne, sdk"],
         "filter": ["C001", "C003"],
         "count": [PEOPLE, PEOPLE // 2],
         "create": "Made",
@@ -88,8 +108,9 @@ EXPECTED: Mapping[str, Mapping[str, object]] = {
             "NotFoundError 404 BadRequest_ResourceNotFound",
         ],
     },
+    "business_central_generated": {"companies": 1, **dict.fromkeys(LISTED, 1)},
     "business_central_dynite": {
-        "companies": ["Söhne & Söhne, business_central_dynite"],
+        "companies": ["Söhne & Söhne, dynite"],
         "list": PEOPLE,
         "filter": PEOPLE // 2,
         "throttling": AGENTS,
@@ -125,10 +146,14 @@ class Service:
 
     def report(self, script: str) -> Mapping[str, object]:
         """What a script reports of a company of its own."""
-        name = f"Söhne & Söhne, {script}"
+        name = f"Söhne & Söhne, {script.removeprefix('business_central_')}"
         company = self.server.admin.add_company(self.server.client, name)
-        company.load("contactsExt", *map(person, range(PEOPLE)))
+        for each in ("contacts", "contactsExt"):
+            company.load(each, *map(person, range(PEOPLE)))
         company.load("shippingAgentsExt", *({"code": each} for each in AGENTS))
+        for each in LISTED:
+            belongs = {"journalId": JOURNAL} if each == "journalLines" else {}
+            company.load(each, {"id": JOURNAL, **belongs})
         client = add_client(self.server, self.folder, "--company", company.id)
         printed = self.run(
             "-m",
@@ -166,8 +191,9 @@ def service(
     write_pair(pair, name=API, further_names=[LOGIN])
     rules = folder / "rules.json"
     rules.write_bytes(msgspec.json.encode({"rules": [THROTTLED]}))
+    model = read_catalog(Path(API_V2))
     settings = settings_of(
-        database=fresh_sqlite(folder, MODEL),
+        database=fresh_sqlite(folder, model),
         keys=str(folder / "keys"),
         profile="business-central",
         public_url=f"https://{API}/api",
@@ -184,7 +210,7 @@ def service(
     port = free_port()
     with pytest.MonkeyPatch.context() as patch, ExitStack() as opened:
         patch.setenv("COMPTOIR_CONFIG", str(config))
-        server = opened.enter_context(Server(settings, folder, port=port))
+        server = opened.enter_context(Server(settings, folder, port=port, model=model))
         proxy = opened.enter_context(ConnectProxy((API, LOGIN), (LOOPBACK, port)))
         yield Service(server, proxy, folder)
 

@@ -8,7 +8,7 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from comptoir.catalog import MODEL
+from comptoir.catalog import API_V2, MODEL, read_catalog
 from comptoir.edm.model import Model
 from support.databases import ON_SQLITE
 from support.programs import Node, node
@@ -61,10 +61,12 @@ def documents(
     """The documents of both roots and of an own catalog, of both versions."""
     folder = tmp_path_factory.mktemp("metadata")
     own, service = every_option(), share_service()
+    api_v2 = read_catalog(Path(API_V2))
     roots = {
         "base": (MODEL, service.client),
         "company": (MODEL, service.new_company()),
         "own": (own, share_service(own).new_company()),
+        "api v2": (api_v2, share_service(api_v2).new_company()),
     }
     files: dict[str, tuple[Path, Path]] = {}
     for kind, (_, root) in roots.items():
@@ -86,7 +88,9 @@ def documents(
     }
 
 
-@pytest.fixture(scope="module", params=[*product(("base", "company", "own"), ("4.0", "4.01"))])
+@pytest.fixture(
+    scope="module", params=[*product(("base", "company", "own", "api v2"), ("4.0", "4.01"))]
+)
 def metadata(request: pytest.FixtureRequest, documents: Mapping[str, Metadata]) -> Metadata:
     return documents["-".join(request.param)]
 

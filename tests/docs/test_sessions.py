@@ -25,7 +25,9 @@ LIBRARIES = DOCS / "how-to" / "client-libraries.md"
 """This page needs HTTPS."""
 REHEARSAL = DOCS / "how-to" / "rehearse-in-ci.md"
 """This page needs faults, and the profile of Business Central."""
-WITH_THEIR_OWN = (LIBRARIES, REHEARSAL, DOCS / "how-to" / "postgresql.md")
+API_V2 = DOCS / "how-to" / "api-v2.md"
+"""This page needs the catalog of the API v2.0, and the profile of Business Central."""
+WITH_THEIR_OWN = (LIBRARIES, REHEARSAL, API_V2, DOCS / "how-to" / "postgresql.md")
 """The pages with a service or a server of their own."""
 HOW_TOS = [
     DOCS / link
@@ -168,6 +170,17 @@ def test_a_rehearsal_prints_what_its_page_shows(tmp_path: Path, cache_folder: Pa
     with serving(tmp_path, *options) as service:
         created = service.created()
         assert_session(REHEARSAL, service, XDG_CACHE_HOME=str(cache_folder), **PYTEST)
+        assert service.created() == created
+
+
+@pytest.mark.timeout(600)
+def test_the_api_v2_prints_what_its_page_shows(tmp_path: Path) -> None:
+    options = ("--catalog", "business-central-v2", "--profile", "business-central")
+    assert f"serve --quickstart {' '.join(options)}\n" in API_V2.read_text("utf-8")
+    with serving(tmp_path, *options) as service:
+        files, created = service.files(), service.created()
+        assert_session(API_V2, service)
+        assert service.files() == files
         assert service.created() == created
 
 

@@ -52,7 +52,7 @@ IMPORTED_ONLY_BY = {
     "pytest": {"features.*"},
 }
 PRINTING = {"cli", "features.*"}
-NAMING_PROFILES = {"profiles", "config", "cli", "features", "features.*"}
+NAMING_PROFILES = {"profiles", "config", "cli", "catalog", "features", "features.*"}
 """The stations that know the names of profiles; the others receive their parts."""
 
 PROFILE = "business-central"

@@ -1,7 +1,10 @@
 """References between records are correct."""
 
-from comptoir.catalog import MODEL
-from support.sample_files import Company
+from decimal import Decimal
+from pathlib import Path
+
+from comptoir.catalog import API_V2, MODEL, read_catalog
+from support.sample_files import Company, read_company
 
 
 def numbers(company: Company, entity_set: str) -> set[str]:
@@ -113,3 +116,48 @@ def test_values_are_among_the_suggested_ones(small: Company) -> None:
         for declared in MODEL.by_name[entity_set].type.properties:
             if declared.suggested and declared.name != "internationalStandardCode":
                 assert {record[declared.name] for record in records} <= set(declared.suggested)
+
+
+def test_ids_of_the_api_v2_name_records() -> None:
+    """Each id names a record of one of the sets to which its property leads."""
+    model = read_catalog(Path(API_V2))
+    company = read_company(model)
+    ids = {name: {each.get("id") for each in records} for name, records in company.items()}
+    checked = 0
+    for name in company.keys() - {each.name for each in MODEL.sets}:
+        targets: dict[str, set[str]] = {}
+        for relation in model.by_name[name].type.navigation:
+            own, other = relation.on
+            if own != "id" and other == "id":
+                targets.setdefault(own, set()).add(relation.target)
+        for own, sets in targets.items():
+            named = {each[own] for each in company[name] if each.get(own)}
+            assert named <= {key for each in sets for key in ids.get(each, ())}, f"{name} {own}"
+            checked += len(named)
+    assert checked > 100
+
+
+def test_an_order_has_lines_with_its_totals() -> None:
+    company = read_company(read_catalog(Path(API_V2)))
+    for document in (
+        "salesOrder",
+        "salesInvoice",
+        "salesQuote",
+        "purchaseOrder",
+        "purchaseInvoice",
+    ):
+        for each in company[f"{document}s"]:
+            lines = [
+                Decimal(line["amountIncludingTax"])
+                for line in company[f"{document}Lines"]
+                if line["documentId"] == each["id"]
+            ]
+            assert sum(lines) == Decimal(each["totalAmountIncludingTax"]) > 0
+
+
+def test_customers_of_the_api_v2_have_contacts() -> None:
+    company = read_company(read_catalog(Path(API_V2)))
+    contacts = {each["id"] for each in company["contacts"]}
+    related = {each["relatedId"]: each["contactId"] for each in company["contactsInformation"]}
+    assert related.keys() == {each["id"] for each in company["customers"]}
+    assert set(related.values()) <= contacts

@@ -49,6 +49,7 @@ class Server:
         workers: int = 1,
         wrapper: Sequence[str] = (),
         port: int = 0,
+        model: Model = MODEL,
     ) -> None:
         self._command = ("serve", "--port", str(port))
         self.settings = replace(settings, workers=workers)
@@ -61,7 +62,7 @@ class Server:
         self._started: Process | subprocess.Popen[bytes] | None = None
         self.base_url = ""
         self.start()
-        self.admin = CompanyAdmin(settings, self._runner)
+        self.admin = CompanyAdmin(settings, self._runner, model)
 
     @classmethod
     def over(

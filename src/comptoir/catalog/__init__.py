@@ -1,4 +1,4 @@
-"""The catalog: the entity sets of the service, declared in `built-in.toml`, or in a user's file."""
+"""The catalog: the entity sets of the service, declared in a shipped file, or in a user's."""
 
 from dataclasses import replace
 from functools import cache
@@ -19,17 +19,38 @@ MOST_BYTES = 16 << 20
 BASE = "built-in"
 """The name of the catalog of the interface, to which others may add."""
 
-_SHIPPED = f"{BASE}.toml"
-_built_in = Source.parse(_SHIPPED, files(__name__).joinpath(_SHIPPED).read_bytes())
+API_V2 = "business-central-v2"
+"""The name of the catalog that adds Business Central's API v2.0 to that of the interface."""
 
-MODEL = replace(build(_built_in), source=Source(_SHIPPED, {"base": BASE, "comptoir": 1}).as_json)
+
+def _shipped(name: str) -> bytes:
+    return files(__name__).joinpath(f"{name}.toml").read_bytes()
+
+
+_built_in = Source.parse(f"{BASE}.toml", _shipped(BASE))
+
+MODEL = replace(
+    build(_built_in), source=Source(_built_in.name, {"base": BASE, "comptoir": 1}).as_json
+)
 """The model of a service without another catalog."""
 
 
 def read_catalog(path: Path) -> Model:
-    """The model that a file declares; raises `OperatorError` with all faults of the file."""
-    content = read_whole(path, problems.FILE_OF_CATALOG, MOST_BYTES)
-    return _built(Source.parse(str(path), content))
+    """The model that a file declares, or the shipped catalog that has this name.
+
+    Raises `OperatorError` with all faults of the file.
+    """
+    name = str(path)
+    if name == BASE:
+        return MODEL
+    if name == API_V2:
+        return _declared(f"{name}.toml", _shipped(name))
+    return _declared(name, read_whole(path, problems.FILE_OF_CATALOG, MOST_BYTES))
+
+
+@cache
+def _declared(name: str, content: bytes) -> Model:
+    return _built(Source.parse(name, content))
 
 
 @cache
@@ -41,6 +62,8 @@ def accepted_model(name: str, accepted: str) -> Model:
 
 
 def _built(source: Source) -> Model:
+    if source.content.get("base") == API_V2:
+        source.include(Source.parse(f"{API_V2}.toml", _shipped(API_V2)).content)
     if source.content.get("base") == BASE:
         source.extend(_built_in.content)
     return build(source)

@@ -122,6 +122,9 @@ _SHORT: Mapping[type[msgspec.Struct], tuple[type, str]] = {
 }
 """The tables that may be written as the value of one of their options."""
 
+_DEFAULTS = {each.name: each.default for each in msgspec.structs.fields(PropertyOptions)}
+"""The value of each option of a property that is not given."""
+
 _IN_KEY, _STREAM = "a place in a key", "the type Stream"
 _NEEDED_TYPES: Mapping[str, tuple[str, ...]] = {
     "modified_at": ("DateTimeOffset",),
@@ -233,8 +236,10 @@ class _Builder:
             table = self._source.options(path, options.business_central, TableOptions)
             if table is not None:
                 tables[name] = self._table(path, name, table)
-                self._check_names((*path, "alias"), [*self._sets, *aliases, table.alias])
-                aliases |= {table.alias: name} if table.alias else {}
+                # a set that has the name of an alias is the one that requests mean
+                if table.alias and table.alias not in self._sets:
+                    self._check_names((*path, "alias"), [*self._sets, *aliases, table.alias])
+                    aliases[table.alias] = name
         return Values(tables, aliases)
 
     def _each(self, path: Path, given: Table, kind: type[T]) -> dict[str, T]:
@@ -389,11 +394,7 @@ class _Builder:
     ) -> None:
         """Add the faults that options do not fit the type, or each other."""
         family = options.type.partition("(")[0]
-        given = {
-            each.name
-            for each in msgspec.structs.fields(options)
-            if getattr(options, each.name) != each.default
-        }
+        given = {name for name, default in _DEFAULTS.items() if getattr(options, name) != default}
         for option, types in _NEEDED_TYPES.items():
             if option in given and family not in types:
                 needed = problems.NEEDS_TYPE(option=option, type=" or ".join(types))

@@ -35,8 +35,8 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     comptoir: Annotated[Literal[1], Meta(description="The version of the format.")]
     base: Annotated[
-        Literal["none", "built-in"],
-        Meta(description="The shipped catalog that the file adds to. It changes nothing of it."),
+        Literal["none", "built-in", "business-central-v2"],
+        Meta(description="The shipped catalog that the file adds to."),
     ] = "none"
     namespace: Annotated[str, Meta(description="The namespace of the types.")] = NAMESPACE
     container: Annotated[str, Meta(description="The name of the entity container.")] = CONTAINER

@@ -23,6 +23,8 @@ _LINE = re.compile(
     rf"^[ \t]*(?:\[(?P<table>\s*{_DOTTED}\s*)\]|(?P<key>{_DOTTED})\s*=)", re.MULTILINE
 )
 _PART = re.compile(_KEY)
+_SET = len(("sets", "name"))
+"""The keys that lead to an entity set."""
 
 
 class Source:
@@ -57,6 +59,12 @@ class Source:
         """Add the content of a base, which the file adds to and does not change."""
         self.content = self._extended((), base, self.content)
 
+    def include(self, base: Mapping[str, object]) -> None:
+        """Add the content of a base, which the file then has, with the base of that base."""
+        self.extend(base)
+        self.content = {**self.content, "base": base["base"]}
+        self.as_json = msgspec.json.encode(self.content).decode()
+
     def _extended(
         self, path: Path, base: Mapping[str, object], own: Mapping[str, object]
     ) -> dict[str, object]:
@@ -67,7 +75,12 @@ class Source:
                 extended[name] = self._extended((*path, name), former, value)
             elif isinstance(former, list) and isinstance(value, list):
                 extended[name] = [*former, *value]
-            elif former in (None, value) or not path or name in ("caption", "description"):
+            elif (
+                former in (None, value)
+                or not path
+                or name in ("caption", "description")
+                or (len(path) == _SET and name == "type")
+            ):
                 extended[name] = value
             else:
                 self.fault((*path, name), problems.IN_BASE(name=name))

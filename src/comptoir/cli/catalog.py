@@ -23,7 +23,9 @@ from comptoir.store.growth import changes, is_earlier
 from comptoir.store.migration import accepted_catalog, migrate
 from comptoir.store.urls import redacted
 
-_FILE = click.argument("file", metavar="FILE", type=PATH, help="A file in TOML.")
+_FILE = click.argument(
+    "file", metavar="FILE", type=PATH, help="A file in TOML, or `business-central-v2`."
+)
 
 
 @click.group()

@@ -18,8 +18,8 @@ _FREE = frozenset(
 _GROWING = frozenset({"indexes", "members", "unique"})
 """The options whose list may get longer."""
 
-_ADDED = _GROWING | {"navigation", "actions"}
-"""The options that a set may get."""
+_ADDED = _GROWING | {"navigation", "type", "actions"}
+"""The options that a set may get; one of the base may get another name for its entity type."""
 
 _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation|actions)")
 """The tables whose names are declared in the file, not options."""

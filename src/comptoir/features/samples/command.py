@@ -1,6 +1,7 @@
 """`comptoir sample`, `reset` and `serve --quickstart`: the sample company, and its first state."""
 
 import asyncio
+import csv
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -63,7 +64,16 @@ async def _sample(store: Store, name: str) -> str:
 def sample_files(model: Model) -> Mapping[EntitySet, Path]:
     """The sample's files for the sets of a model, in the order in which `fill` loads them."""
     files = sorted(_FOLDER.glob("*.csv"))
-    return find_files([each for each in files if each.stem in model.by_name], model)
+    return find_files([each for each in files if _is_for(model, each)], model)
+
+
+def _is_for(model: Model, path: Path) -> bool:
+    """Whether a model has the set of a file with its columns, and not another one of its name."""
+    entity_set = model.by_name.get(path.stem)
+    if entity_set is None or entity_set.name != path.stem:
+        return False
+    with path.open(encoding="utf-8", newline="") as file:
+        return set(next(csv.reader(file))) <= entity_set.type.by_name.keys()
 
 
 async def fill(
