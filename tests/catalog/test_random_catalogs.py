@@ -46,8 +46,9 @@ class Content(TypedDict):
     enums: dict[str, list[str]]
 
 
-# words of SQL, of OData and of other scripts, which are names like any others
-NAMES = ("order", "select", "value", "größe", "編號", "_x", "filter", "user", "a", "z9")
+# words of SQL and of OData are names like any others
+NAMES = ("order", "select", "value", "group", "table", "_x", "filter", "user", "a", "z9")
+MEMBERS = (*NAMES, "größe", "編號", "G/L Account")
 TYPES = st.sampled_from([
     "String", "String(1)", "String(20)", "String(100)", "String(101)", "Guid", "Boolean", "Int32",
     "Decimal(18,5)", "Decimal(4,0)", "Date", "DateTimeOffset", "Base64", "Level",
@@ -83,7 +84,7 @@ def sets(draw: st.DrawFn, name: str) -> Declared:
 def catalogs(draw: st.DrawFn) -> Content:
     """The content of a file that adds some sets to the built-in ones."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
-    members = draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=4, unique=True))
+    members = draw(st.lists(st.sampled_from(MEMBERS), min_size=2, max_size=4, unique=True))
     return {
         "comptoir": 1,
         "base": "built-in",

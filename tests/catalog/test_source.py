@@ -87,7 +87,7 @@ def faults(text: str) -> list[str]:
             "13:1: name is not a table. Write its options as {",
         ),
         ('type = "owner"\n', "", "26:2: sets.owners has no type. Add it."),
-        ('size = "Int32"', '"a b" = "Int32"', "12:1: a b is not a name. Use letters,"),
+        ('size = "Int32"', '"a b" = "Int32"', "12:1: a b is not a name. Use A to Z,"),
         ('size = "Int32"', 'Code = "Int32"', "12:1: Code has the name of code. Choose another"),
         (
             "[enums]",
@@ -95,13 +95,18 @@ def faults(text: str) -> list[str]:
             "33:2: Companies has the name of companies.",
         ),
         ('size = "Int32"', 'Company_ID = "Int32"', "12:1: Company_ID has the name of company_id."),
-        ('size = "Int32"', f'"{"é" * 32}" = "Int32"', "12:1: éé"),
+        (
+            'size = "Int32"',
+            f'{"x" * 64} = "Int32"',
+            "x is not a name. Use A to Z, a to z, digits and _, at most 63",
+        ),
         (
             "[enums]",
             '[sets.Clients]\ntype = "c"\nproperties = { id = "Guid" }\n[enums]',
             "33:2: Clients has the name of clients. Choose another name.",
         ),
-        ("[sets.owners]", f"[sets.{'o' * 57}]", "Use letters, digits and _, at most 56 bytes in"),
+        ('size = "Int32"', '"größe" = "Int32"', "12:1: größe is not a name. Use A to Z, a to z,"),
+        ("[sets.owners]", f"[sets.{'o' * 57}]", "Use A to Z, a to z, digits and _, at most 56"),
         ('[["code"]]', '[["kode"]]', "7:1: kode is not a known property of things. Did you mean"),
         ('[["code"]]', '[["name"]]', "13:1: name identifies records and has the type String."),
         (

@@ -74,8 +74,11 @@ TYPES: Mapping[str, PrimitiveType] = {
 _STRING = re.compile(r"String\((\d{1,9})\)")
 _DECIMAL = re.compile(r"Decimal\((\d{1,2}),(\d)\)")
 _FOLLOWED = re.compile(r"(\w+)/(\w+)")
-NAME = re.compile(r"[^\W\d]\w*")
-"""A simple identifier (CSDL 4.01, section 15.2)."""
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""A simple identifier (CSDL 4.01, section 15.2) of the letters that paths have."""
+
+_MEMBER = re.compile(r"[^\W\d]\w*")
+"""A simple identifier."""
 
 NAME_BYTES = 128
 """The most bytes of other names."""
@@ -468,7 +471,7 @@ class _Builder:
             names = [encoded_name(each) for each, _ in members]
             self._check_names(("enums", name), names)
             for each in names:
-                if not NAME.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
+                if not _MEMBER.fullmatch(each) or len(each) > UNIQUE_TEXT_LENGTH:
                     self._source.fault(
                         ("enums", name), problems.NOT_A_MEMBER(name=each, limit=UNIQUE_TEXT_LENGTH)
                     )

@@ -58,7 +58,7 @@ UNKNOWN_NAME = OperatorRow("{name} is not a known {what}", "It is one of: {liste
 NOT_A_TABLE = OperatorRow("{name} is not a table", "Write its options as {{ name = value }}.")
 INVALID_OPTION = OperatorRow("{name} is not valid: {reason}", "docs/reference lists the options.")
 MISSING_OPTION = OperatorRow("{table} has no {name}", "Add it.")
-NOT_AN_IDENTIFIER = OperatorRow("{name} is not a name", "Use letters, digits and _, at most {most} bytes in UTF-8.")
+NOT_AN_IDENTIFIER = OperatorRow("{name} is not a name", "Use A to Z, a to z, digits and _, at most {most} characters.")
 SAME_NAME = OperatorRow("{name} has the name of {other}", "Choose another name.")
 BLANK_OF_MANY = OperatorRow("blank_is_free is set for several properties, {names}",
     "Use it for one property.")
