@@ -20,7 +20,7 @@ from workbench import CONNECTIONS, Workbench, serving
 from wrk import Scenario, scenario
 
 from comptoir.app import open_store
-from comptoir.catalog import read_catalog
+from comptoir.catalog import API_V2, read_catalog
 from comptoir.store.migration import migrate
 
 OWN = "ownContacts"
@@ -56,7 +56,10 @@ class Catalogs:
             for own, other in zip(asked[OWN], asked[CONTACTS], strict=True)
         ]
         many = f"{SETS} sets with {SETS * PROPERTIES} properties"
-        self._starts = [_Start(bench, many, str(_many(folder / "many.toml")), 1.5, 40)]
+        self._starts = [
+            _Start(bench, many, str(_many(folder / "many.toml")), 1.5, 40),
+            _Start(bench, "the API v2.0", API_V2, 1.2, 30),
+        ]
 
     async def _loaded(self) -> tuple[str, Sequence[float]]:
         """Load the same file into both sets of a new company; returns its id, and both costs."""
