@@ -105,6 +105,12 @@ def open_store(
     return store
 
 
+def served_model(settings: Settings, declared: Model) -> Model:
+    """The model with the types of the profile; the same object for equal arguments."""
+    behaviour = settings.behaviour
+    return overlaid(declared, behaviour.obeyed(declared.tables), behaviour.forms)
+
+
 def application(
     settings: Settings, declared: Model = MODEL, *, link: Link | None = None
 ) -> Application:
@@ -112,7 +118,7 @@ def application(
 
     One of several workers has a link to their supervisor.
     """
-    model = overlaid(declared, settings.behaviour.obeyed(declared.tables), settings.behaviour.forms)
+    model = served_model(settings, declared)
     features = list(_features(settings, model))
     tokens = _tokens(settings, _clocks(features).of_tokens)
     return Application(partial(_opened, settings, link, declared, tokens, features), features)
@@ -163,7 +169,7 @@ async def _opened(
 ) -> AsyncIterator[ASGIApp]:
     behaviour, clocks, keys = settings.behaviour, _clocks(features), tokens.keys
     forms, values = behaviour.forms, behaviour.obeyed(declared.tables)
-    model = overlaid(declared, values, forms)
+    model = served_model(settings, declared)
     renamed = overlaid(declared, values, forms.renamed()) if behaviour.queries.renamed else None
     metrics = Metrics(link)
     journal = Journal(RequestLog(settings.log_level, Redactor.of(model)), metrics)

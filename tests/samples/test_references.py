@@ -3,7 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
-from comptoir.catalog import API_V2, MODEL, read_catalog
+from comptoir.catalog import API_V2, BASE, MODEL, read_catalog
 from support.sample_files import Company, read_company
 
 
@@ -161,3 +161,10 @@ def test_customers_of_the_api_v2_have_contacts() -> None:
     related = {each["relatedId"]: each["contactId"] for each in company["contactsInformation"]}
     assert related.keys() == {each["id"] for each in company["customers"]}
     assert set(related.values()) <= contacts
+
+
+def test_a_set_of_a_user_with_other_properties_has_no_sample(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    sets = "[sets.vendors]\ntype = 'vendor'\nproperties = { id = 'Guid', name = 'String(100)' }\n"
+    file.write_text(f"comptoir = 1\nbase = '{BASE}'\n{sets}", encoding="utf-8")
+    assert read_company(read_catalog(file)).keys() == read_company().keys()

@@ -13,7 +13,7 @@ from pkgutil import resolve_name
 import click
 from msgspec.structs import replace
 
-from comptoir.app import application
+from comptoir.app import application, served_model
 from comptoir.catalog import MODEL, read_catalog
 from comptoir.cli.options import option_or_variable, settings_options
 from comptoir.cli.runner import model_of, use_store, warn
@@ -152,7 +152,9 @@ def _lacks_companies(settings: Settings, model: Model) -> bool:
         watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as error:
         warn(f"{error} {_UNKNOWN}")
-    return use_store(settings, lambda store: _check_watermarks(store, watermarks), model)
+    # the model that is served, so that the tables are built once
+    served = served_model(settings, model)
+    return use_store(settings, lambda store: _check_watermarks(store, watermarks), served)
 
 
 async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark]) -> bool:
