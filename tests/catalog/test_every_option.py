@@ -2,6 +2,7 @@
 every option and every type."""
 
 import operator
+import pickle
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -494,3 +495,10 @@ def test_dumped_files_load_back(subject: Subject, tmp_path: Path) -> None:
         command.done("dump", "--company", other.id, "--format", form, second)
         for file in first.iterdir():
             assert (second / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_a_process_that_is_not_a_copy_gets_the_same_catalog() -> None:
+    for model in (MODEL, every_option()):
+        received = pickle.loads(pickle.dumps(model))
+        assert received.source == model.source
+        assert list(received.by_name) == list(model.by_name)

@@ -1,5 +1,7 @@
 """The catalog: the entity sets of the service, declared in a shipped file, or in a user's."""
 
+import copyreg
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -59,6 +61,14 @@ def accepted_model(name: str, accepted: str) -> Model:
     if accepted == MODEL.source:
         return MODEL
     return _built(Source(name, msgspec.json.decode(accepted)))
+
+
+def _reduced(model: Model) -> tuple[Callable[[str, str], Model], tuple[str, str]]:
+    return accepted_model, ("the catalog of the service", model.source)
+
+
+# a worker that does not begin as a copy of its supervisor builds the model again
+copyreg.pickle(Model, _reduced)
 
 
 def _built(source: Source) -> Model:

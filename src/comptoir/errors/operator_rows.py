@@ -49,7 +49,8 @@ CATALOG_NOT_GROWN = OperatorRow("the catalog of {name} cannot become that of the
 NOT_UNIQUE = OperatorRow(
     "{set} cannot get the alternate key {names}, because {count} of its values have several records: {listed}",
     "Change or delete these records first.")
-OTHER_CATALOG = OperatorRow("{name} has another catalog than that of the settings",
+OTHER_CATALOG = OperatorRow(
+    "{name} has another catalog than that of the settings, in which {changes}",
     "Run `comptoir catalog apply` with the same catalog, or serve without one.")
 EARLIER_CATALOG = OperatorRow("the catalog {file} is older than that of {name}, which has more",
     "Add to the later one; `comptoir catalog export` prints it.")

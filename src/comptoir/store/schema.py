@@ -16,11 +16,15 @@ from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, insp
 
 from comptoir.errors import operator_rows as problems
 from comptoir.sql import column_types
+from comptoir.store.growth import changes
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 TEXT_INDEX = "search_likeness"
 """The text index on PostgreSQL, which needs the extension pg_trgm."""
+
+NAMED_CHANGES = 10
+"""The most differences of two catalogs that an error names."""
 
 Report = Callable[[str], None]
 """Receives one line on the progress of a migration, for the operator."""
@@ -115,7 +119,9 @@ def check_state(state: SchemaState, name: str, catalog: str = "") -> None:
         row = problems.OUTDATED_SCHEMA if state.revision else problems.NO_SCHEMA
         raise row(name=name, revision=state.revision, head=revisions().head)
     if catalog and state.catalog != catalog:
-        raise problems.OTHER_CATALOG(name=name)
+        found = [each.text for each in changes(state.catalog or "{}", catalog)]
+        listed = "; ".join([*found[:NAMED_CHANGES], *["…"] * (len(found) > NAMED_CHANGES)])
+        raise problems.OTHER_CATALOG(name=name, changes=listed or "the order or texts differ")
 
 
 def store_state(connection: Connection, **state: str) -> None:
