@@ -63,15 +63,16 @@ def clients(fleet: Fleet) -> Iterator[tuple[list[str], dict[str, str]]]:
             codes.append(code)
 
     def follow(number: int) -> None:
-        page = fleet.client(number).get(AGENTS, headers=TRACKED).json()
+        page, is_last = fleet.client(number).get(AGENTS, headers=TRACKED).json(), False
         while True:
-            is_last = over.is_set() and followed.is_set()
             known.update({each["code"]: each["name"] for each in page["value"]})
-            link = page.get("@odata.nextLink") or page["@odata.deltaLink"]
-            if is_last and "@odata.deltaLink" in page:
-                return
-            company = fleet.client(number)
-            query = link.partition("?")[2]
+            link = page.get("@odata.nextLink")
+            if link is None:
+                if is_last:
+                    return
+                # the changes after this link include those of all writers that have ended
+                link, is_last = page["@odata.deltaLink"], followed.is_set()
+            company, query = fleet.client(number), link.partition("?")[2]
             page = company.follow(f"{company.root}/{AGENTS}?{query}").json()
 
     with ThreadPoolExecutor(WRITERS + 1) as pool:
