@@ -157,11 +157,11 @@ GROWTH = {
 
 @pytest.mark.parametrize("old", GROWTH)
 def test_options_of_requests_may_change(old: str, tmp_path: Path) -> None:
-    new, told = GROWTH[old]
+    new, expected = GROWTH[old]
     former, wanted = OWN, OWN.replace(old, new)
     added = changes(model_of(tmp_path, former).source, model_of(tmp_path, wanted).source)
-    assert [each.is_addition for each in added] == [True] * (told is not None)
-    assert told is None or told in added[0].text
+    assert [each.is_addition for each in added] == [True] * (expected is not None)
+    assert expected is None or expected in added[0].text
 
 
 CONFLICTS = {
