@@ -9,11 +9,11 @@ from comptoir.edm.types import Stored
 Value = Callable[[Mapping[str, Stored]], str]
 """The text that an expression has for a record."""
 
-MOST_TOKENS = 300
+MOST_PARTS = 300
 """The most names, literals and signs of an expression, which may be nested."""
 
-_TOKEN = r"\s*('(?:[^']|'')*'|\w+|[(),])"  # noqa: S105 - part of an expression
-_TOKENS = re.compile(rf"(?:{_TOKEN})+\s*")
+_PART = r"\s*('(?:[^']|'')*'|\w+|[(),])"
+_PARTS = re.compile(rf"(?:{_PART})+\s*")
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., str]]] = {
     "toupper": (1, str.upper),
     "tolower": (1, str.lower),
@@ -32,21 +32,21 @@ class Expression(NamedTuple):
 
 def parse(text: str) -> Expression | None:
     """The meaning of a text that names at least one property; None for another, or a long one."""
-    tokens = re.findall(_TOKEN, text)[::-1]
-    if _TOKENS.fullmatch(text) is None or len(tokens) > MOST_TOKENS:
+    parts = re.findall(_PART, text)[::-1]
+    if _PARTS.fullmatch(text) is None or len(parts) > MOST_PARTS:
         return None
     names: dict[str, None] = {}
-    value = _operand(tokens, names)
-    return None if value is None or tokens or not names else Expression(tuple(names), value)
+    value = _operand(parts, names)
+    return None if value is None or parts or not names else Expression(tuple(names), value)
 
 
-def _operand(tokens: list[str], names: dict[str, None]) -> Value | None:
-    """Take an operand off the end of the tokens, whose order is reversed."""
-    first = tokens.pop() if tokens else ")"
+def _operand(parts: list[str], names: dict[str, None]) -> Value | None:
+    """Take an operand off the end of the parts, whose order is reversed."""
+    first = parts.pop() if parts else ")"
     if first in "(),":
         return None
-    if tokens[-1:] == ["("]:
-        return _call(first, tokens, names)
+    if parts[-1:] == ["("]:
+        return _call(first, parts, names)
     if first.startswith("'"):
         literal = first[1:-1].replace("''", "'")
         return lambda _: literal
@@ -54,12 +54,12 @@ def _operand(tokens: list[str], names: dict[str, None]) -> Value | None:
     return lambda record: str(record[first])
 
 
-def _call(name: str, tokens: list[str], names: dict[str, None]) -> Value | None:
+def _call(name: str, parts: list[str], names: dict[str, None]) -> Value | None:
     count, function = _FUNCTIONS.get(name, (0, str))
     arguments: list[Value] = []
-    while tokens and tokens.pop() in "(,":
-        argument = _operand(tokens, names)
-        if argument is None or tokens[-1:] not in ([","], [")"]):
+    while parts and parts.pop() in "(,":
+        argument = _operand(parts, names)
+        if argument is None or parts[-1:] not in ([","], [")"]):
             return None
         arguments.append(argument)
     if len(arguments) != count:
