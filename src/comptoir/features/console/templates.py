@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from comptoir import __version__
@@ -32,8 +33,19 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"version": __version__, "mask": MASK, "largest_form": LARGEST_FORM}
-    environment.filters["time"] = time_text
+    environment.filters["time"] = _time
     return environment
+
+
+def minute_text(instant: str) -> str:
+    """An RFC 3339 time in UTC for people, to the minute."""
+    return f"{instant[:10]} {instant[11:16]} UTC"
+
+
+def _time(moment: float | str) -> Markup:
+    """A time, in seconds since 1970 or as RFC 3339, which scripts show in the reader's zone."""
+    exact = moment if isinstance(moment, str) else time_text(moment)
+    return Markup('<time datetime="{}">{}</time>').format(exact, minute_text(exact))
 
 
 def html_page(

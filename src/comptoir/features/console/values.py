@@ -7,7 +7,10 @@ from typing import Literal, cast
 import msgspec
 
 from comptoir.edm.model import Property
-from comptoir.edm.types import EdmError, Text, TextualType, Wire
+from comptoir.edm.numbers import DecimalNumber, Int32
+from comptoir.edm.times import Date, DateTimeOffset
+from comptoir.edm.types import Boolean, EdmError, Text, TextualType, Wire
+from comptoir.features.console.templates import minute_text
 from comptoir.jsonvalue import Json
 
 Values = Mapping[str, Json]
@@ -54,6 +57,29 @@ def shown(declared: Property, value: Json) -> str:
     edm_type = declared.type
     is_blank = isinstance(edm_type, TextualType) and not isinstance(edm_type, Text)
     return "" if is_blank and value == empty(declared) else str(value)
+
+
+class Presented(msgspec.Struct, frozen=True):
+    """A value for people: its text, the `exact` one as clients receive it, and what it is."""
+
+    text: str
+    exact: str
+    form: Literal["text", "time", "day", "number"] = "text"
+
+
+def presented(declared: Property, value: Json) -> Presented:
+    """A value for people; times are in UTC, and scripts show them in the reader's time zone."""
+    exact, edm_type = shown(declared, value), declared.type
+    if not exact:
+        return Presented("", "")
+    if isinstance(edm_type, Boolean):
+        return Presented("Yes" if value else "No", exact)
+    if isinstance(edm_type, DateTimeOffset):
+        return Presented(minute_text(exact), exact, "time")
+    if isinstance(edm_type, Date):
+        return Presented(exact, exact, "day")
+    is_number = isinstance(edm_type, Int32 | DecimalNumber) and not declared.numbered
+    return Presented(exact, exact, "number" if is_number else "text")
 
 
 def typed(declared: Property, text: str, before: Json) -> Json:
