@@ -93,8 +93,21 @@ class CompanyRecords:
 
     async def read(self, entity_set: EntitySet, key: str) -> Version:
         """A record without its secrets."""
-        path, query = self.path(entity_set, key), _without_secrets(entity_set)
-        return _version(decoded(await self._sent("GET", path, query)))
+        return _version(decoded(await self.record_document(entity_set, key)))
+
+    async def record_document(self, entity_set: EntitySet, key: str) -> bytes:
+        """A record without its secrets as JSON, as clients receive it."""
+        return await self._sent("GET", self.path(entity_set, key), _without_secrets(entity_set))
+
+    async def first(self, entity_set: EntitySet, condition: str) -> Version | None:
+        """The first record that meets a condition, without secrets."""
+        query = f"$filter={quote(condition)}&$top=1&{_without_secrets(entity_set)}"
+        return next(iter((await self.page(entity_set, query)).records), None)
+
+    async def count(self, entity_set: EntitySet, condition: str) -> int:
+        """The number of records that meet a condition."""
+        query = f"$filter={quote(condition)}&$top=0&$count=true"
+        return cast("int", decoded(await self.document(entity_set, query))["@odata.count"])
 
     async def create(self, entity_set: EntitySet, values: Values) -> Version:
         """Create a record, if none has its key."""

@@ -31,7 +31,7 @@ from comptoir.features.console.record_query import (
     query_error,
     shown_names,
 )
-from comptoir.features.console.screens import editing
+from comptoir.features.console.screens import editing, reading
 from comptoir.features.console.visit import Visit
 
 LONGEST_CELL = 80
@@ -87,7 +87,7 @@ async def browse(visit: Visit) -> Answer:
         "request": f"{path}?{options}",
         "curl": curl("GET", records.url(path, options), {"Prefer": PREFER}),
         "document": page_url(visit, entity_set, "/json", query=query),
-        "done": editing.done(visit),
+        "done": reading.done(visit),
     }
     return TemplatePage("browse.html", entity_set.name, context, status)
 
@@ -151,6 +151,7 @@ SCREEN = Screen(
         Endpoint("GET", "", overview),
         Endpoint("GET", f"/{SET}", browse),
         Endpoint("GET", f"/{SET}/json", document),
+        *reading.ENDPOINTS,
         *editing.ENDPOINTS,
     ),
     30,
