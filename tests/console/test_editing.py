@@ -180,7 +180,13 @@ def test_a_conflict_is_resolved_field_by_field(desk: Desk) -> None:
     assert conflict.status_code == 412
     assert "Somebody changed this record meanwhile: tests, " in said(conflict)
     assert ", change 2." in said(conflict)
-    for part in ("yours: <bdi>mine", "theirs: <bdi>theirs", "taken over", "the same as theirs", "Save over"):
+    for part in (
+        "yours: <bdi>mine",
+        "theirs: <bdi>theirs",
+        "taken over",
+        "the same as theirs",
+        "Save over",
+    ):
         assert part in said(conflict)
     # of what only one side has changed, there is nothing to choose
     choices = {"choice.text": "yours", "choice.series": "yours", "choice.day": "theirs"}

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -51,6 +51,26 @@ class Author(msgspec.Struct, frozen=True):
     by: str
     at: str
     number: int
+
+
+class ChangeLine(msgspec.Struct, frozen=True):
+    """An entry of the change log, with the values that it changed, as far as they are kept."""
+
+    number: int
+    at: str
+    by: str
+    verb: str
+    entity_set: str
+    record: str
+    before: Values
+    after: Values
+
+
+class ChangePage(msgspec.Struct, frozen=True):
+    """Entries of the change log, the latest first, and the link to earlier ones, if any."""
+
+    lines: list[ChangeLine]
+    next_link: str
 
 
 class CompanyRecords:
@@ -101,8 +121,14 @@ class CompanyRecords:
 
     async def first(self, entity_set: EntitySet, condition: str) -> Version | None:
         """The first record that meets a condition, without secrets."""
-        query = f"$filter={quote(condition)}&$top=1&{_without_secrets(entity_set)}"
-        return next(iter((await self.page(entity_set, query)).records), None)
+        return next(iter(await self.matching(entity_set, condition, 1)), None)
+
+    async def matching(
+        self, entity_set: EntitySet, condition: str, most: int = PAGE_SIZE
+    ) -> list[Version]:
+        """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
+        query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
+        return (await self.page(entity_set, query)).records
 
     async def count(self, entity_set: EntitySet, condition: str) -> int:
         """The number of records that meet a condition."""
@@ -124,6 +150,19 @@ class CompanyRecords:
         """Delete a record, if it has the ETag."""
         await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
 
+    async def changes(self, **options: str) -> ChangePage:
+        """A page of the company's change log, with options such as `entitySet` and `from`."""
+        path, query = f"{self._company_path()}/changes", urlencode(options)
+        headers = {b"prefer": PREFER.encode()}
+        document = decoded(await self._sent("GET", path, query, headers=headers))
+        items = cast("list[dict[str, Json]]", document["value"])
+        return ChangePage(list(map(_line, items)), str(document.get("@odata.nextLink", "")))
+
+    async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine | None:
+        """The change of a record that has a number, None if it does not exist."""
+        options = {"entitySet": entity_set.name, "record": key, "from": str(number), "$top": "1"}
+        return next(iter((await self.changes(**options)).lines), None)
+
     async def author(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
         """The author of the change with a number; None if the change log does not say."""
         store = self._visit.backend.store
@@ -139,8 +178,9 @@ class CompanyRecords:
 
     def _company(self, entity_set: EntitySet) -> str:
         """The path of the company whose records a set has; blank for the set of companies."""
-        if not entity_set.per_company:
-            return ""
+        return self._company_path() if entity_set.per_company else ""
+
+    def _company_path(self) -> str:
         company_id = company_of(self._visit)
         if not company_id:
             raise errors.NO_COMPANY()
@@ -164,6 +204,19 @@ class CompanyRecords:
             raise errors.UNANSWERED() from None
 
 
+def _line(item: dict[str, Json]) -> ChangeLine:
+    return ChangeLine(
+        number=cast("int", item["number"]),
+        at=str(item["at"]),
+        by=str(item["by"]),
+        verb=str(item["verb"]),
+        entity_set=str(item["entitySet"]),
+        record=str(item["record"]),
+        before=cast("Values", item.get("before", {})),
+        after=cast("Values", item.get("after", {})),
+    )
+
+
 def company_of(visit: Visit) -> str:
     """The id of the company that a page is about; blank without any."""
     return "" if visit.company is None else visit.company.id
@@ -181,7 +234,12 @@ def change_number(entity_set: EntitySet, tag: str) -> int | None:
         return None
     [opaque] = (decoded_opaque(parsed) if entity_set.encodes_tags else parsed).opaque
     number = opaque.rpartition(".")[2]
-    return int(number) if _NUMBER.fullmatch(number) else None
+    return int(number) if is_number(number) else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text may be the number of a change."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def _if_match(tag: str) -> Headers:

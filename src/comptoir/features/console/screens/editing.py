@@ -18,9 +18,11 @@ from comptoir.features.console.captions import caption, set_caption, type_captio
 from comptoir.features.console.company_records import (
     SET,
     Author,
+    ChangeLine,
     CompanyRecords,
     Version,
     change_number,
+    is_number,
     key_of,
     page_url,
     set_of,
@@ -118,6 +120,22 @@ class _Editor:
             return self.new(values, refusal)
         return self._redirect("created", version)
 
+    async def restore(self) -> Answer:
+        """Set what a change has changed to the values before it, in the record as it is now."""
+        now = await self._records.read(self._set, self._key)
+        wanted = self._changeable(now.values)
+        before = (await self._change()).before
+        earlier = {name: before[name] for name in wanted if name in before}
+        return await self._saved(Draft(now.tag, now.values, {**wanted, **earlier}), "restored")
+
+    async def drafted(self) -> Answer:
+        """The form for a new record, with the values of a deleted one if the URL names a change."""
+        if not self._visit.query.has("number"):
+            return self.new({})
+        before = (await self._change()).before
+        known = {each.name for each in editable(self._type, creating=True) if not each.secret}
+        return self.new({name: value for name, value in before.items() if name in known})
+
     async def asked(self) -> Answer:
         """The question whether to delete the record."""
         return self._question(await self._records.read(self._set, self._key))
@@ -158,7 +176,16 @@ class _Editor:
             "new.html", f"New {type_caption(self._type).lower()}", context, _status(refusal)
         )
 
-    async def _saved(self, draft: Draft) -> Answer:
+    async def _change(self) -> ChangeLine:
+        """The change whose number the URL has; raises `Refusal` (404) for one of no values."""
+        text = self._visit.query.text("number")
+        number = int(text) if is_number(text) else 0
+        line = await self._records.change(self._set, self._key, number)
+        if line is None or not line.before:
+            raise errors.NO_HISTORY(number=text)
+        return line
+
+    async def _saved(self, draft: Draft, what: str = "saved") -> Answer:
         if not draft.changes:
             address = page_url(self._visit, self._set, "/record", key=self._key, done="unchanged")
             return Redirect(address)
@@ -168,7 +195,7 @@ class _Editor:
             if refusal.error is not ENTITY_CHANGED:
                 return self._form(draft, refusal)
         else:
-            return self._redirect("saved", version)
+            return self._redirect(what, version)
         try:
             now = await self._records.read(self._set, self._key)
         except Refusal as refusal:
@@ -333,12 +360,8 @@ def _status(refusal: Refusal | None) -> int:
     return 200 if refusal is None else refusal.error.status
 
 
-async def _new(visit: Visit) -> Answer:
-    return _Editor(visit).new({})
-
-
 ENDPOINTS = (
-    Endpoint("GET", f"/{SET}/new", _new, ConsoleRole.EDITOR),
+    Endpoint("GET", f"/{SET}/new", lambda visit: _Editor(visit).drafted(), ConsoleRole.EDITOR),
     Endpoint("POST", f"/{SET}/new", lambda visit: _Editor(visit).create(), ConsoleRole.EDITOR),
     Endpoint(
         "GET", f"/{SET}/record/edit", lambda visit: _Editor(visit).edited(), ConsoleRole.EDITOR
@@ -348,6 +371,9 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", f"/{SET}/record/merge", lambda visit: _Editor(visit).merge(), ConsoleRole.EDITOR
+    ),
+    Endpoint(
+        "POST", f"/{SET}/record/restore", lambda visit: _Editor(visit).restore(), ConsoleRole.EDITOR
     ),
     Endpoint(
         "GET", f"/{SET}/record/delete", lambda visit: _Editor(visit).asked(), ConsoleRole.EDITOR

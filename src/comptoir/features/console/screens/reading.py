@@ -22,6 +22,7 @@ from comptoir.features.console.frame import Answer, Endpoint, TemplatePage
 from comptoir.features.console.record_form import record_name, record_title, shown_properties
 from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.relations import lookups, related_lists
+from comptoir.features.console.screens.changes import changes_url
 from comptoir.features.console.visit import Visit
 
 _DONE: Mapping[str, str] = {
@@ -74,6 +75,9 @@ async def show(visit: Visit) -> Answer:
         "related": await _related(visit, entity_set, version),
         "edit_page": page_url(visit, entity_set, "/record/edit", key=key) if may_write else "",
         "delete_page": page_url(visit, entity_set, "/record/delete", key=key) if may_write else "",
+        "history_page": changes_url(visit, entitySet=entity_set.name, record=key)
+        if entity_set.tracks_changes
+        else "",
         "document": page_url(visit, entity_set, "/record/json", key=key),
         "done": done(visit),
     }
