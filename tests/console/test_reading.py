@@ -71,6 +71,9 @@ def test_values_are_shown_as_people_read_them(browser: Browser, company: Company
     assert f'<time datetime="{at}">{at[:10]} {at[11:16]} UTC</time>' in shown
     assert "<bdi>Yes</bdi>" in shown
     assert "correct horse" not in shown
+    company.load("contactsExt", {"number": "X", "city": "Graz", "displayName": "X"})
+    [other] = company.listed("contactsExt", {"$filter": "number eq 'X'"})
+    shown = page(browser, company, "contactsExt/record", str(other["id"]))
     filled, _, blank = shown.partition("without a value")
     assert 'class="name">city</code>' in filled
     assert 'class="name">addressLine2</code>' in blank
@@ -116,7 +119,7 @@ def test_related_records_are_counted_and_lead_back(browser: Browser, company: Co
     assert ">Prices</a> 0" in shown
     listed = opened(browser, address_of(shown, "Translations"))
     assert listed.count('<th scope="row"') == 2
-    [text, _] = company.listed("itemTranslationsExt", "$filter=itemNo eq 'I''1'")
+    [text, _] = company.listed("itemTranslationsExt", {"$filter": "itemNo eq 'I''1'"})
     back = page(browser, company, "itemTranslationsExt/record", str(text["id"]))
     assert "<bdi>I'1</bdi></a> Chair" in back
 

@@ -44,7 +44,7 @@ class RelatedList(NamedTuple):
 
 
 def lookups(model: Model, entity_set: EntitySet) -> Iterator[Lookup]:
-    """What values of a set's records name, by their own relations or by those that lead to them."""
+    """What values of a set's records name: by own relations, or else by those that lead to them."""
     for own in entity_set.type.navigation:
         if not own.collection:
             target = model.by_name[own.target]
@@ -55,9 +55,13 @@ def lookups(model: Model, entity_set: EntitySet) -> Iterator[Lookup]:
         yield Lookup(
             each.property, target, each.named_by, _values(target, only), _values(entity_set, when)
         )
+    entity_type = entity_set.type
+    known = {each.on[0] for each in entity_type.navigation if not each.collection}
+    known |= {each.property for each in entity_type.references}
     for other in model.sets:
         for theirs in other.type.navigation:
-            if theirs.collection and model.by_name[theirs.target] is entity_set:
+            leads_here = theirs.collection and model.by_name[theirs.target] is entity_set
+            if leads_here and theirs.on[1] not in known:
                 yield Lookup(
                     theirs.on[1], other, theirs.on[0], {}, _values(entity_set, theirs.only)
                 )
