@@ -1,7 +1,6 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import re
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import cast
 from urllib.parse import quote, urlencode
@@ -171,9 +170,7 @@ class CompanyRecords:
             return None
         for change in await store.changes(company, number - 1, 1):
             if (change.number, change.entity_set, change.record) == (number, entity_set.name, key):
-                day, _, time = change.at.partition("T")
-                date = "" if day == f"{datetime.now(UTC):%Y-%m-%d}" else f"{day} "
-                return Author(change.by, f"{date}{time[:8]} UTC", change.number)
+                return Author(change.by, change.at, change.number)
         return None
 
     def _company(self, entity_set: EntitySet) -> str:
