@@ -35,6 +35,7 @@ from comptoir.features.console.record_form import (
     secrets,
     shown_properties,
 )
+from comptoir.features.console.screens.reading import delete_question
 from comptoir.features.console.values import (
     Draft,
     Side,
@@ -283,7 +284,7 @@ class _Editor:
             "record_page": page_url(visit, entity_set, "/record", key=self._key),
             "edit_page": page_url(visit, entity_set, "/record/edit", key=self._key),
             "delete_page": page_url(visit, entity_set, "/record/delete", key=self._key),
-            "question": f"Delete {type_name.lower()} {name}?",
+            "question": delete_question(entity_set, name),
             "shown_properties": shown_properties(self._type, values, whole=is_whole),
             "caption_of": lambda each: caption(self._type.by_name[each.name]),
             "presented_of": lambda each, value: presented(self._type.by_name[each.name], value),

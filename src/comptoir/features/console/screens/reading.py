@@ -23,6 +23,7 @@ from comptoir.features.console.record_form import record_name, record_title, sho
 from comptoir.features.console.record_query import RecordQuery
 from comptoir.features.console.relations import lookups, related_lists
 from comptoir.features.console.screens.changes import changes_url
+from comptoir.features.console.values import encoded
 from comptoir.features.console.visit import Visit
 
 _DONE: Mapping[str, str] = {
@@ -75,6 +76,10 @@ async def show(visit: Visit) -> Answer:
         "related": await _related(visit, entity_set, version),
         "edit_page": page_url(visit, entity_set, "/record/edit", key=key) if may_write else "",
         "delete_page": page_url(visit, entity_set, "/record/delete", key=key) if may_write else "",
+        "record_page": page_url(visit, entity_set, "/record", key=key),
+        "question": delete_question(entity_set, name),
+        "tag": version.tag,
+        "read": encoded(version.values).decode(),
         "history_page": changes_url(visit, entitySet=entity_set.name, record=key)
         if entity_set.tracks_changes
         else "",
@@ -83,6 +88,11 @@ async def show(visit: Visit) -> Answer:
     }
     heading = " ".join(dict.fromkeys([type_caption(entity_set.type), name, title])).strip()
     return TemplatePage("record.html", heading, context)
+
+
+def delete_question(entity_set: EntitySet, name: str) -> str:
+    """The question before a record is deleted."""
+    return f"Delete {type_caption(entity_set.type).lower()} {name}?"
 
 
 async def document(visit: Visit) -> Answer:
