@@ -25,12 +25,12 @@ from comptoir.features.console.values import Presented, presented
 from comptoir.features.console.visit import Visit
 from comptoir.http.redaction import MASK
 from comptoir.jsonvalue import Json
-from comptoir.store.ledger import DELETE
+from comptoir.store.ledger import CREATE, DELETE, UPDATE
 
 _OPTIONS = ("entitySet", "record", "from")
 """The options of the resource that the address of a page may have."""
 
-_VERBS = {"create": "created", "update": "changed", DELETE: "deleted"}
+_VERBS = {CREATE: "created", UPDATE: "changed", DELETE: "deleted"}
 
 Names = Mapping[tuple[str, str], str]
 """The names of records for people, by their sets and keys."""
@@ -58,6 +58,16 @@ class ChangeRow(msgspec.Struct, frozen=True):
     restore: str
     create: str
 
+    @property
+    def is_update(self) -> bool:
+        """Whether the record has other values since."""
+        return self.line.verb == UPDATE
+
+    @property
+    def lacks_values(self) -> bool:
+        """Whether the values that the change replaced are not kept."""
+        return self.line.verb != CREATE and not self.line.before
+
 
 async def show(visit: Visit) -> Answer:
     """A page of the change log: of a company, of one of its sets, or of one record."""
@@ -81,6 +91,7 @@ async def show(visit: Visit) -> Answer:
         "sets": [(each.name, set_caption(each)) for each in model.stored],
         "latest": changes_url(visit, **latest) if "from" in options else "",
         "earlier": changes_url(visit, **latest, **{"from": earlier}) if earlier else "",
+        "all_changes": changes_url(visit),
         "company_id": company_of(visit),
     }
     return TemplatePage("changes.html", title, context)
