@@ -136,29 +136,53 @@ def test_what_a_form_cannot_send(company: Company, recording: Service, browser: 
 
     check_all(
         [
-            ("method", "PROPFIND", "The method 'PROPFIND' is not one of the API"),
-            ("method", "patch", "The method 'patch' is not one of the API"),
-            ("address", "", "The path is not of the API. Begin it with /api/"),
-            ("address", "/console/clients", "The path is not of the API"),
-            ("address", "/apis/items", "The path is not of the API"),
-            ("address", "https://evil.example/api/items", "The path is not of the API"),
-            ("address", "//evil.example/api/items", "The path is not of the API"),
-            ("address", f"{base}/$batch", "The path is that of a batch"),
-            ("address", f"{base}/%24batch?a=b", "The path is that of a batch"),
+            (
+                "method",
+                "PROPFIND",
+                "The form has a value that does not exist. Choose one of the list.",
+            ),
+            ("method", "patch", "The form has a value that does not exist"),
+            (
+                "address",
+                "",
+                "The console does not send a request to this path. Begin it with /api/",
+            ),
+            ("address", "/console/clients", "The console does not send a request to this path"),
+            ("address", "/apis/items", "The console does not send a request to this path"),
+            (
+                "address",
+                "https://evil.example/api/items",
+                "The console does not send a request to this path",
+            ),
+            (
+                "address",
+                "//evil.example/api/items",
+                "The console does not send a request to this path",
+            ),
+            ("address", f"{base}/$batch", "Use curl for a batch."),
+            ("address", f"{base}/%24batch?a=b", "Use curl for a batch."),
             ("address", f"{base}/{'x' * 16_384}", "The URL exceeds the limit of 16384 bytes"),
-            ("address", f"{base}/items?$filter=•••", "takes the place of a secret"),
+            ("address", f"{base}/items?$filter=•••", "A part of this was not kept"),
             ("headers", "Accept: a\n\nnonsense", "Line 3 is not a header that HTTP allows"),
             ("headers", "X-Note: a\rSet: b", "Line 1 is not a header that HTTP allows"),
             ("headers", "X-Note: \x1b", "Line 1 is not a header that HTTP allows"),
             ("headers", "X-Note: €", "Line 1 is not a header that HTTP allows"),
             ("headers", "X Note: a", "Line 1 is not a header that HTTP allows"),
-            ("headers", "Authorization: Bearer x", "The header Authorization is not sent"),
-            ("headers", "cookie: a=b", "The header cookie is not sent"),
-            ("headers", "Transfer-Encoding: chunked", "The header Transfer-Encoding is not sent"),
+            (
+                "headers",
+                "Authorization: Bearer x",
+                "The console sets the header Authorization by itself",
+            ),
+            ("headers", "cookie: a=b", "The console sets the header cookie by itself"),
+            (
+                "headers",
+                "Transfer-Encoding: chunked",
+                "The console sets the header Transfer-Encoding",
+            ),
             ("headers", "X-Note: " + "x" * 65_536, "The head of the request exceeds the limit"),
             ("headers", "a: b\n" * 20_000 + "a: b", "The head of the request exceeds the limit"),
             ("body", "x" * 2_001, "The body exceeds the limit of 2000 bytes"),
-            ("body", '{"onlinePassword": "•••"}', "takes the place of a secret"),
+            ("body", '{"onlinePassword": "•••"}', "A part of this was not kept"),
         ],
         check,
     )
@@ -172,7 +196,7 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
         path, body, note, message, correct = case
         answer = company.patch(path, body, if_match="*")
         opened = form_at(browser, answer)
-        assert f"{note}. Complete it here: until then, it is not sent." in opened.text
+        assert f"{note}. Complete the request: until then, it is not sent." in opened.text
         before = len(company.changes())
         refused = browser.submit(opened, address_of(answer))
         assert message in error_beside(refused, "body")
@@ -188,14 +212,14 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
                 contact,
                 {"onlinePassword": SECRET},
                 "The request has a secret, which is not kept",
-                "••• takes the place of a secret, which was not kept. Replace it by a value.",
+                "A part of this was not kept. Complete it. Replace ••• by a value.",
                 '{"onlinePassword": "other"}',
             ),
             (
                 AGENT,
                 {"name": "x", "code": "y" * 600},
                 "The whole body of the request is not kept",
-                "This was not kept as a whole, and is as it was kept. Complete it.",
+                "A part of this was not kept. Complete it.",
                 whole,
             ),
         ],
@@ -204,12 +228,15 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
     plain = company.request("PATCH", AGENT, headers={"If-Match": "*", "Content-Type": "text/plain"})
     assert "is not kept" not in form_at(browser, plain).text
     noted = company.get(AGENT, headers={"Referer": f"https://shop.example/?pin={SECRET}"})
-    page = form_at(browser, noted).text
-    assert "Headers that were not kept are left out: referer." in page
-    assert "shop.example" not in page
+    opened = form_at(browser, noted)
+    assert "A header has a secret, which is not kept. Complete the request" in opened.text
+    assert SECRET not in opened.text
+    refused = browser.submit(opened, address_of(noted))
+    assert "Replace ••• by a value." in error_beside(refused, "headers")
+    assert statuses(browser.submit(opened, address_of(noted), headers=""))[1] == "New response 200"
     long = company.get(AGENT, f"$filter=name ne '{'x' * 4_000}'")
     refused = browser.submit(form_at(browser, long), address_of(long))
-    assert "This was not kept as a whole" in error_beside(refused, "address")
+    assert "A part of this was not kept" in error_beside(refused, "address")
 
 
 @ON_SQLITE

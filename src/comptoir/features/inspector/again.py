@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from string import punctuation
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from msgspec.structs import replace
 
@@ -19,16 +19,12 @@ from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.inspector import InspectorSettings, errors
 from comptoir.features.inspector.exchanges import (
     OWN_HEADERS,
+    cut_fields,
     found_request,
     headers_of,
-    is_batch,
-    lacks_body,
-    lacks_url,
     missing_part,
     pretty,
-    repeated,
     requested_record,
-    shown_path,
     why_not_replayable,
 )
 from comptoir.features.inspector.record import (
@@ -40,6 +36,7 @@ from comptoir.features.inspector.record import (
     Scribe,
 )
 from comptoir.http.exchange import UrlLimits
+from comptoir.http.log import short_path
 from comptoir.http.redaction import MASK, Redactor
 from comptoir.response.errors import ErrorWriter
 
@@ -48,106 +45,92 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)")
 _UNENCODED = punctuation.replace("#", "")
 """Characters that an address may have as they are; a fragment is not sent."""
+_CONDITIONS = ("if-match:", "if-none-match:")
 
 
 class _Editor:
     """The form with a request, whose fields are checked one by one."""
 
     def __init__(self, visit: Visit, found: ExchangeRecord) -> None:
-        self._visit = visit
-        self._found = found
-        self._settings = visit.backend.settings
-        query = f"?{found.query}" if found.query else ""
+        self._visit, self._found, self._settings = visit, found, visit.backend.settings
+        kept = [each for each in found.request.headers if each[0].lower() not in OWN_HEADERS]
         self._kept = {
             "method": found.method,
-            "address": f"{found.path}{query}",
-            "headers": "\n".join(f"{name}: {value}" for name, value in repeated(found.request)),
+            "address": f"{found.path}?{found.query}" if found.query else found.path,
+            "headers": "\n".join(map(": ".join, kept)),
             "body": pretty(found.request.body.text or ""),
         }
-        self.is_sent = visit.request.method == "POST"
-        self.form = Form(visit.form if self.is_sent else FormData([*self._kept.items()]))
-        self.tag = ""
+        is_sent = visit.request.method == "POST"
+        self.form = Form(visit.form if is_sent else FormData([*self._kept.items()]))
 
-    async def fill_tag(self) -> None:
-        """Replace the condition among the headers by the ETag that the record has now."""
-        draft = self._addressed()
-        if draft is None:
-            return
-        about = await requested_record(draft, self._visit)
+    async def fill_tag(self) -> str:
+        """Replace the condition in the headers by the ETag of the record, which it returns."""
+        about = await requested_record(self._draft(self._found.request), self._visit)
         if about is None or not about.tag:
             self.form.refuse("address", errors.NO_TAG())
-            return
-        self.tag = about.tag
-        lines = [f"{name}: {value}" for name, value in draft.request.headers]
-        others = [each for each in lines if not each.lower().startswith(("if-match:", "if-none-"))]
-        headers = "\n".join([*others, f"If-Match: {about.tag}"])
+            return ""
+        lines = _typed(self.form.text("headers")).split("\n")
+        others = [each for each in lines if not each.lower().startswith(_CONDITIONS)]
+        filled = "\n".join([*others, f"If-Match: {about.tag}"])
         pairs = self.form.data.pairs
-        self.form.data = FormData([(n, headers if n == "headers" else v) for n, v in pairs])
+        self.form.data = FormData([(n, filled if n == "headers" else v) for n, v in pairs])
+        return about.tag
 
-    def draft(self) -> ExchangeRecord | None:
+    def read(self) -> ExchangeRecord | None:
         """The request that the form has; None if a field is not valid, which is shown."""
-        method = self.form.read("method", self._method)
-        addressed = self._addressed()
-        body = self.form.read("body", self._body)
-        if addressed is None or method is None or body is None:
-            return None
-        return replace(addressed, request=Message(addressed.request.headers, body))
-
-    def _addressed(self) -> ExchangeRecord | None:
-        address = self.form.read("address", self._address)
+        if self.form.text("method") not in METHODS:
+            self.form.refuse("method", errors.UNKNOWN_CHOICE())
+        self.form.read("address", self._check_address)
         headers = self.form.read("headers", self._headers)
-        if address is None or headers is None:
+        body = self.form.read("body", self._body)
+        if headers is None or body is None or self.form.errors:
             return None
-        path, _, query = address.partition("?")
-        method, request = self.form.text("method"), Message(headers)
+        return self._draft(Message(headers, KeptBody(len(body), body)))
+
+    def _draft(self, request: Message) -> ExchangeRecord:
+        path, _, query = quote(self.form.text("address"), safe=_UNENCODED).partition("?")
+        method = self.form.text("method")
         return replace(self._found, method=method, path=path, query=query, request=request)
 
-    def _method(self, text: str) -> str:
-        if text not in METHODS:
-            raise errors.UNKNOWN_METHOD(method=text)
-        return text
-
-    def _address(self, text: str) -> str:
-        self._check_complete("address", text, is_cut=lacks_url(self._found))
-        address = quote(text, safe=_UNENCODED)
-        path, _, query = address.partition("?")
-        if not self._visit.backend.routes.serves(path.encode()):
+    def _check_address(self, text: str) -> None:
+        self._check_complete("address", text)
+        draft = self._draft(self._found.request)
+        if why_not_replayable(draft, self._visit.backend.routes):
             raise errors.OTHER_PATH(base=self._settings.base_path)
-        if is_batch(path):
-            raise errors.PATH_OF_BATCH()
-        UrlLimits(self._settings).check(len(path), query)
-        return address
+        UrlLimits(self._settings).check(len(draft.path), draft.query)
 
     def _headers(self, text: str) -> Sequence[tuple[str, str]]:
         self._check_complete("headers", text)
-        limit = self._settings.header_bytes
-        if len(text) > limit:
-            raise rows.LARGE_HEAD(limit=limit)
+        if len(text) > self._settings.header_bytes:
+            raise rows.LARGE_HEAD(limit=self._settings.header_bytes)
         headers: list[tuple[str, str]] = []
-        for number, line in enumerate(_lines(text).split("\n"), 1):
+        for number, line in enumerate(_typed(text).split("\n"), 1):
             found = _HEADER.fullmatch(line.strip(" \t"))
-            if found is not None and found[1].lower() not in OWN_HEADERS:
-                headers.append((found[1], found[2]))
-            elif found is not None:
-                raise errors.OWN_HEADER(name=found[1], by=self._visit.login.by)
-            elif line.strip(" \t"):
+            if found is None and line.strip(" \t"):
                 raise errors.HEADER_LINE(line=number, text=line)
+            if found is not None and found[1].lower() in OWN_HEADERS:
+                raise errors.OWN_HEADER(name=found[1])
+            if found is not None:
+                headers.append((found[1], found[2]))
         return headers
 
-    def _body(self, text: str) -> KeptBody:
-        self._check_complete("body", text, is_cut=lacks_body(self._found))
-        body, limit = _lines(text), self._settings.body_bytes
-        length = len(body.encode())
-        if length > limit:
+    def _body(self, text: str) -> str:
+        self._check_complete("body", text)
+        body, limit = _typed(text), self._settings.body_bytes
+        if len(body.encode()) > limit:
             raise rows.LARGE_BODY(limit=limit)
-        return KeptBody(length, body)
+        return body
 
-    def _check_complete(self, name: str, text: str, *, is_cut: bool = False) -> None:
-        """Raise `Refusal` for a secret that is masked, and for a part that is kept and cut."""
-        if MASK in text:
-            raise errors.WITH_MASK(mask=MASK)
-        if is_cut and _lines(text) == self._kept[name].strip():
-            raise errors.NOT_COMPLETE()
+    def _check_complete(self, name: str, text: str) -> None:
+        """Raise `Refusal` for a masked secret, and for a part that is as it was kept, cut."""
+        is_cut = name in cut_fields(self._found) and _typed(text) == self._kept[name].strip()
+        if is_cut or MASK in text:
+            raise errors.NOT_COMPLETE(mask=MASK)
+
+
+def _typed(text: str) -> str:
+    """A text as it was typed: browsers send each line end as CR LF."""
+    return text.replace("\r\n", "\n")
 
 
 async def again(visit: Visit) -> Page:
@@ -156,44 +139,31 @@ async def again(visit: Visit) -> Page:
     why_not = why_not_replayable(found, visit.backend.routes)
     if why_not:
         raise errors.NOT_REPLAYABLE(reason=why_not)
-    editor, answer = _Editor(visit, found), None
+    editor, tag, answer = _Editor(visit, found), "", None
     form = editor.form
     if visit.query.has("tag") or visit.form.has("tag"):
-        await editor.fill_tag()
-    elif editor.is_sent and (draft := editor.draft()) is not None:
+        tag = await editor.fill_tag()
+    elif visit.request.method == "POST" and (draft := editor.read()) is not None:
         answer = await _sent(visit, draft)
-    page = f"{CONSOLE}/requests/{found.id}"
+    page = visit.url(f"{CONSOLE}/requests/{found.id}")
     context = {
         "found": found,
-        "asked": shown_path(found),
+        "asked": short_path(unquote(found.path)),
         "form": form,
         "methods": [(each, each) for each in dict.fromkeys([*METHODS, form.text("method")])],
         "missing_part": missing_part(found),
-        "left_out": sorted(
-            name
-            for name, value in found.request.headers
-            if MASK in value and name.lower() not in OWN_HEADERS
-        ),
-        "tag": editor.tag,
-        "sides": () if answer is None else _sides(found, answer),
-        "differing": () if answer is None else _differing(found.response, answer.message),
+        "tag": tag,
+        "answer": answer,
+        "differing": () if answer is None else _lines(found.response) ^ _lines(answer.message),
         "pretty": pretty,
-        "back": visit.url(page),
-        "again": visit.url(f"{page}/again"),
+        "page": page,
     }
     status = BAD_REQUEST.status if form.errors else 200
     return TemplatePage("again.html", "Edit and send again", context, status)
 
 
-def _sides(found: ExchangeRecord, answer: Answer) -> Sequence[tuple[str, str, Answer]]:
-    first = Answer(found.status, found.response, found.check, found.problem)
-    return (("First response", "first", first), ("New response", "new", answer))
-
-
-def _differing(first: Message, new: Message) -> frozenset[str]:
-    """The lines that only one of two bodies has."""
-    lines = [frozenset(pretty(each.body.text or "").split("\n")) for each in (first, new)]
-    return lines[0] ^ lines[1]
+def _lines(message: Message) -> frozenset[str]:
+    return frozenset(pretty(message.body.text or "").split("\n"))
 
 
 async def _sent(visit: Visit, draft: ExchangeRecord) -> Answer:
@@ -214,8 +184,3 @@ async def _sent(visit: Visit, draft: ExchangeRecord) -> Answer:
                 pass
     scribe = Scribe(Redactor.of(backend.model))
     return scribe.answer(draft.path, draft.query, body, answered)
-
-
-def _lines(text: str) -> str:
-    """A text as it was typed: browsers send each line end as CR LF."""
-    return text.replace("\r\n", "\n")

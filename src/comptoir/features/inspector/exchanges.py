@@ -23,7 +23,6 @@ from comptoir.features.console.visit import Visit
 from comptoir.features.inspector import errors
 from comptoir.features.inspector.inspector import Inspecting, Inspector
 from comptoir.features.inspector.record import LONGEST_URL, ExchangeRecord, Head, Message
-from comptoir.http.log import short_path
 from comptoir.http.redaction import MASK
 from comptoir.http.routes import Routes
 from comptoir.plan.target import Resource, company_id_of, resolve
@@ -34,8 +33,6 @@ from comptoir.response.response import whole_body
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
-
-_LONGEST_HEADING = 60
 
 OWN_HEADERS = frozenset({
     "accept-encoding", "authorization", "connection", "content-length", "cookie", "expect", "host",
@@ -110,12 +107,6 @@ def is_visible(head: Head, companies: frozenset[str] | None) -> bool:
     return True
 
 
-def shown_path(head: Head) -> str:
-    """The path of a request for a heading, decoded and cut."""
-    path = short_path(unquote(head.path))
-    return path if len(path) <= _LONGEST_HEADING else f"{path[:_LONGEST_HEADING]}…"
-
-
 def pretty(text: str) -> str:
     """A text, indented if it is JSON."""
     try:
@@ -128,42 +119,31 @@ def why_not_replayable(record: ExchangeRecord, routes: Routes) -> str:
     """Why the console cannot send a request again; blank if it can."""
     if not routes.serves(record.path.encode("latin-1", "replace")):
         return "The request is not for the API"
-    return "The request is a batch" if is_batch(record.path) else ""
-
-
-def is_batch(path: str) -> bool:
-    """Whether a path is that of a batch."""
-    return unquote(path.rpartition("/")[2]) == BATCH
+    is_batch = unquote(record.path.rpartition("/")[2]) == BATCH
+    return "The request is a batch" if is_batch else ""
 
 
 def missing_part(record: ExchangeRecord) -> str:
     """The part of a request that is not kept; blank if it is kept as a whole."""
     if MASK in f"{record.path}{record.query}{record.request.body.text}":
         return "The request has a secret, which is not kept"
-    if lacks_url(record):
-        return "The whole URL of the request is not kept"
-    return "The whole body of the request is not kept" if lacks_body(record) else ""
+    return next((f"The whole {each} of the request is not kept" for each in cut_fields(record)), "")
 
 
-def lacks_url(record: ExchangeRecord) -> bool:
-    """Whether an end of the URL of a request is not kept."""
-    return max(len(record.path), len(record.query)) >= LONGEST_URL
-
-
-def lacks_body(record: ExchangeRecord) -> bool:
-    """Whether the body of a request is not kept, or its end."""
+def cut_fields(record: ExchangeRecord) -> Iterator[str]:
+    """The fields of a request, `address` and `body`, whose whole is not kept."""
     body = record.request.body
-    return body.length > 0 and (body.text is None or body.is_cut)
+    if max(len(record.path), len(record.query)) >= LONGEST_URL:
+        yield "address"
+    if body.length and (body.text is None or body.is_cut):
+        yield "body"
 
 
 def headers_of(message: Message) -> Headers:
     """The headers of a request, without those whose values are not kept."""
+    kept = [each for each in message.headers if MASK not in each[1]]
     return combined(
-        [
-            (name.lower().encode("latin-1"), value.encode("latin-1"))
-            for name, value in message.headers
-            if MASK not in value
-        ]
+        [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in kept]
     )
 
 
@@ -179,7 +159,7 @@ def command(record: ExchangeRecord, client: Client | None, settings: Settings) -
         return form_curl(url, _form(record.path, client))
     body = record.request.body
     text = "" if body.is_cut else body.text or ""
-    return curl(record.method, url, dict(repeated(record.request)), text)
+    return curl(record.method, url, dict(_repeated(record.request)), text)
 
 
 def _form(path: str, client: Client | None) -> Mapping[str, str]:
@@ -191,8 +171,7 @@ def _form(path: str, client: Client | None) -> Mapping[str, str]:
     }
 
 
-def repeated(message: Message) -> Iterator[tuple[str, str]]:
-    """The headers of a request that are kept, without those that a client sets by itself."""
+def _repeated(message: Message) -> Iterator[tuple[str, str]]:
     for name, value in message.headers:
         if name.lower() not in OWN_HEADERS and MASK not in value:
             yield name, value

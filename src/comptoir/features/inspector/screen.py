@@ -30,7 +30,6 @@ from comptoir.features.inspector.exchanges import (
     missing_part,
     pretty,
     requested_record,
-    shown_path,
     why_not_replayable,
 )
 from comptoir.features.inspector.inspector import Level
@@ -188,7 +187,7 @@ async def one(visit: Visit) -> Answer:
     context = {
         "found": found,
         "at": f"{time.strftime('%Y-%m-%d', time.gmtime(found.at))} {time_of_day(found.at)}",
-        "asked": shown_path(found),
+        "asked": short_path(unquote(found.path)),
         "checks": check_results(found),
         "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
         "pretty": pretty,
