@@ -20,6 +20,7 @@ from comptoir.store.postgres.migration import (
     check_cluster,
     distribution,
 )
+from distribution.own_sets import write_own
 from support.catalogs import COURIERS
 from support.command import Command
 from support.postgres import ADMINISTRATOR, ROLE, Databases, Postgres, name_of
@@ -249,7 +250,11 @@ def test_citus_accepts_the_distribution(
             path = PATHS["contactsExt"]
             assert company.patch(path, {"city": "Linz"}, "*").status_code == 200
             assert company.record(path)["city"] == "Linz"
+        command.done("catalog", "apply", added_options(tmp_path), "--database", url)
+        model = read_catalog(added_options(tmp_path))
+        with Service(lambda *_: url, tmp_path, model) as service:
+            write_own(service, model)
         tables = "SELECT table_name::TEXT FROM citus_tables WHERE citus_table_type = 'distributed'"
         found = {str(name).strip('"') for (name,) in server.asked(tables, name_of(url))}
-        assert found == set(TABLES)
+        assert found == set(tables_of(model))
         assert re.search(r"has schema \w+", command.done("migrate", "--database", url).out)

@@ -13,7 +13,6 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
@@ -29,6 +28,7 @@ from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import ARRAY_ROWS
+from distribution.own_sets import write_own
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
@@ -40,7 +40,6 @@ from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, errors, may_cross
-from support.subjects import address, guard, samples, sent
 
 CONTROL = control_tables().tables.keys()
 """The control tables, which stay on one node."""
@@ -131,36 +130,6 @@ def write_linked(service: Service) -> None:
     translation = {"itemNo": "none", "languageCode": "ENU", "description2": "linked"}
     assert company.post("itemTranslationsExt", translation).status_code == 400
     assert company.delete("unitsOfMeasureExt('PCS')", "*").status_code == 400
-
-
-def write_own(service: Service, model: Model) -> None:
-    """Write and read the records of own sets, those that other records contain included."""
-    company, rows = service.new_company(), samples(model, 3)
-    own = {each.name: each for each in model.stored if each.name not in MODEL.by_name}
-    company.admin.load_all(company.stored, {name: rows[name][:2] for name in own})
-    made: list[str] = []
-    for name, each in own.items():
-        company.catch_up(name)
-        assert company.get(name, "$search=x").status_code == 200
-        for navigation in each.type.navigation:
-            assert company.get(name, {"$expand": navigation.name}).status_code == 200
-        if each.read_only:
-            continue
-        body = sent(each, rows[name][2], creating=True)
-        created = record(company.post(name, body, {**repeatable(), **guard(each)}), 201)
-        for rule in each.type.unique:
-            assert company.get(address(each, created, *rule.properties)).status_code == 200
-        made.append(address(each, created))
-        assert company.put(made[-1], body, "*").status_code == 200
-    part = address(own["parts"], company.listed("parts")[2])
-    assert company.post(f"{part}/traits", {"name": "new"}).status_code == 201
-    assert company.request("POST", f"{part}/Comptoir.approve").status_code == 204
-    picture = {"Content-Type": "image/png"}
-    assert company.patch(f"{part}/picture", b"picture", "*", picture).status_code == 204
-    assert company.get(f"{part}/picture").content == b"picture"
-    assert company.get("labels", {"$filter": "trait1 eq 'x' and is1 eq 'y'"}).status_code == 200
-    for path in made:
-        assert company.delete(path, "*").status_code in (204, 404), path
 
 
 def write(service: Service) -> None:

@@ -193,13 +193,15 @@ def test_the_primary_serves_sets_and_properties_that_the_replica_lacks(
 ) -> None:
     url = pair.new_database()
     replica = pair.standby.url_of(url)
-    company = served(url, read_database=replica).new_company()
-    company.post("itemsExt", {"number": "1000", "displayName": "Chair"})
+    earlier = served(url, read_database=replica)
+    before = earlier.new_company()
+    before.post("itemsExt", {"number": "1000", "displayName": "Chair"})
     pair.standby.catch_up()
+    (item,) = values(before.get("itemsExt", headers=READ_ONLY))
     pair.standby.pause()
-    service = Service(lambda *_: url, tmp_path, grown(tmp_path, url), read_database=replica)
-    with service:
-        company = replace(company, carrier=service)
+    later = Service(lambda *_: url, tmp_path, grown(tmp_path, url), read_database=replica)
+    with later:
+        company = replace(before, carrier=later)
         made = company.post("couriers", AGENT)
 
         def read() -> None:
@@ -212,10 +214,14 @@ def test_the_primary_serves_sets_and_properties_that_the_replica_lacks(
         assert made.status_code == 201, made.text
         assert changed.status_code == 200, changed.text
         read()
-        assert outcomes(service) == {"failed": 3}
+        assert outcomes(later) == {"failed": 3}
         pair.standby.resume()
         read()
-        assert outcomes(service) == {"failed": 3, "replica": 3}
+        assert outcomes(later) == {"failed": 3, "replica": 3}
+    # a service goes on with its catalog, on the replica too
+    (kept,) = values(before.get("itemsExt", headers=READ_ONLY))
+    assert kept.keys() == item.keys()
+    assert outcomes(earlier) == {"replica": 2}
 
 
 def test_pages_of_replica_and_primary_contain_each_record_once(
