@@ -118,7 +118,6 @@ LONGEST: Mapping[type[msgspec.Struct], int] = {SetOptions: 56, PropertyOptions: 
 
 _SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.{}.al"
 
-
 _SHORT: Mapping[type[msgspec.Struct], tuple[type, str]] = {
     PropertyOptions: (str, "type"),
     EnumOptions: (list, "members"),
@@ -331,6 +330,10 @@ class _Builder:
             each: self._property((*path, "properties", each), each, given, each in identifying)
             for each, given in self._properties[name].items()
         }
+        links = [
+            self._navigation((*path, "navigation", each), name, each, given)
+            for each, given in navigation.items()
+        ]
         stamps = [each.name for each in properties.values() if each.modified_at]
         for stamp in stamps[1:]:
             self._source.fault((*path, "properties", stamp), problems.TWO_STAMPS(first=stamps[0]))
@@ -342,10 +345,8 @@ class _Builder:
             unique=tuple(unique),
             indexes=options.indexes,
             derivations=self._derivations(path, name, navigation),
-            navigation=tuple(
-                self._navigation((*path, "navigation", each), name, each, given)
-                for each, given in navigation.items()
-            ),
+            navigation=tuple(each for each in links if each.on[0]),
+            unserved={each.name: each for each in links if not each.on[0]},
             references=tuple(self._references(path, navigation)),
             actions=tuple(
                 Action(each, dict(self._change((*path, "actions", each), name, given, properties)))
@@ -521,7 +522,7 @@ class _Builder:
         if followed is not None and followed[1] in navigation:
             by = navigation[followed[1]]
             reference, named_by = next(iter(by.on.items()), ("", ""))
-            if by.to != name:
+            if by.to != name or not by.on:
                 self._source.fault(at, problems.FOLLOWS_OTHERS(name=followed[1], set=name))
             elif self._known(at, name, [reference, named_by, followed[2], *by.only]):
                 self._check_family(at, target, given, self._properties[name][followed[2]].type)
@@ -547,9 +548,9 @@ class _Builder:
     ) -> NavigationProperty:
         target = options.to.removesuffix("[]")
         on = next(iter(options.on.items()), ("", ""))
-        if len(options.on) != 1:
+        if len(options.on) > 1 or (options.only and not options.on):
             self._source.fault(path, problems.ONE_PAIR(name=name))
-        elif self._has_set(path, target):
+        elif self._has_set(path, target) and options.on:
             known = self._known(path, set_name, on[:1])
             if self._known(path, target, [on[1], *options.only]) and known:
                 self._check_comparable(path, (set_name, on[0]), (target, on[1]))
@@ -571,15 +572,13 @@ class _Builder:
             at, target = (*path, "navigation", name), options.to.removesuffix("[]")
             declared = self._sets.get(target)
             is_many = options.to.endswith("[]")
-            if options.check and (is_many or len(options.only) > 1):
+            if options.check and (is_many or not options.on or len(options.only) > 1):
                 self._source.fault((*at, "check"), problems.NOT_CHECKED(to=options.to))
             elif options.check and declared is not None:
                 only = next(iter(options.only.items()), None)
                 caption = declared.caption or declared.type
-                yield from (
-                    Reference(own, target, other, caption, only)
-                    for own, other in options.on.items()
-                )
+                for own, other in options.on.items():
+                    yield Reference(own, target, other, caption, only)
             is_view = declared is not None and declared.view is not None
             if options.contained and (is_view or not is_many):
                 self._source.fault((*at, "contained"), problems.NOT_CONTAINED(to=options.to))

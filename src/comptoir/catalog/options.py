@@ -160,8 +160,11 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     to: Annotated[str, Meta(description="The set of the related record, or `set[]` for many.")]
     on: Annotated[
         Mapping[str, str],
-        Meta(description="A property, and the one of the related records with the same value."),
-    ]
+        Meta(
+            description="A property, and the one of the related records with the same value. "
+            "Without it, the navigation property is declared, and returns 501."
+        ),
+    ] = {}
     only: Annotated[
         Mapping[str, str], Meta(description="Values that the related records have.")
     ] = {}
