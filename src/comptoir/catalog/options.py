@@ -202,6 +202,11 @@ class EnumOptions(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="The file that declares it in Business Central's source.")
     ] = ""
 
+    @property
+    def captioned(self) -> list[tuple[str, str]]:
+        """The names and captions of the members."""
+        return [(each, each) if isinstance(each, str) else each for each in self.members]
+
 
 class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The table of Business Central that an entity set shows, for the profile."""
