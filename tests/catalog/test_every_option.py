@@ -7,7 +7,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import msgspec
@@ -518,6 +520,40 @@ def test_the_console_lists_each_set(subject: Subject) -> None:
         shown = browser.get(f"/console/records/{entity_set.name}?company={subject.company.id}")
         assert shown.status_code == 200
         assert shown.text.count('<th scope="row"') == COUNT
+
+    subject.each(check)
+
+
+def test_the_console_shows_each_record_and_restores_its_values(subject: Subject) -> None:
+    browser, company = logged_in(subject.service, ConsoleRole.EDITOR), subject.service.new_company()
+    company.admin.load_all(company.stored, samples(subject.model, 2))
+
+    def check(entity_set: EntitySet) -> None:
+        record = company.listed(entity_set.name)[0]
+        key = entity_set.type.key
+        query = urlencode({"company": company.id, "key": str(record[key])})
+        page = f"/console/records/{entity_set.name}/record"
+        assert browser.get(f"{page}?{query}").status_code == 200
+        assert browser.get(f"{page}/edit?{query}").status_code == (
+            400 if entity_set.read_only else 200
+        )
+        if entity_set.read_only:
+            return
+        changes = unique(
+            entity_set, sent(entity_set, subject.loaded[entity_set.name][1], creating=False)
+        )
+        path = address(entity_set, record)
+        assert company.patch(path, changes, "*").status_code == 200
+        number = company.changes()[-1].number
+        history = browser.get(
+            f"/console/changes?{query}&entitySet={entity_set.name}&record={record[key]}"
+        )
+        assert f"number={number}" in unescape(history.text)
+        restored = browser.post(f"{page}/restore?{query}&number={number}", {})
+        assert "were restored" in browser.follow(restored).text
+        now, secrets = company.record(path), set(entity_set.type.unqueried)
+        kept = changes.keys() - secrets
+        assert {name: now[name] for name in kept} == {name: record[name] for name in kept}
 
     subject.each(check)
 
