@@ -529,8 +529,9 @@ def test_the_console_shows_each_record_and_restores_its_values(subject: Subject)
     company.admin.load_all(company.stored, samples(subject.model, 2))
 
     def check(entity_set: EntitySet) -> None:
-        record = company.listed(entity_set.name)[0]
-        key = entity_set.type.key
+        first, second = subject.loaded[entity_set.name][:2]
+        path, key = address(entity_set, first), entity_set.type.key
+        record = company.record(path)
         query = urlencode({"company": company.id, "key": str(record[key])})
         page = f"/console/records/{entity_set.name}/record"
         assert browser.get(f"{page}?{query}").status_code == 200
@@ -539,10 +540,7 @@ def test_the_console_shows_each_record_and_restores_its_values(subject: Subject)
         )
         if entity_set.read_only:
             return
-        changes = unique(
-            entity_set, sent(entity_set, subject.loaded[entity_set.name][1], creating=False)
-        )
-        path = address(entity_set, record)
+        changes = unique(entity_set, sent(entity_set, second, creating=False))
         assert company.patch(path, changes, "*").status_code == 200
         number = company.changes()[-1].number
         history = browser.get(
