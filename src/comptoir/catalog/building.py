@@ -118,7 +118,6 @@ LONGEST: Mapping[type[msgspec.Struct], int] = {SetOptions: 56, PropertyOptions: 
 
 _SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.{}.al"
 
-
 _SHORT: Mapping[type[msgspec.Struct], tuple[type, str]] = {
     PropertyOptions: (str, "type"),
     EnumOptions: (list, "members"),
@@ -226,6 +225,7 @@ class _Builder:
                 single_inline=options.single_inline,
                 key_narrows=options.key_narrows,
                 if_match=options.if_match,
+                caption=options.list_caption,
             )
 
     def tables(self) -> Values:

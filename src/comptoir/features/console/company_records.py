@@ -1,6 +1,8 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
+import asyncio
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import cast
@@ -10,10 +12,12 @@ import msgspec
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console import errors
-from comptoir.features.console.record_query import RecordQuery
+from comptoir.features.console.record_query import RecordQuery, query_of
+from comptoir.features.console.record_table import row_id
 from comptoir.features.console.values import Values, decoded, encoded
-from comptoir.features.console.visit import Visit
+from comptoir.features.console.visit import Visit, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
@@ -24,6 +28,15 @@ PAGE_SIZE = 50
 
 PREFER = f"odata.maxpagesize={PAGE_SIZE}"
 """The value of `Prefer` by which a page has `PAGE_SIZE` records."""
+
+COUNT_SECONDS = 0.05
+"""Seconds after which a page does without the number of all records."""
+
+SOME = 10_000
+"""The number beyond which records are not counted if that takes longer."""
+
+LONGEST_BACK = 2_000
+"""Characters of the query of a list to which the page of a record leads back."""
 
 NO_HEADERS: Headers = MappingProxyType({})
 
@@ -79,17 +92,31 @@ class CompanyRecords:
         """The complete URL of a path."""
         return f"{self._visit.backend.settings.base_url}{path}?{query}"
 
-    async def document(self, entity_set: EntitySet, query: str) -> bytes:
+    async def document(self, entity_set: EntitySet, query: str, prefer: str = PREFER) -> bytes:
         """A page of a collection as JSON, as clients receive it."""
-        return await self._sent(
-            "GET", self.path(entity_set), query, headers={b"prefer": PREFER.encode()}
-        )
+        headers = {b"prefer": prefer.encode()}
+        return await self._sent("GET", self.path(entity_set), query, headers=headers)
 
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
         document = decoded(await self.document(entity_set, query))
         rows = cast("list[dict[str, Json]]", document["value"])
         return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
+
+    async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
+        """The number of all records of a query, in words; blank if that takes long."""
+        path = self.path(entity_set)
+        with suppress(TimeoutError, Refusal):
+            async with asyncio.timeout(COUNT_SECONDS):
+                counted = await self._sent("GET", f"{path}/$count", query.count_options)
+                return f"{int(counted.decode('utf-8-sig')):,}"
+        with suppress(TimeoutError, Refusal):
+            async with asyncio.timeout(COUNT_SECONDS):
+                document = await self._sent("GET", path, query.some_options(SOME + 1))
+                [found] = cast("list[Values]", decoded(document)["value"])
+                number = found["records"]
+                return f"more than {SOME:,}" if number == SOME + 1 else f"{number:,}"
+        return ""
 
     async def read(self, entity_set: EntitySet, key: str) -> Version:
         """A record without its secrets."""
@@ -200,6 +227,10 @@ def set_of(visit: Visit) -> EntitySet:
     return known[name]
 
 
+BACK = "back"
+"""The field of the pages of a record with the query of the list that led there."""
+
+
 def page_url(
     visit: Visit,
     entity_set: EntitySet,
@@ -207,8 +238,23 @@ def page_url(
     query: RecordQuery | None = None,
     **fields: str,
 ) -> str:
-    """The URL of a page about a set, or about its record with the `key` of `fields`."""
-    fields = {"company": company_of(visit), **fields}
+    """The URL of a page about a set, or about its record with the `key` of `fields`.
+
+    The pages of a record pass on what leads back to the list.
+    """
+    back = visit.query.text(BACK) if rest.startswith("/record") else ""
+    fields = {"company": company_of(visit), BACK: back, **fields}
     address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
     more = "" if query is None else query.address()
     return f"{address}{'&' if '?' in address else '?'}{more}" if more else address
+
+
+def list_url(visit: Visit, entity_set: EntitySet, **fields: str) -> str:
+    """The URL of the list from which a page of a record was reached, at the row of that record.
+
+    The field of the address is read as a query of the set: it cannot lead elsewhere.
+    """
+    query = query_of(entity_set.type, form_data(visit.query.text(BACK)))
+    key = visit.query.text("key")
+    place = f"#{row_id(key)}" if key else ""
+    return page_url(visit, entity_set, query=query, **fields) + place

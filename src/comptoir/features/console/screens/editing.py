@@ -32,6 +32,7 @@ from comptoir.features.console.record_form import (
     shown_properties,
     text_of,
 )
+from comptoir.features.console.record_query import heading
 from comptoir.features.console.values import (
     Draft,
     Side,
@@ -279,7 +280,9 @@ class _Editor:
     def _name(self, values: Values) -> str:
         """The name for people: the record's identification, a required value, or else its key."""
         by_name = self._type.by_name
-        texts = [" ".join([text_of(by_name[each], values) for each in self._type.identification])]
+        known = [each for each in self._type.identification if each != self._type.key]
+        texts = [" ".join([text_of(by_name[each], values) for each in known])]
+        texts.append(text_of(by_name[heading(self._type)], values))
         texts += [
             text_of(each, values)
             for each in self._type.properties
