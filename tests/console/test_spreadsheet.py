@@ -10,7 +10,8 @@ import pytest
 from comptoir.auth.records import ConsoleRole
 from support.client import Record
 from support.companies import Company
-from support.console import Browser, logged_in
+from support.console import Browser, console_of, logged_in, new_code
+from support.server import ShareServer
 from support.service import Service
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1")
@@ -96,3 +97,27 @@ def test_only_own_companies_are_in_a_file(specimen_service: Service, specimens: 
     limited = logged_in(specimen_service, ConsoleRole.VIEWER, frozenset({other.id}))
     assert download(limited, specimens, "contactsExt").status_code == 404
     assert rows_of(download(limited, other, "contactsExt"))[1:] == []
+
+
+def test_a_reader_who_leaves_ends_the_file(
+    specimen_service: Service, browser: Browser, specimens: Company
+) -> None:
+    records: list[Record] = [{"code": f"C{n:04}", "text": "t" * 400} for n in range(2_000)]
+    specimens.load("specimensExt", *records)
+    url = f"{browser.origin}/console/records/specimensExt/csv?company={specimens.id}"
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+
+    assert specimen_service.leave(httpx.Request("GET", url, headers={"Cookie": cookies}), 2) == []
+
+
+def test_a_part_of_the_records_does_not_look_like_all(share_server: ShareServer) -> None:
+    server = share_server()
+    company, browser = server.new_company(), console_of(server)
+    browser.log_in(new_code(server.admin))
+    records: list[Record] = [{"number": f"C{n:03}", "name2": str(n)} for n in range(100)]
+    company.load("contactsExt", *records)
+    # the division fails at the record with the name 70
+    condition = "1 div (length(number) sub indexof(name2,'70') sub 4) lt 9"
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        download(browser, company, "contactsExt", filter=condition)

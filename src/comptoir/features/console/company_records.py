@@ -21,7 +21,7 @@ from comptoir.features.console.visit import Visit, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
-from comptoir.response.response import whole_body
+from comptoir.response.response import Pieces, Response, whole_body
 
 PAGE_SIZE = 50
 """The records of a page."""
@@ -39,6 +39,8 @@ LONGEST_BACK = 2_000
 """Characters of the query of a list to which the page of a record leads back."""
 
 NO_HEADERS: Headers = MappingProxyType({})
+
+_NO_METADATA = b"application/json;odata.metadata=none"
 
 _NUMBER = re.compile("[0-9]{1,18}")
 """The number of a change, which a 64-bit integer holds."""
@@ -92,10 +94,16 @@ class CompanyRecords:
         """The complete URL of a path."""
         return f"{self._visit.backend.settings.base_url}{path}?{query}"
 
-    async def document(self, entity_set: EntitySet, query: str, prefer: str = PREFER) -> bytes:
+    async def document(self, entity_set: EntitySet, query: str) -> bytes:
         """A page of a collection as JSON, as clients receive it."""
-        headers = {b"prefer": prefer.encode()}
+        headers = {b"prefer": PREFER.encode()}
         return await self._sent("GET", self.path(entity_set), query, headers=headers)
+
+    async def long_page(self, entity_set: EntitySet, query: str) -> bytes | Pieces:
+        """The longest page of a collection, as JSON without metadata, and maybe in pieces."""
+        size = self._visit.backend.settings.max_page_size
+        headers = {b"prefer": b"odata.maxpagesize=%d" % size, b"accept": _NO_METADATA}
+        return (await self._answer("GET", self.path(entity_set), query, headers)).body
 
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
@@ -172,8 +180,13 @@ class CompanyRecords:
         body = b""
         if values is not None:
             headers, body = {**headers, b"content-type": b"application/json"}, encoded(values)
+        return await whole_body(await self._answer(method, path, query, headers, body))
+
+    async def _answer(
+        self, method: str, path: str, query: str, headers: Headers, body: bytes = b""
+    ) -> Response:
         try:
-            return await whole_body(await self._visit.answer(method, path, query, headers, body))
+            return await self._visit.answer(method, path, query, headers, body)
         except TimeoutError:
             raise errors.UNANSWERED() from None
 

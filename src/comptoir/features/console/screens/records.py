@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet
@@ -142,9 +142,7 @@ async def download(visit: Visit) -> Answer:
     """All records of a query as CSV."""
     entity_set = set_of(visit)
     query = query_of(entity_set.type, visit.query).first()
-    lines = await spreadsheet(CompanyRecords(visit), entity_set, query)
-    headers = {"Content-Disposition": f'attachment; filename="{entity_set.name}.csv"'}
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+    return await spreadsheet(CompanyRecords(visit), entity_set, query)
 
 
 def _texts(query: RecordQuery) -> dict[str, str]:
