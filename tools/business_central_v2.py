@@ -156,6 +156,36 @@ The members are those of Microsoft's application, whose source is public (micros
 _ENUMS_OF_BASE = ("contactBusinessRelation", "contactType", "customerBlocked")
 """The enumerations that the base declares."""
 
+_TELLING = (
+    *("entryNumber", "displayName", "name", "customerNumber", "customerName", "vendorNumber"),
+    *("vendorName", "itemNumber", "accountNumber", "lineType", "lineObjectNumber", "description"),
+    *(
+        "documentNumber",
+        "orderDate",
+        "invoiceDate",
+        "creditMemoDate",
+        "documentDate",
+        "startingDate",
+    ),
+    *("dueDate", "validUntilDate", "quantity", "inventory", "baseUnitOfMeasureCode", "unitPrice"),
+    *("amount", "debitAmount", "creditAmount", "amountIncludingTax", "totalAmountIncludingTax"),
+    *(
+        "balance",
+        "balanceDue",
+        "netChange",
+        "status",
+        "jobTitle",
+        "category",
+        "postingDate",
+        "city",
+    ),
+    *("phoneNumber", "email", "currencyCode", "blocked"),
+)
+"""The properties that lists show, the most telling first."""
+
+_COLUMNS = 8
+"""The most columns of a list."""
+
 _DETAILS = ("customerFinancialDetail", "dimensionSetLine", "dimensionValue", "itemVariant")
 """The types whose code or number is not theirs alone."""
 
@@ -242,6 +272,9 @@ class _Catalog:
         indexes = [f'["{each}"]' for each in indexed if each not in (key, unique)]
         if indexes:
             yield f"indexes = [{', '.join(indexes)}]"
+        columns = [f'"{each}"' for each in _TELLING if each in resource.properties]
+        if len(columns) > 1:
+            yield f"columns = [{', '.join(columns[:_COLUMNS])}]"
         if resource.read_only:
             yield "read_only = true"
         yield f"\n[sets.{name}.properties]"

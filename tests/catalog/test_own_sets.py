@@ -20,7 +20,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.growth import changes
-from comptoir.store.migration import accepted_catalog, migrate
+from comptoir.store.migration import accepted_catalog, make_ready, migrate
 from support.catalogs import model_of
 from support.command import Command
 from support.companies import Company
@@ -220,6 +220,24 @@ def test_a_service_says_that_the_database_has_a_later_catalog(
         for _ in range(2):
             assert service.origin.get("readyz").text.splitlines()[1].startswith(later)
     assert caplog.text.count("the database has a later catalog") == 1
+
+
+def test_other_texts_need_no_migration(
+    fresh_database: FreshDatabase, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    former = model_of(tmp_path, OWN)
+    settings = Settings(database=fresh_database(tmp_path, former), read_only="on")
+    texts = 'list_caption = "Our vendors"\ncolumns = ["name", "number"]\nunique = [["number"]]'
+    later = model_of(tmp_path, OWN.replace('unique = [["number"]]', texts))
+    make_ready(settings, later)
+    with Service(lambda *_: settings.database, tmp_path, later) as service:
+        assert service.origin.get("readyz").text == "ready\n"
+    properties = OWN.partition("[sets.vendors.properties]\n")[2].partition("\n\n")[0]
+    other = "\n".join(sorted(properties.splitlines()))
+    ordered = model_of(tmp_path, OWN.replace(properties, other))
+    with pytest.raises(OperatorError, match="in which the order differs"):
+        make_ready(settings, ordered)
+    assert "later catalog" not in caplog.text
 
 
 def killed_at(statement: int, settings: Settings, model: Model) -> int:

@@ -1,8 +1,8 @@
 """Records in the console: browsed, filtered, searched, sorted and paged, of any entity set."""
 
 import re
-from html import unescape
-from urllib.parse import quote, urlencode
+from html import escape, unescape
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import httpx
 import msgspec
@@ -21,6 +21,7 @@ from support.specimen import WITH_SPECIMENS
 from support.together import check_all
 
 SCRIPT = "<script>alert(1)</script>\"'&"
+TO = "\N{EN DASH}"
 SECRETS = ("onlinePassword",)
 EMPTY = (NO_GUID, "0001-01-01", "0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00Z")
 PROFILES = ("standard", "business-central")
@@ -51,14 +52,15 @@ def text_of(answer: httpx.Response) -> str:
 def shown(answer: httpx.Response) -> list[str]:
     """The names of the records in the table of a page."""
     assert answer.status_code == 200, answer.text
-    rows = answer.text.split("<tbody>")[1].split("</tbody>")[0]
-    names = re.findall('<th scope="row"[^>]*><a [^>]*>(.*?)</a>', rows)
+    rows = answer.text.partition("<tbody")[2].partition("</tbody>")[0]
+    names = re.findall('<th scope="row"[^>]*><a [^>]*><bdi>(.*?)</bdi></a>', rows)
     return [unescape(each) for each in names]
 
 
 def link(answer: httpx.Response, label: str) -> str:
     """The address to which a link that begins with this text leads."""
-    before = re.split(f">{label}(?=</a>| <span)", answer.text)[0]
+    text = re.escape(escape(label))
+    before = re.split(f">(?:<bdi>)?{text}(?=(?:</bdi>)?</a>| <span)", answer.text)[0]
     return unescape(before.rpartition('href="')[2].partition('"')[0])
 
 
@@ -80,7 +82,11 @@ def test_every_entity_set_is_listed(browser: Browser, specimens: Company) -> Non
 
     assert answer.status_code == 200
     for each in WITH_SPECIMENS.sets:
-        assert f">{each.name}</a>" in answer.text
+        assert f"<code>{each.name}</code>" in answer.text
+    assert ">Contacts</a>" in answer.text
+    many(specimens, 3)
+    counted = page(browser, specimens, "").text.partition("specimensExt?")[2].partition("<td")[2]
+    assert counted.partition(">")[2].startswith("3</td>")
 
 
 def test_records_of_every_set_are_shown(of_profile: tuple[Company, Browser]) -> None:
@@ -116,7 +122,7 @@ def test_a_filter_a_search_and_an_order(browser: Browser, specimens: Company) ->
 
 def headings(answer: httpx.Response) -> list[str]:
     """The names of the columns of a table."""
-    return re.findall(r'<th scope="col"[^>]*>(?:<a [^>]*>)?(\w+)', answer.text)
+    return re.findall(r'<th scope="col"[^>]* title="(\w+): ', answer.text)
 
 
 def test_a_column_sorts(browser: Browser, specimens: Company) -> None:
@@ -124,24 +130,23 @@ def test_a_column_sorts(browser: Browser, specimens: Company) -> None:
     many(specimens, 60)
     table = page(browser, specimens, "/specimensExt", column="rank", filter="rank lt 59")
 
-    ascending = browser.get(link(browser.get(next_of(table)), "rank"))
+    ascending = browser.get(link(browser.get(next_of(table)), "Rank"))
     assert 'aria-sort="ascending"' in ascending.text
-    descending = browser.get(link(ascending, "rank"))
+    descending = browser.get(link(ascending, "Rank"))
     assert 'aria-sort="descending"' in descending.text
 
     assert shown(ascending)[:2] == ["C000", "C001"]
     assert shown(descending)[:2] == ["C058", "C057"]
-    assert link(descending, "rank") == link(table, "rank")
+    assert link(descending, "Rank") == link(table, "Rank")
     assert headings(descending) == ["code", "rank"]
 
 
 def test_the_first_column_is_what_people_know_a_record_by(
     browser: Browser, specimens: Company
 ) -> None:
-    specimens.load("contactsExt", {"number": "1", "displayName": "A"})
+    specimens.load("contactsExt", {"number": "1", "displayName": "A", "city": "Graz"})
     specimens.load("salesPricesExt", {"entryNo": 1})
-    [number, name, *_, last] = headings(page(browser, specimens, "/contactsExt"))
-    assert (number, name, last) == ("number", "displayName", "lastModifiedDateTime")
+    assert headings(page(browser, specimens, "/contactsExt")) == ["number", "displayName", "city"]
     chosen = page(browser, specimens, "/contactsExt", column="city")
     assert headings(chosen) == ["number", "city"]
     assert headings(page(browser, specimens, "/salesPricesExt"))[0] == "entryNo"
@@ -155,6 +160,151 @@ def test_a_column_is_shown_once(browser: Browser, specimens: Company) -> None:
     answer = browser.get(f"/console/records/specimensExt?company={specimens.id}&{repeated}")
 
     assert answer.text.partition("<main")[2] == once.text.partition("<main")[2]
+
+
+def rows_of(answer: httpx.Response) -> list[list[str]]:
+    """The texts of the cells of a table, row by row."""
+    body = answer.text.partition("<tbody")[2].partition("</tbody>")[0]
+    return [
+        [unescape(re.sub("<[^>]*>", "", each)) for each in re.findall(r"<t[hd] .*?</t[hd]>", row)]
+        for row in body.split("</tr>")[:-1]
+    ]
+
+
+def place_of(answer: httpx.Response) -> str:
+    """The numbers of the records of a page among all of them."""
+    found = re.search(r'aria-label="Pages">\s*<span>(.*?)</span>', answer.text)
+    assert found is not None
+    return found[1]
+
+
+def conditions(answer: httpx.Response) -> list[str]:
+    """The conditions that a click on a value adds to the filter."""
+    return [unescape(each) for each in re.findall(r'name="and" value="(.*?)">', answer.text)]
+
+
+def test_records_are_sorted_by_what_people_know_them_by(
+    browser: Browser, specimens: Company
+) -> None:
+    many(specimens, 9)
+    specimens.load("contactsExt", *({"number": f"{9 - number}"} for number in range(9)))
+    specimens.load("salesPricesExt", *({"entryNo": 9 - number} for number in range(9)))
+
+    for name, first in (("specimensExt", "code"), ("contactsExt", "number")):
+        table = page(browser, specimens, f"/{name}")
+        assert shown(table) == sorted(shown(table))
+        heads = re.findall(r'title="(\w+): [^>]*aria-sort="ascending"', table.text)
+        assert heads == [first]
+    assert shown(page(browser, specimens, "/salesPricesExt")) == list("123456789")
+
+
+def test_a_page_says_where_it_is_and_leads_on_and_back(
+    browser: Browser, specimens: Company
+) -> None:
+    many(specimens, 120)
+    first = page(browser, specimens, "/specimensExt", filter="rank ge 10", orderby="rank desc")
+    second = browser.get(next_of(first))
+    third = browser.get(next_of(second))
+
+    assert [place_of(each) for each in (first, second, third)] == [
+        *(f"1{TO}50 of 110", f"51{TO}100 of 110", f"101{TO}110 of 110")
+    ]
+    assert shown(browser.get(link(third, "Previous"))) == shown(second)
+    again = browser.get(link(browser.get(link(third, "Previous")), "Previous"))
+    assert (shown(again), place_of(again)) == (shown(first), f"1{TO}50 of 110")
+    assert ">Previous</a>" not in again.text
+    assert ">Next</a>" not in third.text
+    for hostile in ("-1", "x", "²", "9" * 400):
+        answer = page(browser, specimens, "/specimensExt", skip=hostile)
+        assert answer.status_code == 200
+
+
+def test_a_record_leads_back_to_the_page_of_the_list(browser: Browser, specimens: Company) -> None:
+    many(specimens, 120)
+    first = page(browser, specimens, "/specimensExt", filter="text ne 'a'", column="rank")
+    second = browser.get(next_of(first))
+    record = link(second, shown(second)[2])
+    fields = dict(parse_qsl(urlsplit(record).query))
+
+    back = {"company": specimens.id, "back": fields["back"], "key": fields["key"]}
+    assert fields == back
+    assert f'id="row-{fields["key"]}"' in second.text
+    again, _, place = link(browser.get(record), "specimensExt").partition("#")
+    assert place == f"row-{fields['key']}"
+    assert browser.get(again).text.partition("<main")[2] == second.text.partition("<main")[2]
+    for hostile in (
+        "//example.com",
+        "javascript:alert(1)",
+        "filter=%22%3E%3Cscript%3E",
+        "a" * 9_999,
+    ):
+        answer = page(browser, specimens, "/specimensExt/record", key=fields["key"], back=hostile)
+        assert answer.status_code == 200
+        assert f'href="{hostile}' not in answer.text
+        assert "<script>" not in answer.text.partition("<main")[2]
+
+
+def test_a_click_on_a_value_adds_it_to_the_filter(browser: Browser, specimens: Company) -> None:
+    texts = ("O'Hara", 'a "b" & <c>', "x or y", " blank ", "é😀", "(", "50 %+1")
+    for number, text in enumerate(texts):
+        values: Record = {"code": f"C{number}", "text": text, "amount": 1.5, "active": number == 0}
+        times = {"day": "2026-01-02", "moment": "2026-01-02T03:04:05Z"}
+        specimens.load("specimensExt", {**values, **times, "reference": GUID})
+    columns = ("text", "amount", "active", "day", "moment", "reference", "series")
+    query = urlencode([("company", specimens.id), *(("column", each) for each in columns)])
+    address = f"/console/records/specimensExt?{query}"
+    table = browser.get(address)
+
+    def check(condition: str) -> None:
+        narrowed = browser.get(f"{address}&filter={quote('true or false')}&and={quote(condition)}")
+        assert f'value="(true or false) and {condition}"' in text_of(narrowed)
+        expected = [row[0] for row in rows_of(table) if condition in own[row[0]]]
+        assert shown(narrowed) == expected
+
+    cells = table.text.partition("<tbody")[2].split("</tr>")[:-1]
+    own = {
+        row[0]: conditions(httpx.Response(200, text=cell))
+        for row, cell in zip(rows_of(table), cells, strict=True)
+    }
+    assert {len(each) for each in own.values()} == {6}
+    check_all(sorted({each for found in own.values() for each in found}), check)
+
+
+def test_long_texts_and_lines_are_shown_and_not_filtered_by(
+    browser: Browser, specimens: Company
+) -> None:
+    specimens.load("specimensExt", {"code": "A", "text": "x" * 4_000, "mirrored": "a\nb"})
+    table = page(browser, specimens, "/specimensExt", column="text")
+    assert rows_of(table) == [["A", "x" * 79 + "…"]]
+    assert conditions(table) == []
+    assert conditions(page(browser, specimens, "/specimensExt", column="mirrored")) == []
+
+
+def test_examples_work_as_they_stand(browser: Browser, specimens: Company) -> None:
+    for number in ("1", "2"):
+        named: Record = {"number": number, "displayName": f"O'Hara {number}", "city": "Graz"}
+        specimens.load("contactsExt", named)
+    specimens.load("salesPricesExt", {"entryNo": 1, "unitPrice": 2.5, "assetNumber": "I'1"})
+    many(specimens, 3)
+    for name in ("contactsExt", "salesPricesExt", "specimensExt"):
+        table = page(browser, specimens, f"/{name}")
+        found = re.findall(r'<a href="([^"]*)"><code>(.*?)</code></a>', table.text)
+        assert found
+        for address, _ in found:
+            assert shown(browser.get(unescape(address)))
+    texts = [unescape(text) for _, text in found]
+    assert texts[:2] == ["rank ge 0", "contains(text,'text')"]
+
+
+def test_columns_that_are_empty_on_the_page_are_named_instead(
+    browser: Browser, specimens: Company
+) -> None:
+    specimens.load("contactsExt", {"number": "1", "displayName": "A"})
+    table = page(browser, specimens, "/contactsExt")
+    assert headings(table) == ["number", "displayName"]
+    left = "Empty on this page, so not shown: Type, Company name, City, Phone number, Email."
+    assert left in text_of(table)
+    assert "Empty on this page" not in page(browser, specimens, "/itemsExt").text
 
 
 def test_next_leads_through_all_pages(browser: Browser, specimens: Company) -> None:
@@ -231,7 +381,7 @@ def test_a_query_is_shown_as_curl_and_as_json(browser: Browser, specimens: Compa
     assert record == {"code": "C001", "rank": 1}
     path = f"companies({specimens.id})/specimensExt?$filter=code%20eq%20%27C001%27"
     assert 'curl -sS -H "Authorization: Bearer $TOKEN"' in text_of(answer)
-    assert f"/api/{path}&$select=code,rank,id'" in text_of(answer)
+    assert f"/api/{path}&$orderby=code,series&$select=code,rank,id'" in text_of(answer)
 
 
 def test_a_viewer_sees_records_without_forms(specimen_service: Service, specimens: Company) -> None:

@@ -187,6 +187,7 @@ class _Builder(Declarations):
                 single_inline=options.single_inline,
                 key_narrows=options.key_narrows,
                 if_match=options.if_match,
+                caption=options.list_caption,
             )
 
     def _check_enums(self, container: str) -> None:

@@ -64,6 +64,9 @@ class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
     ]
     description: Text = ""
     caption: Caption = ""
+    list_caption: Annotated[
+        str, Meta(description="The name of the list for people, such as `Vendors`.")
+    ] = ""
     key: Annotated[
         str, Meta(description="The property with the key: a `Guid`, an `Int32`, or a text.")
     ] = "id"

@@ -23,6 +23,9 @@ _LINE = re.compile(
     rf"^[ \t]*(?:\[(?P<table>\s*{_DOTTED}\s*)\]|(?P<key>{_DOTTED})\s*=)", re.MULTILINE
 )
 _PART = re.compile(_KEY)
+_REPLACED = frozenset({"caption", "list_caption", "description", "columns"})
+"""The options of a base that a file may change."""
+
 _SET = len(("sets", "name"))
 """The keys that lead to an entity set."""
 
@@ -73,14 +76,11 @@ class Source:
             former = base.get(name)
             if isinstance(former, dict) and isinstance(value, dict):
                 extended[name] = self._extended((*path, name), former, value)
+            elif name in _REPLACED:
+                extended[name] = value
             elif isinstance(former, list) and isinstance(value, list):
                 extended[name] = [*former, *value]
-            elif (
-                former in (None, value)
-                or not path
-                or name in ("caption", "description")
-                or (len(path) == _SET and name == "type")
-            ):
+            elif former in (None, value) or not path or (len(path) == _SET and name == "type"):
                 extended[name] = value
             else:
                 self.fault((*path, name), problems.IN_BASE(name=name))

@@ -385,6 +385,7 @@ class EntitySet:
     single match is also at the top level of the response (operation 7). `key_narrows`: a key
     restricts the collection, and the all-zero key does not (operation 9). `if_match`: writes
     require an ETag, unless the profile does not. `encodes_tags`: entity tags are in Base64.
+    `caption` is the name of the list for people, which may be empty.
     """
 
     name: str
@@ -398,6 +399,7 @@ class EntitySet:
     key_narrows: bool = False
     if_match: bool = True
     encodes_tags: bool = False
+    caption: str = ""
 
     @property
     def filter_only(self) -> tuple[str, ...]:

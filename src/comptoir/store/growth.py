@@ -3,15 +3,21 @@
 import json
 import re
 from collections.abc import Container, Iterator, Mapping
+from functools import lru_cache
 from operator import le
 from typing import NamedTuple
+
+LIKE = 8
+"""The comparisons of two catalogs that are kept."""
 
 _LENGTH = re.compile(r"String(?:\((\d+)\))?")
 _ANY_LENGTH = 1 << 30
 _DECIMAL = re.compile(r"Decimal\((\d+),(\d+)\)")
-_FREE = frozenset(
-    {"caption", "description", "suggested", "source", "business_central", "columns", "if_match"}
-    | {"contained", "check", "change"}
+_TEXTS = frozenset({"caption", "list_caption", "description", "columns"})
+"""The options that only people see; `description` is in `$metadata` too."""
+
+_FREE = _TEXTS | frozenset(
+    {"suggested", "source", "business_central", "if_match", "contained", "check", "change"}
 )
 """The options on which no stored value depends."""
 
@@ -59,14 +65,34 @@ def is_earlier(catalog: str, other: str) -> bool:
     return bool(conflicts(other, catalog)) and not conflicts(catalog, other)
 
 
+@lru_cache(LIKE)
+def is_like(catalog: str, other: str) -> bool:
+    """Whether two catalogs differ in nothing but texts, so that services with both serve alike."""
+    bare = [json.dumps(_without_texts("", json.loads(each))) for each in (catalog, other)]
+    return bare[0] == bare[1]
+
+
+def _without_texts(path: str, table: Mapping[str, object]) -> Mapping[str, object]:
+    kept = {}
+    for name, value in table.items():
+        if not (_is_option(path) and name in _TEXTS):
+            place = f"{path}.{name}".removeprefix(".")
+            kept[name] = _without_texts(place, value) if isinstance(value, dict) else value
+    return kept
+
+
+def _is_option(path: str) -> bool:
+    """Whether the keys of a table are options, and not names that the file declares."""
+    return not (_DECLARING.fullmatch(path) or _VIEW.fullmatch(path))
+
+
 def _changes(
     path: str, former: Mapping[str, object], wanted: Mapping[str, object]
 ) -> Iterator[Change]:
     for name in dict.fromkeys([*former, *wanted]):
         place = f"{path}.{name}".removeprefix(".")
         one, other = former.get(name), wanted.get(name)
-        is_option = not (_DECLARING.fullmatch(path) or _VIEW.fullmatch(path))
-        if one == other or (is_option and name in _FREE):
+        if one == other or (_is_option(path) and name in _FREE):
             continue
         if other is None:
             yield Change(f"{place} is missing", is_addition=False)

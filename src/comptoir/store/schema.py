@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, insp
 
 from comptoir.errors import operator_rows as problems
 from comptoir.sql import column_types
-from comptoir.store.growth import changes
+from comptoir.store.growth import changes, is_like
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -113,15 +113,15 @@ def is_outdated(state: SchemaState, name: str) -> bool:
 def check_state(state: SchemaState, name: str, catalog: str = "") -> None:
     """Raise `OperatorError` if this program cannot use the schema of the database `name`.
 
-    With the source of a model, the database must have the same one.
+    With the source of a model, the database must have the same one, or one with other texts.
     """
     if is_outdated(state, name):
         row = problems.OUTDATED_SCHEMA if state.revision else problems.NO_SCHEMA
         raise row(name=name, revision=state.revision, head=revisions().head)
-    if catalog and state.catalog != catalog:
+    if catalog and state.catalog != catalog and not is_like(state.catalog or "{}", catalog):
         found = [each.text for each in changes(state.catalog or "{}", catalog)]
         listed = "; ".join([*found[:NAMED_CHANGES], *["…"] * (len(found) > NAMED_CHANGES)])
-        raise problems.OTHER_CATALOG(name=name, changes=listed or "the order or texts differ")
+        raise problems.OTHER_CATALOG(name=name, changes=listed or "the order differs")
 
 
 def store_state(connection: Connection, **state: str) -> None:

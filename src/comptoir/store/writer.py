@@ -19,6 +19,7 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_FULL, DATABASE_READ_ONLY
 from comptoir.plan.write import WritePlan
+from comptoir.store.growth import is_like
 from comptoir.store.ledger import Ledger
 from comptoir.store.unit import Work
 
@@ -187,7 +188,7 @@ class Condition:
 
     def note_catalog(self, accepted: Sequence[str], own: str) -> None:
         """Note the catalog of the database; the first that is not the service's own is logged."""
-        is_later = bool(own) and own not in accepted
+        is_later = bool(own) and not any(each == own or is_like(each, own) for each in accepted)
         if is_later and not self.has_later_catalog:
             _log.warning("%s", LATER_CATALOG)
         self.has_later_catalog = is_later

@@ -19,8 +19,8 @@ def type_caption(entity_type: EntityType) -> str:
 
 
 def set_caption(entity_set: EntitySet) -> str:
-    """The caption of the records of a set together."""
-    return words(entity_set.name)
+    """The caption of the records of a set together: that of the catalog, or its name as words."""
+    return entity_set.caption or words(entity_set.name)
 
 
 def words(name: str) -> str:

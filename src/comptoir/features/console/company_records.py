@@ -1,6 +1,8 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
+import asyncio
 import re
+from contextlib import suppress
 from types import MappingProxyType
 from typing import cast
 from urllib.parse import quote, urlencode
@@ -9,14 +11,16 @@ import msgspec
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
+from comptoir.errors.refusal import Refusal
 from comptoir.features.console import errors
-from comptoir.features.console.record_query import RecordQuery
+from comptoir.features.console.record_query import RecordQuery, query_of
+from comptoir.features.console.record_table import row_id
 from comptoir.features.console.values import Values, decoded, encoded
-from comptoir.features.console.visit import Visit
+from comptoir.features.console.visit import Visit, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
-from comptoir.response.response import whole_body
+from comptoir.response.response import Pieces, Response, whole_body
 
 PAGE_SIZE = 50
 """The records of a page."""
@@ -24,7 +28,18 @@ PAGE_SIZE = 50
 PREFER = f"odata.maxpagesize={PAGE_SIZE}"
 """The value of `Prefer` by which a page has `PAGE_SIZE` records."""
 
+COUNT_SECONDS = 0.05
+"""Seconds after which a page does without the number of all records."""
+
+SOME = 10_000
+"""The number beyond which records are not counted if that takes longer."""
+
+LONGEST_BACK = 2_000
+"""Characters of the query of a list to which the page of a record leads back."""
+
 NO_HEADERS: Headers = MappingProxyType({})
+
+_NO_METADATA = b"application/json;odata.metadata=none"
 
 _NUMBER = re.compile("[0-9]{1,18}")
 """The number of a change, which a 64-bit integer holds."""
@@ -100,15 +115,35 @@ class CompanyRecords:
 
     async def document(self, entity_set: EntitySet, query: str) -> bytes:
         """A page of a collection as JSON, as clients receive it."""
-        return await self._sent(
-            "GET", self.path(entity_set), query, headers={b"prefer": PREFER.encode()}
-        )
+        headers = {b"prefer": PREFER.encode()}
+        return await self._sent("GET", self.path(entity_set), query, headers=headers)
+
+    async def long_page(self, entity_set: EntitySet, query: str) -> bytes | Pieces:
+        """The longest page of a collection, as JSON without metadata, and maybe in pieces."""
+        size = self._visit.backend.settings.max_page_size
+        headers = {b"prefer": b"odata.maxpagesize=%d" % size, b"accept": _NO_METADATA}
+        return (await self._answer("GET", self.path(entity_set), query, headers)).body
 
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
         document = decoded(await self.document(entity_set, query))
         rows = cast("list[dict[str, Json]]", document["value"])
         return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
+
+    async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
+        """The number of all records of a query, in words; blank if that takes long."""
+        path = self.path(entity_set)
+        with suppress(TimeoutError, Refusal):
+            async with asyncio.timeout(COUNT_SECONDS):
+                counted = await self._sent("GET", f"{path}/$count", query.count_options)
+                return f"{int(counted.decode('utf-8-sig')):,}"
+        with suppress(TimeoutError, Refusal):
+            async with asyncio.timeout(COUNT_SECONDS):
+                document = await self._sent("GET", path, query.some_options(SOME + 1))
+                [found] = cast("list[Values]", decoded(document)["value"])
+                number = found["records"]
+                return f"more than {SOME:,}" if number == SOME + 1 else f"{number:,}"
+        return ""
 
     async def read(self, entity_set: EntitySet, key: str) -> Version:
         """A record without its secrets."""
@@ -128,11 +163,6 @@ class CompanyRecords:
         """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
         query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
         return (await self.page(entity_set, query)).records
-
-    async def count(self, entity_set: EntitySet, condition: str) -> int:
-        """The number of records that meet a condition."""
-        query = f"$filter={quote(condition)}&$top=0&$count=true"
-        return cast("int", decoded(await self.document(entity_set, query))["@odata.count"])
 
     async def create(self, entity_set: EntitySet, values: Values) -> Version:
         """Create a record, if none has its key."""
@@ -195,8 +225,13 @@ class CompanyRecords:
         body = b""
         if values is not None:
             headers, body = {**headers, b"content-type": b"application/json"}, encoded(values)
+        return await whole_body(await self._answer(method, path, query, headers, body))
+
+    async def _answer(
+        self, method: str, path: str, query: str, headers: Headers, body: bytes = b""
+    ) -> Response:
         try:
-            return await whole_body(await self._visit.answer(method, path, query, headers, body))
+            return await self._visit.answer(method, path, query, headers, body)
         except TimeoutError:
             raise errors.UNANSWERED() from None
 
@@ -268,6 +303,10 @@ def set_of(visit: Visit) -> EntitySet:
     return known[name]
 
 
+BACK = "back"
+"""The field of the pages of a record with the query of the list that led there."""
+
+
 def page_url(
     visit: Visit,
     entity_set: EntitySet,
@@ -275,8 +314,23 @@ def page_url(
     query: RecordQuery | None = None,
     **fields: str,
 ) -> str:
-    """The URL of a page about a set, or about its record with the `key` of `fields`."""
-    fields = {"company": company_of(visit), **fields}
+    """The URL of a page about a set, or about its record with the `key` of `fields`.
+
+    The pages of a record pass on what leads back to the list.
+    """
+    back = visit.query.text(BACK) if rest.startswith("/record") else ""
+    fields = {"company": company_of(visit), BACK: back, **fields}
     address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
     more = "" if query is None else query.address()
     return f"{address}{'&' if '?' in address else '?'}{more}" if more else address
+
+
+def list_url(visit: Visit, entity_set: EntitySet, **fields: str) -> str:
+    """The URL of the list from which a page of a record was reached, at the row of that record.
+
+    The field of the address is read as a query of the set: it cannot lead elsewhere.
+    """
+    query = query_of(entity_set.type, form_data(visit.query.text(BACK)))
+    key = visit.query.text("key")
+    place = f"#{row_id(key)}" if key else ""
+    return page_url(visit, entity_set, query=query, **fields) + place

@@ -10,7 +10,7 @@ from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
 from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, Text
 from comptoir.features.console.captions import caption
-from comptoir.features.console.record_query import default_columns
+from comptoir.features.console.record_query import default_columns, heading
 from comptoir.features.console.values import Presented, Values, empty, initial, presented, shown
 from comptoir.http.redaction import MASK
 
@@ -113,9 +113,11 @@ def _presented(declared: Property, values: Values) -> Presented:
 
 
 def record_name(entity_type: EntityType, values: Values) -> str:
-    """The name of a record for people: its identification, or a required value; may be blank."""
+    """The name of a record for people: its identification, or else a telling value."""
     by_name = entity_type.by_name
-    texts = [" ".join([text_of(by_name[each], values) for each in entity_type.identification])]
+    known = [each for each in entity_type.identification if each != entity_type.key]
+    texts = [" ".join([text_of(by_name[each], values) for each in known])]
+    texts.append(text_of(by_name[heading(entity_type)], values))
     texts += [text_of(each, values) for each in entity_type.required if each.is_queried]
     return next((each.strip() for each in texts if each.strip()), "")
 

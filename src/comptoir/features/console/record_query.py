@@ -1,19 +1,34 @@
-"""Queries for the records of a set: their options, columns and order."""
+"""Queries for the records of a set: their options, columns, order and place among all pages."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
 
 from comptoir.edm.model import EntityType, Property
+from comptoir.edm.numbers import DecimalNumber, Int32
+from comptoir.edm.times import Date, DateTimeOffset
 from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
+from comptoir.features.console.captions import caption
+from comptoir.features.console.values import Values, shown
+from comptoir.features.console.visit import FormData
 
 SHOWN_COLUMNS = 6
 """Columns of a table for which nobody has chosen any, besides the time of the last change."""
 
 AROUND = 60
 """Characters of a text that are shown before and after an error."""
+
+LONGEST_LITERAL = 100
+"""Characters of a text by which a click filters."""
+
+SEEN_FOR_EXAMPLES = 10
+"""Records of a page whose values are examples."""
+
+LARGEST_SKIP = 1_000_000_000
+"""The most records before a page."""
 
 _IN_VALUE = "'(),/:@"
 """Characters that need no encoding in a query string, besides letters and digits."""
@@ -22,7 +37,10 @@ _IN_VALUE = "'(),/:@"
 class RecordQuery(msgspec.Struct, frozen=True):
     """A query for a page of records: the texts of its options, which are empty if not given.
 
-    `columns` are the names of the properties to show; empty for those of `default_columns`.
+    `columns` are the names of the properties to show; empty for those of `default_columns`. `skip`
+    is the number of records before the page, which may begin after a `skiptoken`: the next page
+    follows the last record that was shown, whatever others add meanwhile. Nothing leads back from a
+    token, so the previous page is found by the number of records before it.
     """
 
     filter: str = ""
@@ -30,31 +48,130 @@ class RecordQuery(msgspec.Struct, frozen=True):
     orderby: str = ""
     columns: tuple[str, ...] = ()
     skiptoken: str = ""
+    skip: int = 0
 
-    def options(self, names: Sequence[str]) -> str:
-        """The query string for the service, which selects these properties."""
-        texts = {"filter": self.filter, "search": self.search, "orderby": self.orderby}
-        texts |= {"select": ",".join(names), "skiptoken": self.skiptoken}
-        return "&".join(
-            f"${name}={quote(text, safe=_IN_VALUE)}" for name, text in texts.items() if text
-        )
+    def options(self, entity_type: EntityType, names: Sequence[str]) -> str:
+        """The query string for the service, which selects these properties and the key."""
+        key = entity_type.key
+        texts = {
+            **self._matching,
+            "orderby": self.orderby or default_order(entity_type),
+            "select": ",".join(names if key in names else (*names, key)),
+            "skiptoken": self.skiptoken,
+            "skip": str(self.skip) if self.skip and not self.skiptoken else "",
+        }
+        return _query_string(texts)
+
+    @property
+    def count_options(self) -> str:
+        """The query string for the number of records on all pages."""
+        return _query_string(self._matching)
+
+    def some_options(self, most: int) -> str:
+        """The query string for that number, up to `most`."""
+        steps = [f"{name}({text})" for name, text in self._matching.items() if text]
+        steps += [f"top({most})", "aggregate($count as records)"]
+        return _query_string({"apply": "/".join(steps)})
+
+    @property
+    def _matching(self) -> dict[str, str]:
+        return {"filter": self.filter, "search": self.search}
 
     def address(self) -> str:
         """The query string by which the console shows the same page."""
+        return urlencode(self.fields)
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The fields of `address`."""
         texts = [
             (each, getattr(self, each)) for each in ("filter", "search", "orderby", "skiptoken")
         ]
         given = [(name, text) for name, text in texts if text]
-        return urlencode([*given, *(("column", each) for each in self.columns)])
+        given += [("column", each) for each in self.columns]
+        return [*given, ("skip", str(self.skip))] if self.skip else given
 
-    def sorted_by(self, order: str) -> "RecordQuery":
-        """The first page of the same query in another order."""
-        return msgspec.structs.replace(self, orderby=order, skiptoken="")
+    def first(self, **changes: str) -> "RecordQuery":
+        """The first page of the same query, or of another one."""
+        return msgspec.structs.replace(self, **{"skiptoken": "", "skip": 0, **changes})
 
-    def after(self, next_link: str) -> "RecordQuery":
-        """The page to which the service's link to the next page leads."""
+    def after(self, next_link: str, size: int) -> "RecordQuery":
+        """The page to which the service's link to the next page leads; this one has `size`."""
         given = dict(parse_qsl(urlsplit(next_link).query))
-        return msgspec.structs.replace(self, skiptoken=given["$skiptoken"])
+        skip = self.skip + size
+        return msgspec.structs.replace(self, skiptoken=given["$skiptoken"], skip=skip)
+
+    def before(self, size: int) -> "RecordQuery":
+        """The page with the `size` records before this one."""
+        return msgspec.structs.replace(self, skiptoken="", skip=max(self.skip - size, 0))
+
+
+def query_of(entity_type: EntityType, given: FormData) -> RecordQuery:
+    """The query of an address; a column that is unknown or repeated is ignored."""
+    chosen = set(given.texts("column"))
+    names = [each.name for each in column_choices(entity_type) if each.name in chosen]
+    if {heading(entity_type), *names} == set(default_columns(entity_type)):
+        names = []
+    condition = given.text("filter").strip()
+    for each in given.texts("and"):
+        condition = narrowed(condition, each)
+    skip = given.text("skip")
+    return RecordQuery(
+        filter=condition,
+        search=given.text("search").strip(),
+        orderby=given.text("orderby").strip(),
+        columns=tuple(names),
+        skiptoken=given.text("skiptoken"),
+        skip=min(int(skip[:18]), LARGEST_SKIP) if skip.isascii() and skip.isdigit() else 0,
+    )
+
+
+def narrowed(condition: str, more: str) -> str:
+    """A filter with one more condition."""
+    if not condition or more in condition.split(" and "):
+        return condition or more
+    is_choice = " or " in condition.lower()
+    return f"({condition}) and {more}" if is_choice else f"{condition} and {more}"
+
+
+def condition_of(declared: Property, exact: str) -> str:
+    """The filter for the records that have a value, by `Presented.exact`; blank for none."""
+    # browsers change the line ends of a field
+    if not 0 < len(exact) <= LONGEST_LITERAL or not exact.isprintable() or exact.isspace():
+        return ""
+    return "" if declared.is_unlimited else f"{declared.name} eq {literal(declared, exact)}"
+
+
+def literal(declared: Property, exact: str) -> str:
+    """A value in a filter."""
+    return "'{}'".format(exact.replace("'", "''")) if declared.type.quoted else exact
+
+
+def examples(entity_type: EntityType, names: Sequence[str], rows: Sequence[Values]) -> list[str]:
+    """Filters that find some of the records, one for each kind of value after the first column."""
+    found, rows = dict[str, str](), rows[:SEEN_FOR_EXAMPLES]
+    for declared in [entity_type.by_name[name] for name in names[1:]]:
+        name, edm_type = declared.name, declared.type
+        values = [shown(declared, row[name]) for row in rows]
+        value = next((each for each in values if condition_of(declared, each)), "")
+        if not value or isinstance(edm_type, Guid):
+            continue
+        if isinstance(edm_type, DateTimeOffset):
+            found.setdefault("time", f"{name} ge {value[:10]}T00:00:00Z")
+        elif isinstance(edm_type, Int32 | DecimalNumber | Date):
+            found.setdefault("ge", f"{name} ge {literal(declared, value)}")
+        elif edm_type.quoted and len(set(values)) == len(rows):
+            word = max(value.split(), key=len)
+            found.setdefault("contains", f"contains({name},{literal(declared, word)})")
+        else:
+            found.setdefault("eq", condition_of(declared, value))
+    return list(found.values())
+
+
+def _query_string(texts: dict[str, str]) -> str:
+    return "&".join(
+        f"${name}={quote(text, safe=_IN_VALUE)}" for name, text in texts.items() if text
+    )
 
 
 class TableColumn(msgspec.Struct, frozen=True):
@@ -65,6 +182,7 @@ class TableColumn(msgspec.Struct, frozen=True):
     """
 
     name: str
+    caption: str
     description: str
     is_number: bool
     order: str
@@ -95,24 +213,39 @@ def query_error(refusal: Refusal, text: str) -> QueryError:
     return QueryError(refusal.message, before, text[place : place + 1] or " ", after)
 
 
+@cache
 def heading(entity_type: EntityType) -> str:
-    """The property that is first in each row, by which people know a record."""
-    return entity_type.identification[0]
+    """The property that is first in each row, by which people know a record: rather not a Guid."""
+    names = [*entity_type.identification, *entity_type.columns]
+    names += [each.name for each in entity_type.required]
+    known = [each for each in names if each in entity_type.queried]
+    return next((each for each in known if not _is_guid(entity_type, each)), entity_type.key)
 
 
-def column_choices(entity_type: EntityType) -> list[Property]:
+def default_order(entity_type: EntityType) -> str:
+    """The value of `$orderby` for which an index serves: the identification, else blank."""
+    names = entity_type.identification
+    is_indexed = bool(entity_type.unique) and not entity_type.unique[0].blank_is_free
+    if is_indexed or any(each[: len(names)] == names for each in entity_type.indexes):
+        return ",".join(names)
+    return ""
+
+
+@cache
+def column_choices(entity_type: EntityType) -> Sequence[Property]:
     """The properties that a table may show after the `heading`."""
     first = heading(entity_type)
     return [entity_type.by_name[name] for name in entity_type.queried if name != first]
 
 
+@cache
 def default_columns(entity_type: EntityType) -> tuple[str, ...]:
     """The columns of a table for which nobody has chosen any: few, the most telling first."""
     first = heading(entity_type)
     choices = column_choices(entity_type)
     if entity_type.columns:
         known = {each.name for each in choices}
-        return (first, *(each for each in entity_type.columns if each in known))
+        return (first, *(each for each in dict.fromkeys(entity_type.columns) if each in known))
     telling = [each for each in choices if not (isinstance(each.type, Guid) or each.is_unlimited)]
     stamps = [each for each in telling if each.modified_at]
     required = [each for each in telling if each.required]
@@ -121,19 +254,19 @@ def default_columns(entity_type: EntityType) -> tuple[str, ...]:
     return (first, *(each.name for each in chosen))
 
 
-def columns(entity_type: EntityType, query: RecordQuery) -> Iterator[TableColumn]:
-    """The columns of a query's table, in the order of the declaration after the first."""
-    names = shown_names(entity_type, query)
-    for name in names:
-        declared = entity_type.by_name[name]
-        order = {name: "ascending", f"{name} asc": "ascending", f"{name} desc": "descending"}.get(
-            query.orderby.strip(), ""
-        )
-        sorting = "" if declared.is_unlimited else name
-        if sorting and order == "ascending":
-            sorting = f"{name} desc"
-        is_number = declared.type.edm_name in ("Edm.Int32", "Edm.Decimal")
-        yield TableColumn(name, declared.description, is_number, order, sorting)
+def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterator[TableColumn]:
+    """The columns of a table with these properties, whose records are sorted by `order`."""
+    first = (order or default_order(entity_type) or entity_type.key).split(",")[0]
+    by, _, way = first.strip().partition(" ")
+    for declared in [entity_type.by_name[name] for name in names]:
+        sorting, sorted_by = "" if declared.is_unlimited else declared.name, ""
+        if declared.name == by and way.strip() in ("", "asc", "desc"):
+            sorted_by = "descending" if way.strip() == "desc" else "ascending"
+        if sorting and sorted_by == "ascending":
+            sorting = f"{declared.name} desc"
+        is_number = isinstance(declared.type, Int32 | DecimalNumber)
+        text = caption(declared)
+        yield TableColumn(declared.name, text, declared.description, is_number, sorted_by, sorting)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
@@ -142,3 +275,7 @@ def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
         return default_columns(entity_type)
     known = {each.name for each in column_choices(entity_type)}
     return (heading(entity_type), *(name for name in query.columns if name in known))
+
+
+def _is_guid(entity_type: EntityType, name: str) -> bool:
+    return isinstance(entity_type.by_name[name].type, Guid)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import cache
+from html import escape
 from typing import Literal, cast
 
 import msgspec
@@ -9,7 +11,7 @@ import msgspec
 from comptoir.edm.model import Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date, DateTimeOffset
-from comptoir.edm.types import Boolean, EdmError, Stored, Text, TextualType
+from comptoir.edm.types import EdmError, Stored, Text, TextualType
 from comptoir.features.console.templates import minute_text
 from comptoir.jsonvalue import Json
 
@@ -55,13 +57,24 @@ def of_stored(declared: Property, stored: Stored) -> Json:
     return cast("Json", _decode(msgspec.json.encode(declared.type.wire(stored))))
 
 
+@cache
+def _blank(declared: Property) -> Json:
+    """The value of a property that is shown as blank: the empty day, instant or Guid, else null."""
+    is_text = isinstance(declared.type, Text) or not isinstance(declared.type, TextualType)
+    return None if is_text else empty(declared)
+
+
 def shown(declared: Property, value: Json) -> str:
     """A value as text; blank for the empty day, instant and Guid."""
-    if isinstance(value, bool):
+    if value is True or value is False:
         return "true" if value else "false"
-    edm_type = declared.type
-    is_blank = isinstance(edm_type, TextualType) and not isinstance(edm_type, Text)
-    return "" if is_blank and value == empty(declared) else str(value)
+    return "" if value == _blank(declared) else str(value)
+
+
+BLANK = '<span class="muted">\N{EN DASH}</span>'
+"""What pages show in place of a value that is blank."""
+
+Form = Literal["text", "time", "day", "number"]
 
 
 class Presented(msgspec.Struct, frozen=True):
@@ -69,22 +82,40 @@ class Presented(msgspec.Struct, frozen=True):
 
     text: str
     exact: str
-    form: Literal["text", "time", "day", "number"] = "text"
+    form: Form = "text"
+
+    def __html__(self) -> str:
+        """The value on a page, to which templates add it as it is."""
+        text = escape(self.text)
+        if not text.strip():
+            return BLANK
+        if self.form in ("time", "day"):
+            return f'<time datetime="{escape(self.exact)}">{text}</time>'
+        if self.form == "number":
+            return f'<data value="{escape(self.exact)}">{text}</data>'
+        # text may run from right to left
+        return f"<bdi>{text}</bdi>"
+
+
+@cache
+def _form(declared: Property) -> Form:
+    if isinstance(declared.type, DateTimeOffset):
+        return "time"
+    if isinstance(declared.type, Date):
+        return "day"
+    is_number = isinstance(declared.type, Int32 | DecimalNumber) and not declared.numbered
+    return "number" if is_number else "text"
 
 
 def presented(declared: Property, value: Json) -> Presented:
     """A value for people; times are in UTC, and scripts show them in the reader's time zone."""
-    exact, edm_type = shown(declared, value), declared.type
-    if not exact:
-        return Presented("", "")
-    if isinstance(edm_type, Boolean):
-        return Presented("Yes" if value else "No", exact)
-    if isinstance(edm_type, DateTimeOffset):
-        return Presented(minute_text(exact), exact, "time")
-    if isinstance(edm_type, Date):
-        return Presented(exact, exact, "day")
-    is_number = isinstance(edm_type, Int32 | DecimalNumber) and not declared.numbered
-    return Presented(exact, exact, "number" if is_number else "text")
+    exact, form = shown(declared, value), _form(declared)
+    text = exact
+    if value is True or value is False:
+        text = "Yes" if value else "No"
+    elif exact and form == "time":
+        text = minute_text(exact)
+    return Presented(text, exact, form)
 
 
 def typed(declared: Property, text: str, before: Json) -> Json:

@@ -24,6 +24,7 @@ from comptoir.features.console.company_records import (
     change_number,
     is_number,
     key_of,
+    list_url,
     page_url,
     set_of,
 )
@@ -158,7 +159,7 @@ class _Editor:
                 changed=list(differences(unchanged, now.values)),
                 author=await self._author(now.tag),
             )
-        return Redirect(page_url(self._visit, self._set, done="deleted"))
+        return Redirect(list_url(self._visit, self._set, done="deleted"))
 
     def new(self, values: Values, refusal: Refusal | None = None) -> TemplatePage:
         """The form for a new record."""
@@ -279,7 +280,7 @@ class _Editor:
         common = {
             "entity_set": entity_set,
             "name": name,
-            "set_page": page_url(visit, entity_set),
+            "set_page": list_url(visit, entity_set),
             "set_caption": set_caption(entity_set),
             "record_page": page_url(visit, entity_set, "/record", key=self._key),
             "edit_page": page_url(visit, entity_set, "/record/edit", key=self._key),

@@ -15,6 +15,7 @@ from comptoir.features.console.company_records import (
     CompanyRecords,
     Version,
     key_of,
+    list_url,
     page_url,
     set_of,
 )
@@ -51,10 +52,10 @@ class NamedRecord(msgspec.Struct, frozen=True):
 
 
 class RelatedRecords(msgspec.Struct, frozen=True):
-    """A list of related records: its caption, the number of its records, and its address."""
+    """A list of related records: its caption, the number of records in words, and its address."""
 
     caption: str
-    count: int
+    count: str
     address: str
 
 
@@ -68,7 +69,7 @@ async def show(visit: Visit) -> Answer:
     may_write = not entity_set.read_only and visit.may(ConsoleRole.EDITOR)
     context = {
         "entity_set": entity_set,
-        "set_page": page_url(visit, entity_set),
+        "set_page": list_url(visit, entity_set),
         "set_caption": set_caption(entity_set),
         "filled": [each for each in properties if each.value.text.strip()],
         "blank": [each for each in properties if not each.value.text.strip()],
@@ -128,8 +129,9 @@ async def _related(visit: Visit, entity_set: EntitySet, version: Version) -> lis
         condition = each.condition(version.values)
         with suppress(Refusal):
             if condition:
-                count = await CompanyRecords(visit).count(each.target, condition)
-                address = page_url(visit, each.target, query=RecordQuery(filter=condition))
+                query = RecordQuery(filter=condition)
+                count = await CompanyRecords(visit).count(each.target, query)
+                address = page_url(visit, each.target, query=query)
                 found.append(RelatedRecords(words(each.name), count, address))
     return found
 

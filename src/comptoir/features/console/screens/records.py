@@ -1,19 +1,23 @@
 """The screen Records: every entity set, its records by pages, and a query as curl and as JSON."""
 
-from collections.abc import Iterator
+import asyncio
+from contextlib import suppress
 
 from starlette.responses import Response
 
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
+from comptoir.features.console.captions import caption, set_caption
 from comptoir.features.console.company_records import (
+    BACK,
+    LONGEST_BACK,
+    PAGE_SIZE,
     PREFER,
     SET,
     CompanyRecords,
     Version,
     company_of,
-    key_of,
     page_url,
     set_of,
 )
@@ -23,37 +27,47 @@ from comptoir.features.console.record_form import text_of
 from comptoir.features.console.record_query import (
     QueryError,
     RecordQuery,
-    TableColumn,
     column_choices,
     columns,
-    default_columns,
-    heading,
+    examples,
     query_error,
+    query_of,
     shown_names,
 )
+from comptoir.features.console.record_table import table_rows
 from comptoir.features.console.screens import editing, reading
+from comptoir.features.console.spreadsheet import spreadsheet
 from comptoir.features.console.visit import Visit
 
-LONGEST_CELL = 80
-"""Characters of a value that a table shows."""
+MOST_COUNT_SECONDS = 0.1
+"""Seconds for the numbers of records of all sets."""
 
 _OPTIONS = ("$filter", "$search", "$orderby")
 """The options that a user types; the message about one of them is shown with its field."""
 
 
 async def overview(visit: Visit) -> Answer:
-    """Every entity set of the model."""
-    sets = [(each, page_url(visit, each)) for each in visit.backend.model.sets]
-    return TemplatePage("records.html", "Records", {"sets": sets})
+    """Every entity set of the model, with the number of its records if that is known soon."""
+    records, counts = CompanyRecords(visit), dict[str, str]()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(MOST_COUNT_SECONDS):
+            for each in visit.backend.model.sets:
+                counts[each.name] = await records.count(each, RecordQuery())
+    sets = [
+        (each, set_caption(each), page_url(visit, each), counts.get(each.name, ""))
+        for each in visit.backend.model.sets
+    ]
+    return TemplatePage("records.html", "Records", {"sets": sorted(sets, key=lambda each: each[1])})
 
 
 async def browse(visit: Visit) -> Answer:
     """A page of a set's records; an error of the query is shown with what the user typed."""
     entity_set, records = set_of(visit), CompanyRecords(visit)
-    query = _query(visit, entity_set)
-    path, options = records.path(entity_set), _options(entity_set, query)
+    entity_type, query = entity_set.type, query_of(entity_set.type, visit.query)
+    path, names = records.path(entity_set), shown_names(entity_set.type, query)
+    options = query.options(entity_type, names)
     errors: dict[str, QueryError] = {}
-    status, records_shown, next_page = 200, list[Version](), ""
+    status, versions, next_page, count = 200, list[Version](), "", ""
     try:
         page = await records.page(entity_set, options)
     except Refusal as refusal:
@@ -61,87 +75,86 @@ async def browse(visit: Visit) -> Answer:
         option = refusal.target if refusal.target in _OPTIONS else ""
         errors[option] = query_error(refusal, _texts(query).get(option, ""))
     else:
-        records_shown = page.records
+        versions = page.records
         if page.next_link:
-            next_page = page_url(visit, entity_set, query=query.after(page.next_link))
+            following = query.after(page.next_link, len(versions))
+            next_page = page_url(visit, entity_set, query=following)
+            count = await records.count(entity_set, query.first())
+        else:
+            count = f"{query.skip + len(versions):,}"
+    values = [each.values for each in versions]
+    filled = [
+        name
+        for number, name in enumerate(names)
+        if not number or any(text_of(entity_type.by_name[name], each).strip() for each in values)
+    ]
+    shown_columns = list(columns(entity_type, filled, query.orderby))
     unsupported = visit.backend.settings.behaviour.queries.unsupported
     context = {
         "entity_set": entity_set,
         "query": query,
         "errors": errors,
         "columns": [
-            (each, page_url(visit, entity_set, query=query.sorted_by(each.sorting)))
-            for each in columns(entity_set.type, query)
+            (each, page_url(visit, entity_set, query=query.first(orderby=each.sorting)))
+            for each in shown_columns
         ],
-        "column_choices": column_choices(entity_set.type),
+        "left_out": [caption(entity_type.by_name[each]) for each in names if each not in filled],
+        "column_choices": [(each, caption(each)) for each in column_choices(entity_type)],
         "company_id": company_of(visit),
-        "shown": shown_names(entity_set.type, query),
-        "rows": list(_rows(visit, entity_set, query, records_shown)),
-        "is_first": not query.skiptoken,
-        "first_page": page_url(visit, entity_set, query=query.sorted_by(query.orderby)),
+        "shown": names,
+        "rows": table_rows(
+            entity_type, shown_columns, values, _record_page(visit, entity_set, query)
+        ),
+        "place": (f"{query.skip + 1:,}", f"{query.skip + len(versions):,}"),
+        "count": count,
+        "examples": [
+            (each, page_url(visit, entity_set, query=query.first(filter=each)))
+            for each in examples(entity_type, filled, values)
+        ],
+        "first_page": page_url(visit, entity_set, query=query.first()) if query.skip else "",
+        "previous_page": page_url(visit, entity_set, query=query.before(PAGE_SIZE))
+        if query.skip
+        else "",
         "next_page": next_page,
         "all_page": page_url(visit, entity_set, query=RecordQuery(columns=query.columns)),
-        "searches": "$search" not in unsupported and bool(entity_set.type.searched),
+        "searches": "$search" not in unsupported and bool(entity_type.searched),
         "creates": not entity_set.read_only and visit.may(ConsoleRole.EDITOR),
         "new_page": page_url(visit, entity_set, "/new"),
         "request": f"{path}?{options}",
         "curl": curl("GET", records.url(path, options), {"Prefer": PREFER}),
         "document": page_url(visit, entity_set, "/json", query=query),
+        "spreadsheet": page_url(visit, entity_set, "/csv", query=query.first()),
         "done": reading.done(visit),
     }
-    return TemplatePage("browse.html", entity_set.name, context, status)
+    return TemplatePage("browse.html", set_caption(entity_set), context, status)
 
 
 async def document(visit: Visit) -> Answer:
     """The page of a query as JSON, as clients receive it."""
     entity_set = set_of(visit)
-    options = _options(entity_set, _query(visit, entity_set))
+    query = query_of(entity_set.type, visit.query)
+    options = query.options(entity_set.type, shown_names(entity_set.type, query))
     content = await CompanyRecords(visit).document(entity_set, options)
     return Response(content, media_type="application/json")
 
 
-def _query(visit: Visit, entity_set: EntitySet) -> RecordQuery:
-    given = visit.query
-    chosen = set(given.texts("column"))
-    # each once, whatever the address repeats
-    names = [each.name for each in column_choices(entity_set.type) if each.name in chosen]
-    if {heading(entity_set.type), *names} == set(default_columns(entity_set.type)):
-        names = []
-    return RecordQuery(
-        filter=given.text("filter").strip(),
-        search=given.text("search").strip(),
-        orderby=given.text("orderby").strip(),
-        columns=tuple(names),
-        skiptoken=given.text("skiptoken"),
-    )
+async def download(visit: Visit) -> Answer:
+    """All records of a query as CSV."""
+    entity_set = set_of(visit)
+    query = query_of(entity_set.type, visit.query).first()
+    return await spreadsheet(CompanyRecords(visit), entity_set, query)
 
 
 def _texts(query: RecordQuery) -> dict[str, str]:
     return dict(zip(_OPTIONS, (query.filter, query.search, query.orderby), strict=True))
 
 
-def _options(entity_set: EntitySet, query: RecordQuery) -> str:
-    """The options of a query, which always selects the key, to which rows link."""
-    names = shown_names(entity_set.type, query)
-    key = entity_set.type.key
-    return query.options(names if key in names else (*names, key))
-
-
-def _rows(
-    visit: Visit, entity_set: EntitySet, query: RecordQuery, versions: list[Version]
-) -> Iterator[tuple[str, str, list[tuple[TableColumn, str]]]]:
-    """The records in a table: the address of each, its name, and its other values."""
-    by_name = entity_set.type.by_name
-    first, *others = columns(entity_set.type, query)
-    for version in versions:
-        key = key_of(entity_set, version)
-        cells = [(each, _short(text_of(by_name[each.name], version.values))) for each in others]
-        name = text_of(by_name[first.name], version.values).strip() or key
-        yield page_url(visit, entity_set, "/record", key=key), _short(name), cells
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+def _record_page(visit: Visit, entity_set: EntitySet, query: RecordQuery) -> str:
+    """The URL of the page of a record without its key, and with what leads back to the list."""
+    back = query.address()
+    fields = {BACK: back} if 0 < len(back) <= LONGEST_BACK else {}
+    address = page_url(visit, entity_set, "/record", None, **fields)
+    return f"{address}{'&' if '?' in address else '?'}key="
 
 
 SCREEN = Screen(
@@ -151,6 +164,7 @@ SCREEN = Screen(
         Endpoint("GET", "", overview),
         Endpoint("GET", f"/{SET}", browse),
         Endpoint("GET", f"/{SET}/json", document),
+        Endpoint("GET", f"/{SET}/csv", download),
         *reading.ENDPOINTS,
         *editing.ENDPOINTS,
     ),

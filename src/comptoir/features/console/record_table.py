@@ -1,0 +1,81 @@
+"""The rows of a table of records in HTML, which a template would write in four times the time."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from comptoir.edm.model import EntityType, Property
+from comptoir.features.console.record_form import text_of
+from comptoir.features.console.record_query import TableColumn, condition_of
+from comptoir.features.console.values import BLANK, Values, presented
+from comptoir.jsonvalue import Json
+
+LONGEST_CELL = 80
+"""Characters of a value that a table shows."""
+
+_NUMBER = ' class="number"'
+
+
+def table_rows(
+    entity_type: EntityType,
+    columns: Sequence[TableColumn],
+    rows: Sequence[Values],
+    record_page: str,
+) -> Markup:
+    """The rows of a table: the first cell leads to the record, at `record_page` with its key.
+
+    The others are buttons of the form `narrow`, with the condition for records with the same value.
+    Values are escaped column by column, because no text has a NUL.
+    """
+    if not rows:
+        return Markup()
+    first, *others = [(entity_type.by_name[each.name], each) for each in columns]
+    keys = [str(row[entity_type.key]) for row in rows]
+    names = [text_of(first[0], row).strip() for row in rows]
+    names = [_short(name or key) for name, key in zip(names, keys, strict=True)]
+    begin = f'"><th scope="row" role="rowheader"{_NUMBER if first[1].is_number else ""}><a href="'
+    begin += escape(record_page)
+    heads = [
+        f'<tr role="row" id="row-{key}{begin}{key}"><bdi>{name}</bdi></a></th>'
+        for key, name in zip(map(_quoted, keys), _escaped(names), strict=True)
+    ]
+    cells = [_cells(*each, [row[each[0].name] for row in rows]) for each in others]
+    lines = ["".join(line) + "</tr>\n" for line in zip(heads, *cells, strict=True)]
+    return Markup("".join(lines))  # noqa: S704 - every value is escaped
+
+
+def row_id(key: str) -> str:
+    """The id of the row of a record with a key, which is the same in a URL."""
+    return f"row-{_quoted(key)}"
+
+
+def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> list[str]:
+    label, number = escape(column.caption), _NUMBER if column.is_number else ""
+    begin = f'<td role="cell" data-label="{label}"{number}>'
+    if declared.type.quoted:
+        exact = [str(each) for each in values]
+        texts = [f"<bdi>{each}</bdi>" if each else BLANK for each in _escaped(map(_short, exact))]
+    else:
+        found = [presented(declared, each) for each in values]
+        exact = [each.exact for each in found]
+        texts = [each.__html__() for each in found]
+    conditions = _escaped([condition_of(declared, each) for each in exact])
+    button = f'{begin}<button form="narrow" name="and" value="'
+    return [
+        f'{button}{condition}">{text}</button></td>' if condition else f"{begin}{text}</td>"
+        for text, condition in zip(texts, conditions, strict=True)
+    ]
+
+
+def _escaped(texts: Iterable[str]) -> list[str]:
+    return escape("\0".join(texts)).split("\0")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+
+
+def _quoted(key: str) -> str:
+    return quote(key, safe="")

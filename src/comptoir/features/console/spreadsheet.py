@@ -1,0 +1,136 @@
+"""The records of a list as CSV (RFC 4180), for programs that open spreadsheets."""
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import cast
+from urllib.parse import urlsplit
+
+import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Send
+from typing_extensions import override
+
+from comptoir.edm.model import EntitySet, Property
+from comptoir.edm.types import Boolean, Text, TextualType
+from comptoir.errors.refusal import Refusal
+from comptoir.features.console.captions import caption
+from comptoir.features.console.company_records import CompanyRecords
+from comptoir.features.console.record_query import RecordQuery, shown_names
+from comptoir.features.console.values import empty
+from comptoir.http.exchange import ConnectionCutError
+from comptoir.response.response import Pieces
+
+_FORMULA = re.compile("\0[=+@\t\r-]")
+"""The beginnings of texts that a spreadsheet would calculate, after a NUL."""
+
+_QUOTED = '",\r\n'
+"""The characters of texts in quotes."""
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+_Rows = list[dict[str, object]]
+
+
+class _Page(msgspec.Struct):
+    value: _Rows = []
+    next_link: str = msgspec.field(default="", name="@odata.nextLink")
+
+
+# numbers keep their digits
+_decode = msgspec.json.Decoder(_Page, float_hook=str).decode
+_decode_rows = msgspec.json.Decoder(_Rows, float_hook=str).decode
+
+
+class Spreadsheet(StreamingResponse):
+    """A response with lines, whose producer ends with it."""
+
+    def __init__(self, name: str, lines: AsyncGenerator[str, None]) -> None:
+        headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+        super().__init__(lines, headers=headers, media_type="text/csv; charset=utf-8")
+        self._lines = lines
+
+    @override
+    async def stream_response(self, send: Send) -> None:
+        async with aclosing(self._lines):
+            await super().stream_response(send)
+
+
+async def spreadsheet(
+    records: CompanyRecords, entity_set: EntitySet, query: RecordQuery
+) -> Spreadsheet:
+    """The columns that a list shows, with the records of all of its pages, a slice at a time.
+
+    Raises `Refusal` if the query has an error. A later one cuts the connection: a part of the
+    records must not look like all of them.
+    """
+    names = shown_names(entity_set.type, query)
+    body = await records.long_page(entity_set, query.options(entity_set.type, names))
+    columns = [entity_set.type.by_name[each] for each in names]
+    return Spreadsheet(entity_set.name, _lines(records, entity_set, columns, body))
+
+
+async def _lines(
+    records: CompanyRecords,
+    entity_set: EntitySet,
+    columns: Sequence[Property],
+    body: bytes | Pieces,
+) -> AsyncGenerator[str, None]:
+    yield f"{_BYTE_ORDER_MARK}{','.join(_texts(list(map(caption, columns))))}\r\n"
+    while True:
+        page = _Page()
+        async with aclosing(_slices(body)) as slices:
+            async for page in slices:
+                if page.value:
+                    yield _lines_of(columns, page.value)
+        if not page.next_link:
+            return
+        try:
+            body = await records.long_page(entity_set, urlsplit(page.next_link).query)
+        except Refusal as error:
+            raise ConnectionCutError from error
+
+
+async def _slices(body: bytes | Pieces) -> AsyncGenerator[_Page, None]:
+    """The slices of a page; the last one has the link to the next page.
+
+    The service writes a long page in pieces: its head, whole records with commas, its tail.
+    """
+    if isinstance(body, bytes):
+        yield _decode(body)
+        return
+    async with aclosing(body) as pieces:
+        await anext(pieces)
+        async for piece in pieces:
+            if piece.startswith(b"]"):
+                yield _decode(b'{"value":[' + piece)
+            else:
+                yield _Page(_decode_rows(b"[%b]" % piece.removeprefix(b",")))
+
+
+def _lines_of(columns: Sequence[Property], rows: _Rows) -> str:
+    """The lines of records; each column is converted at once."""
+    cells = [_column(each, [row[each.name] for row in rows]) for each in columns]
+    return "\r\n".join([*map(",".join, zip(*cells, strict=True)), ""])
+
+
+def _column(declared: Property, values: Sequence[object]) -> Sequence[str]:
+    if isinstance(declared.type, Text):
+        return _texts(cast("Sequence[str]", values))
+    if isinstance(declared.type, Boolean):
+        return ["true" if each else "false" for each in values]
+    blank = empty(declared) if isinstance(declared.type, TextualType) else None
+    return ["" if each == blank else str(each) for each in values]
+
+
+def _texts(texts: Sequence[str]) -> Sequence[str]:
+    """The cells of texts, most of which need neither an apostrophe nor quotes."""
+    # no text has a NUL
+    joined = "\0".join(["", *texts])
+    if _FORMULA.search(joined):
+        texts = [f"'{each}" if _FORMULA.match(f"\0{each}") else each for each in texts]
+    if any(each in joined for each in _QUOTED):
+        quoted = [each.replace('"', '""') for each in texts]
+        texts = [f'"{text}"' if any(each in text for each in _QUOTED) else text for text in quoted]
+    return texts
