@@ -314,7 +314,7 @@ def test_a_navigation_property_without_pairs_is_declared_and_refused_by_name(
         ):
             refused = refusal(company.get(at, query), "BadRequest_MethodNotImplemented")
             assert f"{entity_set.type.name}/{each.name} is not supported" in refused.message, query
-            assert "Ask the operator to add `on` to it." in refused.message
+            assert "Ask the operator to add `on` to it in the catalog." in refused.message
         written = company.patch(path, {each.name: []}, "*")
         assert each.name in refusal(written, "BadRequest_MethodNotImplemented").message
         assert each.name not in listed(company, entity_set.name, {"$expand": "*"})[1]
