@@ -117,7 +117,7 @@ async def _named(
             other = await records.first(each.target, condition)
             if other is not None:
                 key = key_of(each.target, other)
-                address = page_url(visit, each.target, "/record", key=key)
+                address = page_url(visit, each.target, "/record", key=key, back="")
                 name = record_title(each.target.type, other.values)
                 found[each.property] = NamedRecord(name, address)
     return found
