@@ -143,7 +143,7 @@ def _fill(connection: Connection, filled: Filled) -> None:
 
 def _unit(connection: Connection, statements: Statements, company_id: str) -> UnitOfWork:
     rows = connection.run(statements.service.ledger.query(company_id))
-    return UnitOfWork(statements, Ledger(company_id, rows, Watermarks()))
+    return UnitOfWork(statements, Ledger(company_id, rows, Watermarks(), keeps_values=False))
 
 
 def _insert(unit: UnitOfWork, rows: Sequence[tuple[Stored, ...]]) -> Steps[None]:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from comptoir import app
 from comptoir.catalog import MODEL
 from comptoir.cli import company as company_commands
+from comptoir.features.history import feature as history
 from comptoir.features.transfer import copy
 from comptoir.store import company_steps, control_watch, store
 from comptoir.store.postgres import store as postgres_store
@@ -120,6 +121,7 @@ def no_write_of_its_own() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "NOTE_SECONDS", math.inf)
         patch.setattr(app, "INDEX_SECONDS", math.inf)
+        patch.setattr(history, "TRIM_SECONDS", math.inf)
         yield
 
 

@@ -213,6 +213,9 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
         "The longest time for such a read before it is refused."] = 30.0
     delta_seconds: Annotated[Positive,
         "How long a delta link is valid; after that it gets 410."] = 30 * 86_400.0
+    history_days: Annotated[CountOrZero,
+        "Days for which the change log keeps the values before and after an update, and those of a "
+        "deleted record; 0 to store none."] = 90
     repeatability_seconds: Annotated[_UpToAYear,
         "How long a write with a repeated `Repeatability-Request-ID` is recognized."] = 86_400.0
     lock_seconds: Annotated[Positive,

@@ -15,7 +15,7 @@ class FeatureEntry(NamedTuple):
     of its `http.feature.Feature`, in a service for which `is_on`. `quickstart` is the place of a
     function that prepares `serve --quickstart` and returns what prints how to begin. `tables` is
     the place of the `MetaData` of its tables, which a database has whether or not the part is on.
-    `needs` are the names of the parts that it imports.
+    `needs` are the names of the parts that it imports or asks.
     """
 
     name: str

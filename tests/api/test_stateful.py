@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 from hypothesis.strategies import SearchStrategy
 
 from comptoir.store.ledger import Change
+from support import history
 from support.batches import documents, replies
 from support.client import Record, encoded, page, record, tag_of
 from support.contract import assert_follows, without_control
@@ -90,6 +91,8 @@ class Clients(RuleBasedStateMachine):
         self.resources: Resources = ()
         self.followed: list[Followed] = []
         self.repeatable: list[Sent] = []
+        self.versions: dict[tuple[str, str, int | None], history.Values] = {}
+        """The records that were seen, by their sets, keys and versions."""
 
     @initialize(
         resources=st.lists(st.sampled_from(RESOURCES_TO_DRAW), min_size=1, max_size=2, unique=True),
@@ -250,6 +253,7 @@ class Clients(RuleBasedStateMachine):
     def teardown(self) -> None:
         for pick in range(len(self.followed)):
             self.follow(pick)
+        self._check_history()
 
     def _request(self, write: Write) -> httpx.Request:
         body = None if write.method == "DELETE" else write.body
@@ -296,6 +300,33 @@ class Clients(RuleBasedStateMachine):
         assert without_control(shown) == expected
         assert_follows(resource, shown)
         self.targets.tags.check(version, str(shown["@odata.etag"]))
+        key = str(expected[ENTITY_RULES[resource].key])
+        self.versions[resource, key, version] = _without_secret(expected)
+
+    def _check_history(self) -> None:
+        """Undone from now on, the changes give each earlier record, and at last none."""
+        undoing: dict[tuple[str, str], history.Values | None] = {
+            (resource, key): each.record
+            for resource in self.resources
+            for key, each in self.model.records[resource].items()
+        }
+        found = history.changes(self.company, size=7)
+        assert [(each.number, each.verb) for each in reversed(found)] == [
+            (each.number, each.verb) for each in self.model.log
+        ]
+        for at, change in enumerate(found):
+            of = change.entity_set, change.record
+            is_last = of not in undoing or change.verb == "delete"
+            before = undoing[of] = history.undone(undoing.get(of), change)
+            if before is not None and (*of, change.previous) in self.versions:
+                assert _without_secret(before) == self.versions[*of, change.previous]
+            if is_last:
+                earlier = [each for each in found[at:] if (each.entity_set, each.record) == of]
+                verbs = [each.verb for each in earlier]
+                query = history.of_record(*of, change.number)
+                linked = history.changes(self.company, query, size=3)
+                assert linked == earlier[: verbs.index("create") + 1]
+        assert all(each is None for each in undoing.values())
 
     def _note_times(self) -> Sequence[Change]:
         """Tell the model when what the service has done was done; gives the change log."""
@@ -323,6 +354,10 @@ class Clients(RuleBasedStateMachine):
 
 def _entries(changes: Sequence[Change]) -> list[Entry]:
     return [Entry(each.number, each.entity_set, each.record, each.verb) for each in changes]
+
+
+def _without_secret(record: history.Values) -> history.Values:
+    return {name: value for name, value in record.items() if name != "onlinePassword"}
 
 
 def _alone(answer: httpx.Response) -> Received:

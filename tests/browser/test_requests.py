@@ -1,11 +1,14 @@
 """Requests in a browser: a client sends one, and a person sees it within a second."""
 
+from typing import cast
+
 import pytest
 from playwright.async_api import Route
 
 from browser.conftest import OpenTab, Site
 from comptoir.auth.records import ConsoleRole
 from support.chromium import Tab, listed
+from support.console import console_of, new_code
 from support.samples import SHIPPING_AGENT
 from support.waiting import until
 
@@ -115,18 +118,60 @@ def test_a_filter_holds_for_new_requests(live: Tab, site: Site) -> None:
 
 
 @pytest.mark.usefixtures("whole")
-def test_a_request_is_sent_again_after_a_question(open_tab: OpenTab, site: Site) -> None:
-    written = site.company.patch(AGENT, {"name": "Again"}, if_match="*")
-    site.company.patch(AGENT, {"name": "Other"}, if_match="*")
-    editor = open_tab(ConsoleRole.EDITOR)
-    editor.open(f"/console/requests/{written.headers['x-request-id']}")
-    editor.do(editor.page.get_by_role("button", name="Send again as console:anna…").click())
-    asked = editor.page.get_by_role("dialog", name="Send this request?", exact=True)
-    editor.do(asked.wait_for())
-    assert site.company.get(AGENT).json()["name"] == "Other"
-    assert listed(editor.violations()) == []
-    editor.click(asked.get_by_role("button", name="Send again"))
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_refused_request_is_corrected_and_sent(
+    new_tab: OpenTab, site: Site, scripts: bool
+) -> None:
+    """On a phone, where the responses are below each other, and then on a wide screen."""
+    refused = site.company.patch(AGENT, {"name": "Before"}, if_match='W/"1"')
+    tab, user = new_tab(scripts=scripts), console_of(site.server)
+    user.log_in(new_code(site.server.admin, ConsoleRole.EDITOR))
+    tab.keep(user.cookies)
+    tab.do(tab.page.set_viewport_size({"width": 360, "height": 800}))
+    tab.open(f"/console/requests/{refused.headers['x-request-id']}")
+    tab.click(tab.page.get_by_role("link", name="Edit and send again"))
+    tab.click(tab.page.get_by_role("button", name="Use the record's ETag now"))
+    tag = site.company.record(AGENT)["@odata.etag"]
+    assert f"If-Match: {tag}" in tab.do(tab.page.get_by_label("Headers").input_value())
+    tab.do(tab.page.get_by_label("Body").fill('{"name": "Typed"}'))
+    tab.click(tab.page.get_by_role("button", name="Send as console:anna"))
 
-    editor.do(editor.page.get_by_text("The response has the status").wait_for())
-    assert site.company.get(AGENT).json()["name"] == "Again"
-    assert editor.overflow(320) == 0
+    assert site.company.record(AGENT)["name"] == "Typed"
+    titles = tab.texts(tab.page.locator(".compared h2"))
+    assert titles == ["First response 412 tag", "New response 200"]
+    if scripts:
+        assert listed(tab.violations()) == []
+    assert tab.overflow(320) == 0
+    (left, top), (new_left, new_top) = corners(tab)
+    assert (left, top < new_top) == (new_left, True)
+    assert tab.overflow(1_280) == 0
+    (left, top), (new_left, new_top) = corners(tab)
+    assert (left < new_left, top) == (True, new_top)
+
+
+def corners(tab: Tab) -> list[list[float]]:
+    """Where the responses that a page compares begin."""
+    corner = "each => [each.getBoundingClientRect().x, each.getBoundingClientRect().y]"
+    found = tab.page.locator(".compared > section").evaluate_all(f"all => all.map({corner})")
+    return cast("list[list[float]]", tab.do(found))
+
+
+def test_a_request_that_is_edited_outlives_its_session(new_tab: OpenTab, site: Site) -> None:
+    written = site.company.patch(AGENT, {"name": "Before"}, if_match="*")
+    tab, user = new_tab(), console_of(site.server)
+    user.log_in(new_code(site.server.admin, ConsoleRole.EDITOR))
+    tab.keep(user.cookies)
+    tab.open(f"/console/requests/{written.headers['x-request-id']}/again")
+    body = tab.page.get_by_label("Body")
+    tab.do(body.fill('{"name": "After the login"}'))
+    user.submit(user.get("/console/sessions"), "/console/sessions/end")
+    tab.click(tab.page.get_by_role("button", name="Send as console:anna"))
+    assert tab.texts(tab.page.locator("h1")) == ["Log in to Comptoir"]
+    assert site.company.record(AGENT)["name"] == "Before"
+
+    user.log_in(new_code(site.server.admin, ConsoleRole.EDITOR))
+    tab.keep(user.cookies)
+    tab.do(tab.page.go_back())
+    assert tab.do(body.input_value()) == '{"name": "After the login"}'
+    tab.click(tab.page.get_by_role("button", name="Send as console:anna"))
+    assert site.company.record(AGENT)["name"] == "After the login"

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -282,6 +283,42 @@ def test_each_navigation_property_leads_to_its_records(subject: Subject) -> None
 
     check_all(
         [(one, each) for one in subject.model.stored for each in one.type.navigation],
+        lambda case: check(*case),
+        lambda case: f"{case[0].name}/{case[1].name}",
+    )
+
+
+def test_a_navigation_property_without_pairs_is_declared_and_refused_by_name(
+    subject: Subject,
+) -> None:
+    company, document = subject.company, subject.service.client.get("$metadata").text
+
+    def check(entity_set: EntitySet, each: NavigationProperty) -> None:
+        assert f'<NavigationProperty Name="{each.name}"' in document
+        path = address(entity_set, subject.records[entity_set.name][1])
+        inner = f"{each.name}/any()" if each.collection else f"{each.name}/{entity_set.type.key}"
+        compared = inner if each.collection else f"{inner} eq null"
+        for at, query in (
+            (f"{path}/{each.name}", {}),
+            (f"{path}/{each.name}/$count", {}),
+            (f"{path}/{each.name}({uuid4()})", {}),
+            (path, {"$expand": each.name}),
+            (path, {"$select": f"{entity_set.type.key},{each.name}"}),
+            (entity_set.name, {"$expand": f"{each.name}($select=id)"}),
+            (entity_set.name, {"$filter": compared}),
+            (entity_set.name, {"$orderby": f"{each.name}/$count"}),
+            (entity_set.name, {"$compute": f"{inner} as one"}),
+            (entity_set.name, {"$apply": f"groupby(({each.name}/{entity_set.type.key}))"}),
+        ):
+            refused = refusal(company.get(at, query), "BadRequest_MethodNotImplemented")
+            assert f"{entity_set.type.name}/{each.name} is not supported" in refused.message, query
+            assert "Ask the operator to add `on` to it." in refused.message
+        written = company.patch(path, {each.name: []}, "*")
+        assert each.name in refusal(written, "BadRequest_MethodNotImplemented").message
+        assert each.name not in listed(company, entity_set.name, {"$expand": "*"})[1]
+
+    check_all(
+        [(one, each) for one in subject.model.stored for each in one.type.unserved.values()],
         lambda case: check(*case),
         lambda case: f"{case[0].name}/{case[1].name}",
     )

@@ -17,6 +17,7 @@ from metadata.reading import ANNOUNCED
 from support.command import Command
 from support.databases import FreshDatabase
 from support.programs import node
+from support.refusals import refusal
 from support.service import Service
 
 IMPORTS = Path(__file__).parent / "imports"
@@ -101,6 +102,10 @@ def test_the_sets_of_the_service_itself_are_imported_as_they_are(
             assert one.modified_at == own_one.modified_at
             # what nobody creates is not announced as required
             assert one.required == (own_one.required and not each.read_only)
+        # no constraint says which records they relate
+        assert {
+            name: (one.target, one.collection) for name, one in there.type.unserved.items()
+        } == {one.name: (one.target, one.collection) for one in each.type.navigation}
 
 
 @pytest.fixture
@@ -116,6 +121,10 @@ def test_an_imported_catalog_is_served(service: Service) -> None:
     assert made.status_code == 201
     assert company.get("contactsExt(number='C1')").json()["displayName"] == "Ada"
     assert company.post("customersExt", {}).status_code == 405
+    refused = refusal(
+        company.get("itemsExt", "$expand=translations"), "BadRequest_MethodNotImplemented"
+    )
+    assert "item/translations is not supported" in refused.message
 
 
 @pytest.mark.parametrize(

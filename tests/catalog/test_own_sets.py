@@ -54,6 +54,7 @@ items = { to = "itemsExt[]", on = { number = "vendorNumber" } }
 MORE = OWN.replace('payDays = "Int32"', 'payDays = "Int32"\nrating = "Decimal(18,5)"').replace(
     'unique = [["number"]]', 'unique = [["number"]]\nindexes = [["payDays"]]'
 )
+PAIR = ', on = { number = "vendorNumber" }'
 COUNT = '{ type = "Int32", maximum = 90 }'
 LARGER = MORE.replace('"String(100)", caption', '"String(200)", caption').replace(
     "[sets.vendors]", '[sets.terms]\ntype = "term"\nproperties = { id = "Guid" }\n\n[sets.vendors]'
@@ -162,6 +163,14 @@ def test_options_of_requests_may_change(old: str, tmp_path: Path) -> None:
     added = changes(model_of(tmp_path, former).source, model_of(tmp_path, wanted).source)
     assert [each.is_addition for each in added] == [True] * (expected is not None)
     assert expected is None or expected in added[0].text
+
+
+@pytest.mark.parametrize("former", ["", ", on = {}"])
+def test_a_navigation_property_may_get_its_pair(former: str, tmp_path: Path) -> None:
+    before, after = model_of(tmp_path, OWN.replace(PAIR, former)), model_of(tmp_path, OWN)
+    (added,) = changes(before.source, after.source)
+    assert added == ("sets.vendors.navigation.items.on is new", True)
+    assert not all(each.is_addition for each in changes(after.source, before.source))
 
 
 CONFLICTS = {

@@ -153,7 +153,7 @@ def faults(text: str) -> list[str]:
         (
             'size = "Int32"',
             'x = { type = "String", computed_default = "owner/name" }',
-            "12:1: owner leads to another set than things.",
+            "12:1: owner leads to another set than things, or lacks `on`.",
         ),
         *(
             ('size = "Int32"', f"x = {{ type = {type_and_options} }}", f"12:1: {fault}")
@@ -204,7 +204,17 @@ def faults(text: str) -> list[str]:
         ),
         ('code = { type = "String(20)"', 'code = { type = "Stream"', "has the type Stream. Use G"),
         ('to = "owners"', 'to = "owner"', "17:1: owner is not a known entity set. Did you mean"),
-        ('on = { name = "name" }', "on = {}", "17:1: owner does not have one pair in `on`."),
+        (
+            'on = { name = "name" }',
+            'on = { name = "name", size = "size" }',
+            "17:1: owner does not have one pair in `on`.",
+        ),
+        (
+            'on = { name = "name" }',
+            'only = { name = "A" }',
+            "17:1: owner does not have one pair in `on`.",
+        ),
+        ('on = { name = "name" }', "check = true", "17:26: check does not apply to owners. Use it"),
         ("on = { name =", "on = { size =", "17:1: owner compares size (Int32) with name (String)."),
         ('on = { name = "name" }', 'on = { name = "nam" }', "17:1: nam is not a known property"),
         ("owner = {", "code = {", "17:1: code has the name of code. Choose another name."),

@@ -37,11 +37,11 @@ class Desk:
     resource: str = "specimensExt"
     key: str = GUID
 
-    def address(self, rest: str = "/record", **query: str) -> str:
+    def address(self, rest: str = "/record/edit", **query: str) -> str:
         given = {"company": self.company.id, "key": self.key, **query}
         return f"/console/records/{self.resource}{rest}?{urlencode(given)}"
 
-    def open(self, rest: str = "/record") -> httpx.Response:
+    def open(self, rest: str = "/record/edit") -> httpx.Response:
         answer = self.browser.get(self.address(rest))
         assert answer.status_code == 200, answer.text
         return answer
@@ -180,7 +180,13 @@ def test_a_conflict_is_resolved_field_by_field(desk: Desk) -> None:
     assert conflict.status_code == 412
     assert "Somebody changed this record meanwhile: tests, " in said(conflict)
     assert ", change 2." in said(conflict)
-    for part in ("yours: mine", "theirs: theirs", "taken over", "the same as theirs", "Save over"):
+    for part in (
+        "yours: <bdi>mine",
+        "theirs: <bdi>theirs",
+        "taken over",
+        "the same as theirs",
+        "Save over",
+    ):
         assert part in said(conflict)
     # of what only one side has changed, there is nothing to choose
     choices = {"choice.text": "yours", "choice.series": "yours", "choice.day": "theirs"}
@@ -256,7 +262,7 @@ def test_a_conflict_under_business_central(start_service: StartService) -> None:
     company.load("contactsExt", {"id": GUID, "displayName": "A", "type": "Person"})
     desk = Desk(logged_in(service, ConsoleRole.EDITOR), company, "contactsExt")
     page = desk.open()
-    assert "<code>displayName</code>" in page.text
+    assert '<code class="name">displayName</code>' in page.text
     assert value_of(page, "type") == "Person"
     desk.elsewhere(displayName="Theirs", city="Graz")
 
@@ -389,7 +395,7 @@ def test_line_ends_stay_as_they_are(desk: Desk) -> None:
 
 
 @ON_SQLITE
-@together("rest", ["/new", "/record", "/record/merge", "/record/delete"])
+@together("rest", ["/new", "/record/edit", "/record/merge", "/record/delete"])
 def test_a_viewer_writes_nothing(rest: str, desk: Desk, specimen_service: Service) -> None:
     viewer = Desk(logged_in(specimen_service, ConsoleRole.VIEWER), desk.company)
     answer = viewer.browser.post(viewer.address(rest), {"field.text": "x"})
@@ -403,7 +409,8 @@ def test_a_read_only_set_has_no_forms(browser: Browser, specimens: Company) -> N
     specimens.load("customersExt", {"id": GUID, "displayName": "A"})
     desk = Desk(browser, specimens, "customersExt")
 
-    assert ">Save</button>" not in desk.open().text
+    assert ">Edit</a>" not in desk.open("/record").text
+    assert browser.get(desk.address("/record/edit")).status_code == 400
     assert browser.get(desk.address("/new")).status_code == 400
     assert browser.get(desk.address("/record/delete")).status_code == 400
 

@@ -77,7 +77,7 @@ def test_no_file_needs_another_policy() -> None:
 def test_screens_with_companies_ask_for_one(stocked: Company, admin: Browser) -> None:
     for screen in SCREENS:
         path = screen.path.partition("?")[0]
-        asks = path == "/console" or path.startswith("/console/records")
+        asks = path == "/console" or path.startswith(("/console/records", "/console/changes"))
         page = admin.get(screen.path.format(company=stocked.id))
         assert page.status_code == 200, screen.path
         assert ('<select id="company"' in page.text) == asks, screen.path

@@ -229,7 +229,7 @@ def test_a_record_leads_back_to_the_page_of_the_list(browser: Browser, specimens
     back = {"company": specimens.id, "back": fields["back"], "key": fields["key"]}
     assert fields == back
     assert f'id="row-{fields["key"]}"' in second.text
-    again, _, place = link(browser.get(record), "specimensExt").partition("#")
+    again, _, place = link(browser.get(record), "Specimens ext").partition("#")
     assert place == f"row-{fields['key']}"
     assert browser.get(again).text.partition("<main")[2] == second.text.partition("<main")[2]
     for hostile in (
@@ -414,7 +414,7 @@ def test_any_text_is_a_key(browser: Browser, specimens: Company) -> None:
     address = f"/console/records/unitsOfMeasureExt/record?company={specimens.id}&key={quote(key)}"
 
     assert name == key
-    assert 'value="Odd"' in browser.get(address).text
+    assert "<bdi>Odd</bdi>" in browser.get(address).text
 
 
 @ON_SQLITE

@@ -22,7 +22,7 @@ from conftest import stock
 from support.batches import HTTP, send_multipart
 from support.clients import add_client
 from support.companies import Company
-from support.console import Browser, forms_of, logged_in, origin_of
+from support.console import Browser, logged_in, origin_of
 from support.databases import ON_SQLITE
 from support.rehearsal import control_of
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
@@ -350,25 +350,10 @@ def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
     assert (row.status, row.check) == (200, "tag")
 
 
-def test_a_request_is_sent_again(company: Company, browser: Browser) -> None:
+def test_a_header_that_is_not_kept(company: Company, browser: Browser) -> None:
     read = company.get(AGENT, headers={"Referer": "https://shop.example/?code=1&pin=73917391"})
-    address = f"/console/requests/{read.headers['x-request-id']}"
-    page = browser.get(address)
-    assert "https://shop.example/?code=1&pin=•••<" in unescape(page.text)
+    assert "https://shop.example/?code=1&pin=•••<" in page_of(browser, read)
     assert "shop.example" not in command_of(browser, read)
-    action = next(each.action for each in forms_of(page) if "/again" in each.action)
-    assert "The response has the status" in browser.submit(page, action).text
-
-    written = company.patch(AGENT, {"name": "Again"}, if_match="*")
-    company.patch(AGENT, {"name": "Other"}, if_match="*")
-    page = browser.get(f"/console/requests/{written.headers['x-request-id']}")
-    action = next(each.action for each in forms_of(page) if "/again" in each.action)
-    asked = browser.submit(page, action)
-    assert "It writes, with console:anna as its author" in asked.text
-    assert company.get(AGENT).json()["name"] == "Other"
-    done = browser.submit(asked, action)
-    assert "200" in done.text
-    assert company.get(AGENT).json()["name"] == "Again"
 
 
 def named(company: Company) -> str:

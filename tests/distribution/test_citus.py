@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from comptoir.catalog import read_catalog
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres.migration import (
     SEQUENTIAL,
@@ -19,12 +20,15 @@ from comptoir.store.postgres.migration import (
     check_cluster,
     distribution,
 )
+from distribution.own_sets import write_own
+from support.catalogs import COURIERS
 from support.command import Command
 from support.postgres import ADMINISTRATOR, ROLE, Databases, Postgres, name_of
 from support.postgres_proxy import StatementProxy, looks_a_type_up
 from support.samples import PATHS, SAMPLES
 from support.service import Service
-from support.shards import TABLES
+from support.shards import TABLES, tables_of
+from support.subjects import added_options
 
 DISTRIBUTE = ("migrate", "--distribute", "citus", "--database")
 BARE = ClusterState("12.1", {}, ())
@@ -87,9 +91,18 @@ def test_another_engine_is_refused(command: Command) -> None:
     assert "'mongo' is not 'citus'" in command.error("migrate", "--distribute", "mongo")
 
 
+@pytest.mark.parametrize("catalog", ["built-in", "own"])
 def test_all_tables_are_distributed_by_company_and_colocated(
-    command: Command, postgres_server: Databases, stand_in: str
+    catalog: str, command: Command, postgres_server: Databases, stand_in: str, tmp_path: Path
 ) -> None:
+    tables = TABLES
+    if catalog == "own":
+        file = added_options(tmp_path)
+        command.done("catalog", "apply", file, "--database", stand_in)
+        assert calls(postgres_server, stand_in) == []
+        tables = tables_of(read_catalog(file))
+        assert len(tables) > len(TABLES)
+
     with StatementProxy(stand_in) as proxy:
         done = command.done(*DISTRIBUTE, proxy.url)
 
@@ -98,7 +111,7 @@ def test_all_tables_are_distributed_by_company_and_colocated(
     first, *others = calls(postgres_server, stand_in)
     assert first == ("companies", "company_id", "none", "sequential")
     assert {(str(name).strip('"'), *how) for name, *how in others} == {
-        (table, "company_id", "companies", "sequential") for table in TABLES if table != "companies"
+        (table, "company_id", "companies", "sequential") for table in tables if table != "companies"
     }
     run = list(proxy.statements)
     created = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
@@ -116,6 +129,25 @@ def test_all_tables_are_distributed_by_company_and_colocated(
         assert "distributed by company_id" in command.done(*again, stand_in).err
         before.append(("repeats", "company_id", "companies", "sequential"))
         assert calls(postgres_server, stand_in) == before
+
+
+def test_a_larger_catalog_distributes_its_new_tables(
+    command: Command, postgres_server: Databases, stand_in: str, tmp_path: Path
+) -> None:
+    command.done(*DISTRIBUTE, stand_in)
+    before = calls(postgres_server, stand_in)
+    file = tmp_path / "couriers.toml"
+    file.write_text(COURIERS, encoding="utf-8")
+
+    for added in ([("couriers", "company_id", "companies", "sequential")], []):
+        command.done("catalog", "apply", file, "--database", stand_in)
+        before += added
+        assert calls(postgres_server, stand_in) == before
+    with Service(lambda *_: stand_in, tmp_path, read_catalog(file)) as service:
+        company = service.new_company()
+        assert company.post("couriers", {"code": "DHL"}).status_code == 201
+        item = {"number": "1000", "displayName": "Chair", "courierCode": "DHL"}
+        assert company.post("itemsExt", item).json()["courierCode"] == "DHL"
 
 
 def test_a_unique_index_without_the_company_is_refused(
@@ -218,7 +250,11 @@ def test_citus_accepts_the_distribution(
             path = PATHS["contactsExt"]
             assert company.patch(path, {"city": "Linz"}, "*").status_code == 200
             assert company.record(path)["city"] == "Linz"
+        command.done("catalog", "apply", added_options(tmp_path), "--database", url)
+        model = read_catalog(added_options(tmp_path))
+        with Service(lambda *_: url, tmp_path, model) as service:
+            write_own(service, model)
         tables = "SELECT table_name::TEXT FROM citus_tables WHERE citus_table_type = 'distributed'"
         found = {str(name).strip('"') for (name,) in server.asked(tables, name_of(url))}
-        assert found == set(TABLES)
+        assert found == set(tables_of(model))
         assert re.search(r"has schema \w+", command.done("migrate", "--database", url).out)

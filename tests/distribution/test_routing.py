@@ -13,8 +13,8 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
 from comptoir.features.notifications.delivery import DeliveryCursor
 from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
@@ -28,6 +28,7 @@ from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import ARRAY_ROWS
+from distribution.own_sets import write_own
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
@@ -46,32 +47,26 @@ CONTROL = control_tables().tables.keys()
 MANY = 2 * ARRAY_ROWS
 """A number of rows that one statement inserts or updates."""
 
-LINKED = overlaid(
-    MODEL,
-    Overlay(
-        {
-            "itemsExt": TableRule(1, "Item", "a test", {}),
-            "itemTranslationsExt": TableRule(
-                2,
-                "Translation",
-                "a test",
-                {
-                    "itemNo": FieldRule(
-                        "Item",
-                        relations=(
-                            Relation("itemsExt", "number", when=("description2", "linked")),
-                        ),
-                    )
-                },
-            ),
-            "unitsOfMeasureExt": TableRule(
-                3, "Unit", "a test", {}, used_in=(("itemsExt", "baseUnitOfMeasureCode"),)
-            ),
-        }
-    ),
-    DECLARED,
+LINKS = Overlay(
+    {
+        "itemsExt": TableRule(1, "Item", "a test", {}),
+        "itemTranslationsExt": TableRule(
+            2,
+            "Translation",
+            "a test",
+            {
+                "itemNo": FieldRule(
+                    "Item",
+                    relations=(Relation("itemsExt", "number", when=("description2", "linked")),),
+                )
+            },
+        ),
+        "unitsOfMeasureExt": TableRule(
+            3, "Unit", "a test", {}, used_in=(("itemsExt", "baseUnitOfMeasureCode"),)
+        ),
+    }
 )
-"""The model, with references that some records must have, as profiles add them."""
+"""References that some records must have, as profiles add them."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +78,23 @@ class Heard:
 
 
 @pytest.fixture(scope="module")
-def heard(sharded: str, tmp_path_factory: pytest.TempPathFactory) -> Heard:
+def linked(model: Model) -> Model:
+    return overlaid(model, LINKS, DECLARED)
+
+
+@pytest.fixture(scope="module")
+def heard(sharded: str, linked: Model, tmp_path_factory: pytest.TempPathFactory) -> Heard:
     """The statements of the whole corpus, of all writes and of all commands."""
     folder = tmp_path_factory.mktemp("heard")
-    builders = statements_of(LINKED, POSTGRESQL)
+    builders = statements_of(linked, POSTGRESQL)
     with StatementProxy(sharded) as proxy, pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "statements_of", lambda *_: builders)
-        with Service(lambda *_: proxy.url, folder, LINKED) as service:
+        with Service(lambda *_: proxy.url, folder, linked) as service:
             replay(service)
             search(service)
             write(service)
             write_linked(service)
+            write_own(service, linked)
         command(folder, proxy.url)
     return Heard(proxy.statements, builders)
 
@@ -244,7 +245,9 @@ def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Statem
             yield from held(each, f"{name}.{inner}")
 
 
-def test_every_executed_statement_is_routed_by_the_company(heard: Heard, sharded: str) -> None:
+def test_every_executed_statement_is_routed_by_the_company(
+    heard: Heard, sharded: str, model: Model
+) -> None:
     of_control = {text for text in heard.run if tables_of(text) & CONTROL}
     assert len(of_control) > 10
     assert {name for text in of_control for name in tables_of(text)} <= CONTROL
@@ -254,6 +257,9 @@ def test_every_executed_statement_is_routed_by_the_company(heard: Heard, sharded
     assert not unrouted, "\n\n".join(unrouted)
     assert {table for each in found.values() for table in each.tables} == set(ACROSS_COMPANIES)
     assert len(heard.run) > 600
+    assert {each.name for each in model.stored} <= {
+        name for text in of_records for name in tables_of(text)
+    }
 
 
 def tables_of(text: str) -> set[str]:
@@ -261,9 +267,9 @@ def tables_of(text: str) -> set[str]:
     return set(re.findall(r'(?:FROM|INTO|UPDATE|JOIN|COPY) "?(\w+)', text))
 
 
-def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None:
+def test_every_prepared_statement_is_routed_by_the_company(sharded: str, linked: Model) -> None:
     """Including statements that no scenario runs."""
-    statements = statements_of(LINKED, POSTGRESQL)
+    statements = statements_of(linked, POSTGRESQL)
     assert statements.company_rows.tables, "compiled when a first table is copied"
     assert statements.company_rows.removals, "compiled when a first table is dropped"
     of_subscriptions = list(held(subscription_statements(statements)))
@@ -316,7 +322,7 @@ def test_the_distribution_columns_have_one_type(sharded: str) -> None:
     assert asyncio.run(types()) == [("character varying", '"C"')]
 
 
-def test_readiness_reads_no_company(sharded: str, tmp_path: Path) -> None:
+def test_readiness_reads_no_company(sharded: str, model: Model, tmp_path: Path) -> None:
     """A failed worker of Citus must not make all hosts unready; a lock simulates the failure."""
     locks = [f'LOCK TABLE "companies__{number}"' for number in range(SHARDS)]
 
@@ -329,6 +335,6 @@ def test_readiness_reads_no_company(sharded: str, tmp_path: Path) -> None:
         finally:
             await holder.close()
 
-    with Service(lambda *_: sharded, tmp_path) as service:
+    with Service(lambda *_: sharded, tmp_path, model) as service:
         assert service.origin.get("readyz").status_code == 200
         assert asyncio.run(while_locked(service)).text == "ready\n"

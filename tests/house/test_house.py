@@ -46,7 +46,6 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:accepted_catalog": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.postgres.migration:_Migration.run": "a current schema does without Alembic",
     "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }
 ANY_TYPES: Mapping[str, str] = {}

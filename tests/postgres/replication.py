@@ -15,6 +15,7 @@ from support.replicas import outcomes
 from support.service import Service
 from support.standby import Standby
 
+AGENTS = "shippingAgentsExt"
 AGENT = {"code": "DHL", "name": "old"}
 """A record that the replica has; tests rename it on the primary."""
 
@@ -46,6 +47,9 @@ class ReplicatedService:
     service: Service
     company: Company
     standby: Standby
+    agents: str
+    """The set of the record."""
+
     path: str
     before: Mapping[str, int]
     """The outcomes of all reads before it."""
@@ -57,13 +61,14 @@ class ReplicatedService:
         return cls.of(serve(url, read_database=pair.standby.url_of(url), **settings), pair.standby)
 
     @classmethod
-    def of(cls, service: Service, standby: Standby) -> Self:
+    def of(cls, service: Service, standby: Standby, agents: str = AGENTS) -> Self:
         """Create a company of a service."""
         company = service.new_company()
-        created = record(company.post("shippingAgentsExt", AGENT), 201)
+        created = record(company.post(agents, AGENT), 201)
         standby.catch_up()
-        path = f"shippingAgentsExt({created['id']})"
-        return cls(service, company, standby, path, outcomes(service))
+        return cls(
+            service, company, standby, agents, f"{agents}({created['id']})", outcomes(service)
+        )
 
     def outcomes(self) -> Mapping[str, int]:
         """The outcomes of the reads of its company, with their numbers."""
@@ -78,7 +83,7 @@ class ReplicatedService:
 
     def expanded(self, headers: Mapping[str, str] | None = None) -> str:
         """The record's name as `$expand` of its company shows it."""
-        response = self.company.get("", "$expand=shippingAgentsExt", headers)
+        response = self.company.get("", f"$expand={self.agents}", headers)
         assert response.status_code == 200, response.text
-        [agent] = response.json()["shippingAgentsExt"]
+        [agent] = response.json()[self.agents]
         return str(agent["name"])

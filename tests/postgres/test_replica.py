@@ -4,41 +4,62 @@ While the replay of the standby is paused, it shows an earlier state of the prim
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
 
+from comptoir.catalog import MODEL, read_catalog
+from comptoir.edm.model import Model
 from comptoir.sql.prepared import Query
 from comptoir.store.postgres.reader import SlowReads
 from postgres.conftest import Served
-from postgres.replication import Pair, ReplicatedService
+from postgres.replication import AGENT, AGENTS, Pair, ReplicatedService
 from support.batches import Entry, replies, send_documents
+from support.catalogs import COURIERS
 from support.client import Record, page, tag_of, values
+from support.command import Command
 from support.companies import Company
 from support.pgbouncer import pooled
 from support.replicas import READ_ONLY, outcomes, token
 from support.service import Service
-
-AGENT = {"code": "DHL", "name": "old"}
 
 
 def names(response: httpx.Response) -> list[object]:
     return [each["name"] for each in values(response)]
 
 
+@pytest.fixture(scope="module", params=[AGENTS, "couriers"])
+def agents(request: pytest.FixtureRequest) -> str:
+    """A built-in set, or one that a catalog has added to the replicated database."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def service(lasting_pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(
+    lasting_pair: Pair, agents: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     """A service with a replica, for all tests."""
     url = lasting_pair.new_database()
     replica = lasting_pair.standby.url_of(url)
     folder = tmp_path_factory.mktemp("replicated")
-    with Service(lambda *_: url, folder, read_database=replica) as service:
+    model = MODEL if agents in MODEL.by_name else grown(folder, url)
+    with Service(lambda *_: url, folder, model, read_database=replica) as service:
         yield service
 
 
+def grown(folder: Path, url: str) -> Model:
+    """Add couriers to the catalog of a database, and return their model."""
+    file = folder / "couriers.toml"
+    file.write_text(COURIERS, encoding="utf-8")
+    Command.without_database(folder).done("catalog", "apply", file, "--database", url)
+    return read_catalog(file)
+
+
 @pytest.fixture
-def replicated(pair: Pair, service: Service) -> ReplicatedService:
-    return ReplicatedService.of(service, pair.standby)
+def replicated(pair: Pair, service: Service, agents: str) -> ReplicatedService:
+    return ReplicatedService.of(service, pair.standby, agents)
 
 
 def test_a_read_with_read_only_intent_may_lag(replicated: ReplicatedService) -> None:
@@ -95,7 +116,7 @@ def test_a_request_stays_on_the_primary_after_its_first_read_there(
     replicated.standby.pause()
     written = token(replicated.rename("new"))
 
-    read = page(replicated.company.get("shippingAgentsExt", "$count=true", written))
+    read = page(replicated.company.get(replicated.agents, "$count=true", written))
 
     assert (read.count, read.value[0]["name"]) == (1, "new")
     assert replicated.outcomes() == {"behind": 1}
@@ -128,7 +149,7 @@ def test_the_replica_serves_every_type_of_read(replicated: ReplicatedService) ->
     replicated.standby.catch_up()
     replicated.standby.pause()
     replicated.rename("new")
-    company.post("shippingAgentsExt", {"code": "UPS", "name": "UPS"})
+    company.post(replicated.agents, {"code": "UPS", "name": "UPS"})
     company.post(
         "itemTranslationsExt", {"itemNo": "1000", "languageCode": "ENU", "description": "Chair"}
     )
@@ -138,15 +159,15 @@ def test_the_replica_serves_every_type_of_read(replicated: ReplicatedService) ->
         assert response.status_code == 200, response.text
         return response
 
-    assert names(read("shippingAgentsExt")) == ["old"]
-    assert names(read("shippingAgentsExt", "$search=old")) == ["old"]
-    assert names(read("shippingAgentsExt", "$filter=matchesPattern(name,'^o')")) == ["old"]
-    assert names(read("shippingAgentsExt", "$orderby=name desc&$top=1")) == ["old"]
-    assert page(read("shippingAgentsExt", "$count=true&$top=0")).count == 1
-    assert read("shippingAgentsExt/$count").text == "1"
-    assert read("shippingAgentsExt/$count", "$search=ups").text == "0"
+    assert names(read(replicated.agents)) == ["old"]
+    assert names(read(replicated.agents, "$search=old")) == ["old"]
+    assert names(read(replicated.agents, "$filter=matchesPattern(name,'^o')")) == ["old"]
+    assert names(read(replicated.agents, "$orderby=name desc&$top=1")) == ["old"]
+    assert page(read(replicated.agents, "$count=true&$top=0")).count == 1
+    assert read(f"{replicated.agents}/$count").text == "1"
+    assert read(f"{replicated.agents}/$count", "$search=ups").text == "0"
     assert read(f"{replicated.path}/name/$value").text == "old"
-    grouped = read("shippingAgentsExt", "$apply=groupby((name))").json()["value"]
+    grouped = read(replicated.agents, "$apply=groupby((name))").json()["value"]
     assert [each["name"] for each in grouped] == ["old"]
     (item,) = read("itemsExt", "$expand=translations($count=true)").json()["value"]
     assert item["translations@odata.count"] == len(item["translations"]) == 1
@@ -158,13 +179,49 @@ def test_the_replica_serves_every_type_of_read(replicated: ReplicatedService) ->
 def test_the_primary_serves_a_company_that_the_replica_lacks(replicated: ReplicatedService) -> None:
     replicated.standby.pause()
     company = replicated.service.new_company()
-    created = company.post("shippingAgentsExt", AGENT)
+    created = company.post(replicated.agents, AGENT)
 
     for headers in (READ_ONLY, token(created)):
-        assert names(company.get("shippingAgentsExt", headers=headers)) == ["old"]
+        assert names(company.get(replicated.agents, headers=headers)) == ["old"]
     companies = replicated.service.client.get("companies", headers=READ_ONLY)
     assert company.id in [each["id"] for each in values(companies)]
     assert replicated.outcomes() == {"behind": 2}
+
+
+def test_the_primary_serves_sets_and_properties_that_the_replica_lacks(
+    pair: Pair, served: Served, tmp_path: Path
+) -> None:
+    url = pair.new_database()
+    replica = pair.standby.url_of(url)
+    earlier = served(url, read_database=replica)
+    before = earlier.new_company()
+    before.post("itemsExt", {"number": "1000", "displayName": "Chair"})
+    pair.standby.catch_up()
+    (item,) = values(before.get("itemsExt", headers=READ_ONLY))
+    pair.standby.pause()
+    later = Service(lambda *_: url, tmp_path, grown(tmp_path, url), read_database=replica)
+    with later:
+        company = replace(before, carrier=later)
+        made = company.post("couriers", AGENT)
+
+        def read() -> None:
+            assert names(company.get("couriers", headers=READ_ONLY)) == ["old"]
+            assert names(company.get("couriers", "$search=old", READ_ONLY)) == ["old"]
+            (item,) = values(company.get("itemsExt", "$filter=courierCode eq 'DHL'", READ_ONLY))
+            assert item["courierCode"] == "DHL"
+
+        changed = company.patch("itemsExt(number='1000')", {"courierCode": "DHL"}, "*")
+        assert made.status_code == 201, made.text
+        assert changed.status_code == 200, changed.text
+        read()
+        assert outcomes(later) == {"failed": 3}
+        pair.standby.resume()
+        read()
+        assert outcomes(later) == {"failed": 3, "replica": 3}
+    # a service goes on with its catalog, on the replica too
+    (kept,) = values(before.get("itemsExt", headers=READ_ONLY))
+    assert kept.keys() == item.keys()
+    assert outcomes(earlier) == {"replica": 2}
 
 
 def test_pages_of_replica_and_primary_contain_each_record_once(
@@ -191,9 +248,10 @@ def test_pages_of_replica_and_primary_contain_each_record_once(
     assert numbers[30:] in ([], ["C-999"])
 
 
-def tracked(company: Company, headers: Mapping[str, str]) -> str:
+def tracked(replicated: ReplicatedService, headers: Mapping[str, str]) -> str:
     """A delta link from now on."""
-    response = company.get("shippingAgentsExt", headers={"Prefer": "track-changes", **headers})
+    tracking = {"Prefer": "track-changes", **headers}
+    response = replicated.company.get(replicated.agents, headers=tracking)
     return str(response.json()["@odata.deltaLink"])
 
 
@@ -207,7 +265,7 @@ def changes(company: Company, link: str, headers: Mapping[str, str]) -> tuple[li
 
 def test_replica_and_primary_report_each_change_once(replicated: ReplicatedService) -> None:
     company, standby = replicated.company, replicated.standby
-    link = tracked(company, READ_ONLY)
+    link = tracked(replicated, READ_ONLY)
     standby.pause()
     replicated.rename("second")
 
@@ -232,7 +290,7 @@ def test_a_delta_link_continues_from_the_state_that_was_read(replicated: Replica
     replicated.standby.pause()
     replicated.rename("new")
 
-    link = tracked(replicated.company, READ_ONLY)
+    link = tracked(replicated, READ_ONLY)
 
     assert changes(replicated.company, link, {})[0] == ["new"]
 
@@ -339,6 +397,6 @@ def test_reads_of_the_replica_are_timed(
 
     monkeypatch.setattr(SlowReads, "record", record)
 
-    assert names(replicated.company.get("shippingAgentsExt", headers=READ_ONLY)) == ["old"]
+    assert names(replicated.company.get(replicated.agents, headers=READ_ONLY)) == ["old"]
     assert replicated.outcomes() == {"replica": 1}
     assert len(timed) == 1

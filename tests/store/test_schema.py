@@ -6,7 +6,7 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.catalog import MODEL
-from comptoir.sql.tables import COMPANY_ID, JSON, build_tables, control_tables
+from comptoir.sql.tables import COMPANY_ID, HISTORY, JSON, build_tables, control_tables
 from support.databases import FreshDatabase, differences, run_sql
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
@@ -63,10 +63,10 @@ def test_every_primary_key_and_index_begins_with_the_company() -> None:
             assert next(iter(columns)).name == COMPANY_ID, table.name
 
 
-def test_only_the_json_of_records_is_nullable() -> None:
+def test_only_the_json_of_records_and_the_history_of_changes_are_nullable() -> None:
     for table in build_tables(WITH_SPECIMENS).metadata.tables.values():
         nullable = [column.name for column in table.columns if column.nullable]
-        assert nullable in ([], [*JSON])
+        assert nullable in ([], [*JSON], [*HISTORY])
     for table in control_tables().tables.values():
         assert not any(column.nullable for column in table.columns)
 

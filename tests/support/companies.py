@@ -1,6 +1,7 @@
 """Creates companies and loads records in the database of a service."""
 
 import asyncio
+import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
+from comptoir.features.history.trimming import trim_changes
 from comptoir.features.transfer.load_rows import (
     LoadPlan,
     LoadRows,
@@ -111,6 +113,10 @@ class CompanyAdmin:
     def index_lagging(self) -> None:
         """Index what a service indexes in the background."""
         self.wait(self._store.index_lagging())
+
+    def trim_changes(self, days: int) -> None:
+        """Trim the change logs of all companies, as a service does in the background."""
+        self.wait(trim_changes(self._store, days, time.time))
 
     def renew(self, company: StoredCompany) -> None:
         """End all links and ETags of a company, as after a restore."""

@@ -9,20 +9,20 @@ company reads one node there.
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import asyncpg
 
 from comptoir.catalog import MODEL
+from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from support.postgres_proxy import Values
 
 T = TypeVar("T")
 
 SHARDS = 8
-TABLES = tuple(build_tables(MODEL).metadata.tables)
 
 Argument: TypeAlias = "str | bytes | int | bool | Sequence[Argument] | None"
 Node: TypeAlias = "Mapping[str, str | Sequence[Node]]"
@@ -38,15 +38,23 @@ _BINARY = "bytea"
 _LIST = "[]"
 
 
-def shard(url: str) -> None:
-    """Create the tables of a database again, empty and partitioned by company."""
-    asyncio.run(_shard(url))
+def tables_of(model: Model) -> tuple[str, ...]:
+    """The names of the tables of a model."""
+    return tuple(build_tables(model).metadata.tables)
 
 
-async def _shard(url: str) -> None:
+TABLES = tables_of(MODEL)
+
+
+def shard(url: str, tables: Iterable[str] = TABLES) -> None:
+    """Create tables of a database again, empty and partitioned by company."""
+    asyncio.run(_shard(url, tables))
+
+
+async def _shard(url: str, tables: Iterable[str]) -> None:
     connection = await asyncpg.connect(url)
     try:
-        for table in TABLES:
+        for table in tables:
             parts = [
                 f'CREATE TABLE "{table}__{number}" PARTITION OF "{table}"'
                 f" FOR VALUES WITH (MODULUS {SHARDS}, REMAINDER {number});"

@@ -36,6 +36,15 @@ Place = tuple[str, str]
 Value = str | int | float | bool
 
 
+def added_options(folder: Path) -> Path:
+    """The file of a catalog that adds every option to the built-in one."""
+    file = folder / "added.toml"
+    named = 'namespace = "Every.Option"\ncontainer = "Everything"\n'
+    text = EVERY_OPTION.read_text(encoding="utf-8").replace(named, 'base = "built-in"\n')
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
 def every_option() -> Model:
     """The model of `EVERY_OPTION`."""
     return read_catalog(EVERY_OPTION)

@@ -8,8 +8,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from comptoir.catalog import MODEL
-from comptoir.catalog.building import LONGEST, NAME, NAME_BYTES, RESERVED_PROPERTIES, RESERVED_SETS
+from comptoir.catalog.building import RESERVED_PROPERTIES, RESERVED_SETS
 from comptoir.catalog.csdl import Document, Element, json_list, json_object
+from comptoir.catalog.declarations import LONGEST, NAME, NAME_BYTES
 from comptoir.catalog.options import PropertyOptions, SetOptions
 from comptoir.edm.numbers import PRECISION, SCALE, WHOLE_DIGITS
 from comptoir.edm.types import TEXT_LENGTH, UNIQUE_TEXT_LENGTH

@@ -210,6 +210,7 @@ class _Writer:
         full, is_many = self._found.target(element)
         target = self._target_set(served, element, full)
         pair = self._found.pair(served, element, target) if target else None
+        is_named = fault is None
         if fault is None and not target:
             fault = problems.NO_TARGET(name=name, type=full)
         if fault is None and pair is None:
@@ -222,13 +223,11 @@ class _Writer:
             "contained": is_many and element.has("ContainsTarget"),
             "description": element.terms.get(f"{_CORE}Description", ""),
         }
-        line = toml_line(
-            element.name, {n: each for n, each in options.items() if each or n == "on"}
-        )
+        line = toml_line(element.name, {n: each for n, each in options.items() if each})
         if fault is not None:
             self._lose(element.line, fault)
         if target:
-            self._lines.append(line if fault is None else f"# {line}")
+            self._lines.append(line if is_named else f"# {line}")
 
     def _target_set(self, served: ServedSet, element: Element, full: str) -> str:
         """The served set that a navigation property leads to, blank if there is none."""

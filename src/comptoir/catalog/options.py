@@ -163,8 +163,11 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     to: Annotated[str, Meta(description="The set of the related record, or `set[]` for many.")]
     on: Annotated[
         Mapping[str, str],
-        Meta(description="A property, and the one of the related records with the same value."),
-    ]
+        Meta(
+            description="A property, and the one of the related records with the same value. "
+            "Without it, the navigation property is declared, and returns 501."
+        ),
+    ] = {}
     only: Annotated[
         Mapping[str, str], Meta(description="Values that the related records have.")
     ] = {}
@@ -201,6 +204,11 @@ class EnumOptions(msgspec.Struct, frozen=True, kw_only=True):
     source: Annotated[
         str, Meta(description="The file that declares it in Business Central's source.")
     ] = ""
+
+    @property
+    def captioned(self) -> list[tuple[str, str]]:
+        """The names and captions of the members."""
+        return [(each, each) if isinstance(each, str) else each for each in self.members]
 
 
 class TableOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -220,6 +220,7 @@ class EntityType:
     is the name for people, by default `name`, and `table` has a number before it. `periods` are
     pairs of dates, the first of which is not after the second, unless that is blank. Records in use
     by `referrers` are not deleted. `columns` are the properties that lists for people show.
+    `unserved` are navigation properties that lack `on`: they are declared, and not supported.
     """
 
     name: str
@@ -230,6 +231,7 @@ class EntityType:
     indexes: tuple[tuple[str, ...], ...] = ()
     derivations: tuple[Derivation, ...] = ()
     navigation: tuple[NavigationProperty, ...] = ()
+    unserved: Mapping[str, NavigationProperty] = field(default_factory=dict)
     actions: tuple[Action, ...] = ()
     caption: str = ""
     table: str = ""
@@ -240,7 +242,7 @@ class EntityType:
     namespace: str = NAMESPACE
     by_name: Mapping[str, Property] = field(init=False)
     related: Mapping[str, NavigationProperty] = field(init=False)
-    """The navigation properties by name."""
+    """The navigation properties by name, without the unserved ones."""
     column_of: Mapping[str, int] = field(init=False)
     """The index in a stored row of each property's value; index 0 is the record's version."""
     modified_at: Property | None = field(init=False)

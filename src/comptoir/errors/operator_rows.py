@@ -73,8 +73,8 @@ NEEDS_TYPE = OperatorRow("{option} needs the type {type}", "Change the type, or 
 INVALID_EXPRESSION = OperatorRow("{expression} is not an expression",
     "Write a property, or toupper, tolower, trim or concat of properties and 'texts', or "
     "NAVIGATION/PROPERTY with a navigation property of this set.")
-FOLLOWS_OTHERS = OperatorRow("{name} leads to another set than {set}",
-    "Name a navigation property to records of the same set.")
+FOLLOWS_OTHERS = OperatorRow("{name} leads to another set than {set}, or lacks `on`",
+    "Name a navigation property with `on` to a record of the same set.")
 ONE_PAIR = OperatorRow("{name} does not have one pair in `on`", "Name one property of each set.")
 DIFFERENT_TYPES = OperatorRow("{name} compares {own} with {other}",
     "Compare properties of one type.")
@@ -82,7 +82,7 @@ INVALID_VIEW = OperatorRow("the view {name} is not read-only, or shows another v
     "Set read_only, and name a set that is not a view.")
 NOT_IN_VIEW = OperatorRow("the view has no column for {name}", "Add it to `columns`.")
 NOT_CHECKED = OperatorRow("check does not apply to {to}",
-    "Use it for a navigation property to one record, with at most one value in `only`.")
+    "Use it for a navigation property to one record, with `on` and at most one value in `only`.")
 NOT_CONTAINED = OperatorRow("{to} cannot be contained",
     "Use `contained` for a navigation property to many records of a set that is not a view.")
 ACTION_OF_VIEW = OperatorRow("a view has no actions", "Declare the action in the set {base}.")
@@ -117,9 +117,9 @@ NULLABLE = OperatorRow("nullable properties: {count}",
 UNLIMITED = OperatorRow("texts without a limit: {count}", "They have up to 4000 characters.")
 NO_TARGET = OperatorRow("{name} leads to {type}, of which no set is served",
     "Import or declare one to serve it.")
-NO_CONSTRAINT = OperatorRow("{name} has no ReferentialConstraint", "Add `on` to serve it.")
+NO_CONSTRAINT = OperatorRow("{name} has no ReferentialConstraint", "Add `on`, else it returns 501.")
 NO_PAIR = OperatorRow("{name} does not compare one pair of served properties of one type",
-    "Change `on` to serve it.")
+    "Add `on`, else it returns 501.")
 NOT_SERVED = OperatorRow("{name} is {what}, which is not served", "Requests for it are refused.")
 
 # The database

@@ -7,6 +7,7 @@ from comptoir.config import PROFILES, Settings, declare
 from comptoir.features import (
     business_central,
     console,
+    history,
     inspector,
     notifications,
     rehearsal,
@@ -17,7 +18,16 @@ from comptoir.profiles.record import Profile
 
 _LISTED = [
     each.ENTRY
-    for each in (business_central, notifications, inspector, rehearsal, console, transfer, samples)
+    for each in (
+        business_central,
+        notifications,
+        history,
+        inspector,
+        rehearsal,
+        console,
+        transfer,
+        samples,
+    )
 ]
 _NAMES = {each.name for each in _LISTED}
 

@@ -97,7 +97,8 @@ def _types(model: Model, capabilities: Capabilities, *, under_company: bool) -> 
         entity_type = each.type
         children = [_property(each, declared, capabilities) for declared in entity_type.properties]
         children += [_filter_only(name) for name in each.filter_only]
-        children += [_navigation(model, entity_type, every) for every in entity_type.navigation]
+        links = (*entity_type.navigation, *entity_type.unserved.values())
+        children += [_navigation(model, entity_type, every) for every in links]
         if each is model.companies:
             children += _contained(model, capabilities, under_company=under_company)
         annotations = description_annotations(entity_type.description)
@@ -255,7 +256,8 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
         annotations = unreadable_set_annotations("Address: companies({id})/…")
     else:
         annotations = unreadable_set_annotations("Address: the root of the service.")
-    bindings = {each.name: each.target for each in entity_set.type.navigation}
+    links = (*entity_set.type.navigation, *entity_set.type.unserved.values())
+    bindings = {each.name: each.target for each in links}
     members = {
         "$Collection": True,
         "$Type": entity_set.type.qualified_name,

@@ -11,7 +11,7 @@ from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
-from comptoir.plan.target import check_readable, may_read
+from comptoir.plan.target import check_readable, check_served, may_read
 from comptoir.request.fields import (
     EXPAND,
     SELECT,
@@ -51,6 +51,7 @@ def bind_select(
     for item in parse_select(text):
         path = _own_path(entity_type, item.path)
         name = spelled.get(path[0].lower(), path[0])
+        check_served(entity_type, name, SELECT, item.position)
         if len(path) > 1:
             if name not in entity_type.related and name not in contained:
                 raise _no_navigation(entity_type, SELECT, item.position, path, computed)
@@ -275,6 +276,7 @@ class ExpandBinder:
 def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem) -> str:
     path = _own_path(entity_type, item.path)
     name = path[0]
+    check_served(entity_type, name, EXPAND, item.position)
     if len(path) > 1:
         if name not in known:
             raise _no_navigation(entity_type, EXPAND, item.position, path)

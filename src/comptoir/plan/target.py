@@ -15,7 +15,15 @@ import msgspec
 from msgspec.structs import replace
 
 from comptoir.auth.roles import Right, Rights
-from comptoir.edm.model import Action, Company, EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.model import (
+    Action,
+    Company,
+    EntitySet,
+    EntityType,
+    Model,
+    NavigationProperty,
+    Property,
+)
 from comptoir.edm.types import EdmError, Guid, Stored, is_guid
 from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
@@ -218,6 +226,7 @@ class _Resolver:
             for qualified, action in actions.items():
                 if qualified.lower() == name.lower():
                     return replace(self._target(Resource.ACTION), action=action)
+        check_served(entity_type, name)
         contained = self._model.contained(self._set)
         known = (*contained, *entity_type.related, *entity_type.by_name, *actions)
         refusal = _not_found(self._segments, rest[0], known)
@@ -438,6 +447,14 @@ def check_readable(
     """
     if not may_read(entity_set, readable):
         raise _denied(entity_set, Right.READ, option, position)
+
+
+def check_served(
+    entity_type: EntityType, name: str, option: str | None = None, position: int | None = None
+) -> None:
+    """Raise `Refusal` (501) for a navigation property that is declared and not supported."""
+    if name in entity_type.unserved:
+        raise rows.UNSERVED(option, position, type=entity_type.name, name=name)
 
 
 def _creates(headers: Headers) -> bool:

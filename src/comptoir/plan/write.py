@@ -272,7 +272,7 @@ class BodyBinder:
         )
 
     def _unknown(self, name: str) -> Refusal:
-        if name in self._type.related:
+        if name in self._type.related or name in self._type.unserved:
             return rows.RELATED_IN_BODY(name, name=name)
         return rows.UNKNOWN_PROPERTY(
             name[:100],

@@ -35,7 +35,16 @@ from comptoir.sql.prepared import (
     whole,
 )
 from comptoir.sql.reads import ReadStatements
-from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, build_tables, of_company
+from comptoir.sql.tables import (
+    COMPANY,
+    COMPANY_ID,
+    HISTORY,
+    JSON,
+    VERSION,
+    Tables,
+    build_tables,
+    of_company,
+)
 from comptoir.sql.text_index import TextIndexStatements
 
 
@@ -63,7 +72,7 @@ class ServiceStatements:
         """Store the last change number and its time: id, number, time."""
 
         self.add_change = self._add_row(tables.changes)
-        """Add an entry to the change log: company, number, entity set, record, verb, time, by."""
+        """Add an entry to the change log: the columns of its table."""
 
         self.changes = self._changes({"since": changes.number > named("since")})
         """The change log after a number, in order: company, number, limit."""
@@ -133,7 +142,7 @@ class ServiceStatements:
         """The changes that meet conditions, each with the name of its value."""
         changes = self._tables.changes
         statement = (
-            select(*[column for column in changes.columns if column.name != COMPANY_ID])
+            select(*[each for each in changes.columns if each.name not in (COMPANY_ID, *HISTORY)])
             .where(of_company(changes), *conditions.values())
             .order_by(changes.c.number)
         )

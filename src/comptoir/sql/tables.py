@@ -36,6 +36,9 @@ VERSION = "record_version"
 JSON = ("record_json", "json_version", "json_layout")
 """The columns of `RecordEncoder.columns`, which no row of a record has (see `Row`)."""
 
+HISTORY = ("previous", "difference")
+"""The columns of the change log that only a history reads."""
+
 EMPTY = "empty"
 """The key in `Column.info` of the value that existing records get in a column that is added."""
 
@@ -65,7 +68,12 @@ class Tables:
     companies: Table
 
     changes: Table
-    """The change log."""
+    """The change log.
+
+    `previous` is the number of the record's change before, null for a create and for a change by a
+    release without it. `difference` is what the change did (see `store.differences`); null for a
+    create, and where it is not kept.
+    """
 
     repeats: Table
     """The outcomes of repeatable writes."""
@@ -152,6 +160,14 @@ def build_tables(model: Model) -> Tables:
             folded=any_text,
         ),
     )
+    version, difference = HISTORY
+    tables.changes.append_column(Column(version, BigInteger))
+    tables.changes.append_column(Column(difference, any_text))
+    changes = tables.changes.c
+    is_kept = changes[difference].is_not(None)
+    # on PostgreSQL the revision has this condition: here it would import that dialect
+    of_time = changes[COMPANY_ID], changes["at"]
+    Index("ix_changes_difference", *of_time, sqlite_where=is_kept)
     Index("ix_repeats_at", tables.repeats.c[COMPANY_ID], tables.repeats.c["at"])
     documents = tables.search_documents.c
     document = documents[COMPANY_ID], documents.entity_set, documents.record

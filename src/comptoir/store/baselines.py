@@ -1,6 +1,6 @@
 """Marks: the records of companies at one moment, to which tests and `comptoir reset` return."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -97,6 +97,8 @@ def _restoring(model: Model, mark: CompanyMark, by: str) -> Work[int]:
                 continue
             number, _ = unit.ledger.log(entity_set, key, verb, by)
             if current is not None:
+                names = _differing(entity_set, current, former)
+                unit.ledger.add_difference(entity_set.type, names, current, former)
                 statement = unit.statements.writes.delete[entity_set]
                 yield statement.many(((unit.company_id, key),))
             if former is not None:
@@ -109,6 +111,13 @@ def _restoring(model: Model, mark: CompanyMark, by: str) -> Work[int]:
         return unit.ledger.number
 
     return work
+
+
+def _differing(entity_set: EntitySet, current: Row, former: Row | None) -> Iterator[str]:
+    """The properties that a restore changes, all of a record that it deletes."""
+    for name, at in entity_set.type.column_of.items():
+        if former is None or current[at] != former[at]:
+            yield name
 
 
 def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_Key, Row | None]]:

@@ -24,8 +24,11 @@ _FREE = _TEXTS | frozenset(
 _GROWING = frozenset({"indexes", "members", "unique"})
 """The options whose list may get longer."""
 
-_ADDED = _GROWING | {"navigation", "type", "actions"}
-"""The options that a set may get; one of the base may get another name for its entity type."""
+_ADDED = _GROWING | {"navigation", "type", "actions", "on"}
+"""The options that a set may get, and `on` of a navigation property.
+
+A set of the base may get another name for its entity type.
+"""
 
 _DECLARING = re.compile(r"|sets|enums|sets\.[^.]+\.(?:properties|navigation|actions)")
 """The tables whose names are declared in the file, not options."""
@@ -93,7 +96,7 @@ def _changes(
             continue
         if other is None:
             yield Change(f"{place} is missing", is_addition=False)
-        elif one is None:
+        elif one is None or one == {}:
             is_addition = bool(_DECLARING.fullmatch(path)) or name in _ADDED
             yield Change(f"{place} is new", is_addition)
         elif path == "enums" or isinstance(one, dict) or isinstance(other, dict):

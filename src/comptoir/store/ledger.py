@@ -5,20 +5,21 @@ order of commits, and a reader of the change log never skips one.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import repeat
 
 import msgspec
 
-from comptoir.edm.model import Company, EntitySet, KeyValues
+from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import ServiceStatements
+from comptoir.store.differences import encode_difference
 from comptoir.store.watermarks import Watermarks
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
@@ -88,10 +89,12 @@ class Ledger:
     """Numbers the changes of one company within a transaction.
 
     `rows` is the result of the statement that reads and locks the company's row; it is empty if
-    the company does not exist.
+    the company does not exist. `keeps_values`: changes are stored with the values that they change.
     """
 
-    def __init__(self, company_id: str, rows: Sequence[Row], watermarks: Watermarks) -> None:
+    def __init__(
+        self, company_id: str, rows: Sequence[Row], watermarks: Watermarks, *, keeps_values: bool
+    ) -> None:
         self.company_id = company_id
         self.identity_map = IdentityMap()
         self._exists = bool(rows)
@@ -100,7 +103,8 @@ class Ledger:
         self.unchecked_company = Company(company_id, str(incarnation))
         """The company, with a blank incarnation if it does not exist."""
         self._watermarks = watermarks
-        self._changes: list[tuple[Stored, ...]] = []
+        self._keeps_values = keeps_values
+        self._changes: list[tuple[Stored | None, ...]] = []
         self.is_ahead = False
         """Whether the company's last time was ahead of the clock when a change was made."""
 
@@ -126,8 +130,18 @@ class Ledger:
         """
         self._next()
         number, at = self._number, self._at
-        self._changes.append((self.company_id, number, entity_set.name, str(key), verb, at, by))
+        change = (self.company_id, number, entity_set.name, str(key), verb, at, by, None, None)
+        self._changes.append(change)
         return number, at
+
+    def add_difference(
+        self, entity_type: EntityType, names: Iterable[str], before: Row, after: Row | None
+    ) -> None:
+        """Add to the last entry what it did to some properties; `after` is None for a delete."""
+        difference = None
+        if self._keeps_values:
+            difference = encode_difference(entity_type, names, before, after)
+        self._changes[-1] = (*self._changes[-1][:-2], before[0], difference)
 
     def log_all(
         self, entity_set: EntitySet, keys: Sequence[Stored], verb: str, by: str
@@ -144,6 +158,8 @@ class Ledger:
             repeat(verb),
             repeat(self._at),
             repeat(by),
+            repeat(None),
+            repeat(None),
             strict=False,
         )
         return numbers, self._at
@@ -199,7 +215,7 @@ class Ledger:
     @property
     def last(self) -> Change | None:
         """The last change of the transaction, if it has any."""
-        return Change(*self._changes[-1][1:]) if self._changes else None  # type: ignore[arg-type]
+        return Change(*self._changes[-1][1:-2]) if self._changes else None  # type: ignore[arg-type]
 
     def savepoint(self) -> Savepoint:
         """The current state, for `roll_back`."""

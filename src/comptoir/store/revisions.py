@@ -53,21 +53,29 @@ def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
         command.upgrade(alembic_config(connection, model), "head")
     elif state.revision != known.head or (state.serves, state.catalog) == (serves, model.source):
         return state
+    _grow(connection, tables_to_grow(state, model, name))
+    store_state(connection, revision=known.head, serves=serves, catalog=model.source)
+    return state_of(connection)
+
+
+def tables_to_grow(state: SchemaState, model: Model, name: str) -> list[Table]:
+    """The tables to which a model may add; the database `name` may lack them, or some columns.
+
+    Raises `OperatorError` if the model changes what the database has.
+    """
     changed = conflicts(state.catalog, model.source) if state.catalog and model.source else []
     if changed:
         raise problems.CATALOG_NOT_GROWN(name=name, changes="; ".join(changed))
     # revisions create the tables of the sets that a base declares
     own = declared_sets(model.source) if model.source else model.by_name
-    names = [each.name for each in model.stored if each.name in own]
-    _grow(connection, declared_schema(model), names)
-    store_state(connection, revision=known.head, serves=serves, catalog=model.source)
-    return state_of(connection)
+    declared = declared_schema(model)
+    return [declared.tables[each.name] for each in model.stored if each.name in own]
 
 
-def _grow(connection: Connection, declared: MetaData, names: Iterable[str]) -> None:
+def _grow(connection: Connection, tables: Iterable[Table]) -> None:
     """Add the tables, columns and indexes of records that a database lacks."""
     operations = Operations(MigrationContext.configure(connection))
-    for table in [declared.tables[name] for name in names]:
+    for table in tables:
         connection.execute(CreateTable(table, if_not_exists=True))
         # reflection would look array types up (see sql/dialects/postgresql)
         existing = connection.execute(select(text("*")).select_from(table).limit(0)).keys()
@@ -81,10 +89,10 @@ def _grow(connection: Connection, declared: MetaData, names: Iterable[str]) -> N
                 with connection.begin_nested():
                     connection.execute(CreateIndex(index, if_not_exists=True))
             except IntegrityError:
-                raise _not_unique(connection, table, index) from None
+                raise not_unique(connection, index) from None
 
 
-def _not_unique(connection: Connection, table: Table, index: Index) -> OperatorError:
+def not_unique(connection: Connection, index: Index) -> OperatorError:
     """The error that records have the same values in the columns of a new unique index."""
     company, *columns = index.columns
     values = select(*columns, func.count().label("records")).group_by(company, *columns)
@@ -96,7 +104,7 @@ def _not_unique(connection: Connection, table: Table, index: Index) -> OperatorE
     rows = connection.execute(repeated.limit(NAMED_VALUES)).all()
     listed = "; ".join(f"{', '.join(map(str, values))} ({number})" for *values, number in rows)
     names = ", ".join(each.name for each in columns)
-    return problems.NOT_UNIQUE(set=table.name, names=names, count=count, listed=listed)
+    return problems.NOT_UNIQUE(set=company.table.name, names=names, count=count, listed=listed)
 
 
 def alembic_config(connection: Connection, model: Model) -> Config:

@@ -321,9 +321,11 @@ class Reads:
         rows = await self._reader.rows(query, while_connected)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def rows(self, query: Query) -> list[Row]:
+    async def rows(
+        self, query: Query, while_connected: WhileConnected = always_connected
+    ) -> list[Row]:
         """All rows of a statement that returns few."""
-        return await self._reader.rows(query, always_connected)
+        return await self._reader.rows(query, while_connected)
 
     async def _found(
         self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected

@@ -135,6 +135,7 @@ class UnitOfWork:
             changed.add(stamp.name)
         names = tuple([name for name in record if name in changed])
         row = (number, *record.values())
+        self.ledger.add_difference(entity_type, names, current, row)
         json = record_encoder(entity_type).columns(row)
         yield self.statements.writes.update(self.company_id, entity_set, names, row, json)
         self.identity_map.replace(entity_set, current, row)
@@ -162,6 +163,7 @@ class UnitOfWork:
         rows: dict[EntitySet, list[Row]] = {}
         for (each, key), row in reversed(deleted.items()):
             self.ledger.log(each, key, DELETE, by)
+            self.ledger.add_difference(each.type, each.type.by_name, row, None)
             self.identity_map.replace(each, row, None)
             rows.setdefault(each, []).append((self.company_id, key))
         for each, keys in rows.items():

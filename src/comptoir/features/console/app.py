@@ -32,6 +32,7 @@ from comptoir.features.console.login import (
 from comptoir.features.console.logins import Session
 from comptoir.features.console.screens import (
     audit,
+    changes,
     clients,
     issuers,
     overview,
@@ -48,8 +49,8 @@ COMPANY_SECONDS = 365 * 24 * 3600
 """The time that a browser remembers the company that it had last."""
 
 SCREENS = (
-    overview.SCREEN, records.SCREEN, clients.SCREEN, roles.SCREEN, issuers.SCREEN, audit.SCREEN,
-    sessions.SCREEN,
+    overview.SCREEN, records.SCREEN, changes.SCREEN, clients.SCREEN, roles.SCREEN, issuers.SCREEN,
+    audit.SCREEN, sessions.SCREEN,
 )  # fmt: skip
 """The screens that every console has."""
 

@@ -19,6 +19,7 @@ from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.logins import Logins, SessionPolicy
+from comptoir.http.exchange import check_body_coding
 from comptoir.http.feature import Feature
 from comptoir.http.routes import RequestTarget, Routes
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
@@ -117,6 +118,7 @@ class Backend:
             check_isolation(place.headers)
 
         async def read_body() -> bytes:
+            check_body_coding(place.headers)
             return body
 
         request = Request(

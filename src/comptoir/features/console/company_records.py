@@ -3,10 +3,9 @@
 import asyncio
 import re
 from contextlib import suppress
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -68,6 +67,26 @@ class Author(msgspec.Struct, frozen=True):
     number: int
 
 
+class ChangeLine(msgspec.Struct, frozen=True):
+    """An entry of the change log, with the values that it changed, as far as they are kept."""
+
+    number: int
+    at: str
+    by: str
+    verb: str
+    entity_set: str
+    record: str
+    before: Values
+    after: Values
+
+
+class ChangePage(msgspec.Struct, frozen=True):
+    """Entries of the change log, the latest first, and the link to earlier ones, if any."""
+
+    lines: list[ChangeLine]
+    next_link: str
+
+
 class CompanyRecords:
     """The records of the company that a visit has chosen, with the rights of its user.
 
@@ -111,7 +130,7 @@ class CompanyRecords:
         rows = cast("list[dict[str, Json]]", document["value"])
         return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
 
-    async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
+    async def count_in_words(self, entity_set: EntitySet, query: RecordQuery) -> str:
         """The number of all records of a query, in words; blank if that takes long."""
         path = self.path(entity_set)
         with suppress(TimeoutError, Refusal):
@@ -128,8 +147,27 @@ class CompanyRecords:
 
     async def read(self, entity_set: EntitySet, key: str) -> Version:
         """A record without its secrets."""
-        path, query = self.path(entity_set, key), _without_secrets(entity_set)
-        return _version(decoded(await self._sent("GET", path, query)))
+        return _version(decoded(await self.record_document(entity_set, key)))
+
+    async def record_document(self, entity_set: EntitySet, key: str) -> bytes:
+        """A record without its secrets as JSON, as clients receive it."""
+        return await self._sent("GET", self.path(entity_set, key), _without_secrets(entity_set))
+
+    async def first(self, entity_set: EntitySet, condition: str) -> Version | None:
+        """The first record that meets a condition, without secrets."""
+        return next(iter(await self.matching(entity_set, condition, 1)), None)
+
+    async def matching(
+        self, entity_set: EntitySet, condition: str, most: int = PAGE_SIZE
+    ) -> list[Version]:
+        """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
+        query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
+        return (await self.page(entity_set, query)).records
+
+    async def count(self, entity_set: EntitySet, condition: str) -> int:
+        """The number of records that meet a condition."""
+        query = f"$filter={quote(condition)}&$top=0&$count=true"
+        return cast("int", decoded(await self.document(entity_set, query))["@odata.count"])
 
     async def create(self, entity_set: EntitySet, values: Values) -> Version:
         """Create a record, if none has its key."""
@@ -146,6 +184,19 @@ class CompanyRecords:
         """Delete a record, if it has the ETag."""
         await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
 
+    async def changes(self, **options: str) -> ChangePage:
+        """A page of the company's change log, with options such as `entitySet` and `from`."""
+        path, query = f"{self._company_path()}/changes", urlencode(options)
+        headers = {b"prefer": PREFER.encode()}
+        document = decoded(await self._sent("GET", path, query, headers=headers))
+        items = cast("list[dict[str, Json]]", document["value"])
+        return ChangePage(list(map(_line, items)), str(document.get("@odata.nextLink", "")))
+
+    async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine | None:
+        """The change of a record that has a number, None if it does not exist."""
+        options = {"entitySet": entity_set.name, "record": key, "from": str(number), "$top": "1"}
+        return next(iter((await self.changes(**options)).lines), None)
+
     async def author(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
         """The author of the change with a number; None if the change log does not say."""
         store = self._visit.backend.store
@@ -154,15 +205,14 @@ class CompanyRecords:
             return None
         for change in await store.changes(company, number - 1, 1):
             if (change.number, change.entity_set, change.record) == (number, entity_set.name, key):
-                day, _, time = change.at.partition("T")
-                date = "" if day == f"{datetime.now(UTC):%Y-%m-%d}" else f"{day} "
-                return Author(change.by, f"{date}{time[:8]} UTC", change.number)
+                return Author(change.by, change.at, change.number)
         return None
 
     def _company(self, entity_set: EntitySet) -> str:
         """The path of the company whose records a set has; blank for the set of companies."""
-        if not entity_set.per_company:
-            return ""
+        return self._company_path() if entity_set.per_company else ""
+
+    def _company_path(self) -> str:
         company_id = company_of(self._visit)
         if not company_id:
             raise errors.NO_COMPANY()
@@ -191,6 +241,19 @@ class CompanyRecords:
             raise errors.UNANSWERED() from None
 
 
+def _line(item: dict[str, Json]) -> ChangeLine:
+    return ChangeLine(
+        number=cast("int", item["number"]),
+        at=str(item["at"]),
+        by=str(item["by"]),
+        verb=str(item["verb"]),
+        entity_set=str(item["entitySet"]),
+        record=str(item["record"]),
+        before=cast("Values", item.get("before", {})),
+        after=cast("Values", item.get("after", {})),
+    )
+
+
 def company_of(visit: Visit) -> str:
     """The id of the company that a page is about; blank without any."""
     return "" if visit.company is None else visit.company.id
@@ -208,7 +271,12 @@ def change_number(entity_set: EntitySet, tag: str) -> int | None:
         return None
     [opaque] = (decoded_opaque(parsed) if entity_set.encodes_tags else parsed).opaque
     number = opaque.rpartition(".")[2]
-    return int(number) if _NUMBER.fullmatch(number) else None
+    return int(number) if is_number(number) else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text may be the number of a change."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def _if_match(tag: str) -> Headers:
@@ -253,9 +321,10 @@ def page_url(
 ) -> str:
     """The URL of a page about a set, or about its record with the `key` of `fields`.
 
-    The pages of a record pass on what leads back to the list.
+    The pages of a record pass on what leads back to the list of its set.
     """
-    back = visit.query.text(BACK) if rest.startswith("/record") else ""
+    is_of_set = visit.request.path_params.get("set") == entity_set.name
+    back = visit.query.text(BACK) if is_of_set and rest.startswith("/record") else ""
     fields = {"company": company_of(visit), BACK: back, **fields}
     address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
     more = "" if query is None else query.address()

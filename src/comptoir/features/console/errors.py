@@ -75,6 +75,8 @@ NO_COMPANY = COMPANY_NOT_FOUND.row("You may see no company", "Create one with `c
 UNANSWERED = UNAVAILABLE.row("The service did not answer in time", "Load the record again, to see whether it was changed.")
 NO_SET = RESOURCE_NOT_FOUND.row("The model has no entity set {name!q}", "Choose one from the list of records.")
 READ_ONLY_SET = BAD_REQUEST.row("{set} is read-only", "Load its records with `comptoir load`.")
+NO_HISTORY = RESOURCE_NOT_FOUND.row("The values before change {number!q} are not kept",
+    "Choose another change from the list of changes.")
 FORM_FIELD = BAD_REQUEST.row("The form lacks {name}, or it was changed on the way", "Open the record again.")
 LOGINS_FAILED = TOO_MANY_REQUESTS.row("Too many logins from this address failed",
     "Wait for the seconds in Retry-After, and log in again.", headers={"Retry-After": "{seconds}"})

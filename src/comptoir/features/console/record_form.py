@@ -9,7 +9,9 @@ from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
 from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, Text
-from comptoir.features.console.values import Values, empty, initial, shown
+from comptoir.features.console.captions import caption
+from comptoir.features.console.record_query import default_columns, heading
+from comptoir.features.console.values import Presented, Values, empty, initial, presented, shown
 from comptoir.http.redaction import MASK
 
 Control = Literal["line", "lines", "choice", "day", "whole", "number", "secret"]
@@ -45,7 +47,7 @@ class ReadOnlyField(msgspec.Struct, frozen=True):
     name: str
     label: str
     description: str
-    value: str
+    value: Presented
 
 
 def editable(entity_type: EntityType, *, creating: bool = False) -> tuple[Property, ...]:
@@ -88,7 +90,7 @@ def shown_properties(
     """The properties that are only shown: all if `whole`, else those that no form may change."""
     changed = frozenset[str]() if whole else {each.name for each in editable(entity_type)}
     return [
-        ReadOnlyField(each.name, each.caption, each.description, text_of(each, values))
+        ReadOnlyField(each.name, caption(each), each.description, _presented(each, values))
         for each in entity_type.properties
         if each.name not in changed
     ]
@@ -103,6 +105,31 @@ def text_of(declared: Property, values: Values) -> str:
     return shown(declared, values[declared.name]) if declared.name in values else ""
 
 
+def _presented(declared: Property, values: Values) -> Presented:
+    if declared.is_queried and declared.name in values:
+        return presented(declared, values[declared.name])
+    text = text_of(declared, values)
+    return Presented(text, text)
+
+
+def record_name(entity_type: EntityType, values: Values) -> str:
+    """The name of a record for people: its identification, or a required value; may be blank."""
+    by_name, names = entity_type.by_name, entity_type.identification
+    if heading(entity_type) not in names:
+        names = (heading(entity_type),)
+    texts = [" ".join([text_of(by_name[each], values) for each in names])]
+    texts += [text_of(each, values) for each in entity_type.required if each.is_queried]
+    return next((each.strip() for each in texts if each.strip()), "")
+
+
+def record_title(entity_type: EntityType, values: Values) -> str:
+    """What a record is about, by the first column of lists after that of its identification."""
+    title = [
+        name for name in default_columns(entity_type) if name not in entity_type.identification
+    ]
+    return text_of(entity_type.by_name[title[0]], values).strip() if title else ""
+
+
 def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:
     absent = initial(declared) if creating else empty(declared)
     value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
@@ -113,7 +140,7 @@ def _field(declared: Property, values: Values, error: str, *, creating: bool) ->
             options = (value, *options)
     return FormField(
         name=declared.name,
-        label=declared.caption,
+        label=caption(declared),
         description=declared.description,
         control=control,
         value=value,

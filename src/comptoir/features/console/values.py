@@ -11,7 +11,7 @@ import msgspec
 from comptoir.edm.model import Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date, DateTimeOffset
-from comptoir.edm.types import EdmError, Text, TextualType, Wire
+from comptoir.edm.types import EdmError, Stored, Text, TextualType
 from comptoir.features.console.templates import minute_text
 from comptoir.jsonvalue import Json
 
@@ -49,7 +49,12 @@ def empty(declared: Property) -> Json:
 
 def initial(declared: Property) -> Json:
     """The value of a record whose create omits the property."""
-    return _json(declared.type.wire(declared.initial))
+    return of_stored(declared, declared.initial)
+
+
+def of_stored(declared: Property, stored: Stored) -> Json:
+    """The wire form of a stored value."""
+    return cast("Json", _decode(msgspec.json.encode(declared.type.wire(stored))))
 
 
 @cache
@@ -132,11 +137,7 @@ def typed(declared: Property, text: str, before: Json) -> Json:
         stored = edm_type.from_text(text)
     except EdmError:
         return text
-    return _json(edm_type.wire(stored))
-
-
-def _json(wire: Wire) -> Json:
-    return cast("Json", _decode(msgspec.json.encode(wire)))
+    return of_stored(declared, stored)
 
 
 def _lines(text: str) -> str:

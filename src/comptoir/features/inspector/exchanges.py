@@ -20,21 +20,24 @@ from comptoir.features.console.backend import QUICK_SECONDS, CompanyChoice, comp
 from comptoir.features.console.curl import curl, form_curl
 from comptoir.features.console.values import decoded
 from comptoir.features.console.visit import Visit
+from comptoir.features.inspector import errors
+from comptoir.features.inspector.inspector import Inspecting, Inspector
 from comptoir.features.inspector.record import LONGEST_URL, ExchangeRecord, Head, Message
 from comptoir.http.redaction import MASK
 from comptoir.http.routes import Routes
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.batch.tree import BATCH
-from comptoir.request.headers import Headers
+from comptoir.request.headers import Headers, combined
 from comptoir.request.path import READ_METHODS, first_segment, parse_path
 from comptoir.response.response import whole_body
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
 _OF_WRITES = frozenset({Check.SIZE, Check.PRECONDITION, Check.TAG, Check.VALUES, Check.UNIQUENESS})
 
-_OF_CONNECTION = frozenset({
-    "accept-encoding", "authorization", "connection", "content-length", "host", "transfer-encoding",
-    "user-agent",
+OWN_HEADERS = frozenset({
+    "accept-encoding", "authorization", "connection", "content-length", "cookie", "expect", "host",
+    "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",
+    "upgrade", "user-agent",
 })  # fmt: skip
 """Headers of a request that the next client sets by itself."""
 
@@ -47,6 +50,20 @@ class CheckResult(NamedTuple):
 
     name: str
     passed: bool | None
+
+
+def inspector_of(visit: Visit) -> Inspector:
+    """The inspector, without which its screen does not exist."""
+    return visit.backend.feature(Inspecting).inspector
+
+
+async def found_request(visit: Visit) -> ExchangeRecord:
+    """The request that the path names; raises `Refusal` (404) for one that the user cannot see."""
+    inspector = inspector_of(visit)
+    found = await inspector.find(visit.request.path_params["id"])
+    if found is None or not is_visible(found, visit.login.companies):
+        raise errors.NOT_KEPT(count=inspector.requests)
+    return found
 
 
 def check_results(record: ExchangeRecord) -> Sequence[CheckResult]:
@@ -103,33 +120,31 @@ def why_not_replayable(record: ExchangeRecord, routes: Routes) -> str:
     if not routes.serves(record.path.encode("latin-1", "replace")):
         return "The request is not for the API"
     is_batch = unquote(record.path.rpartition("/")[2]) == BATCH
-    return "The request is a batch" if is_batch else missing_part(record)
+    return "The request is a batch" if is_batch else ""
 
 
 def missing_part(record: ExchangeRecord) -> str:
     """The part of a request that is not kept; blank if it is kept as a whole."""
     if MASK in f"{record.path}{record.query}{record.request.body.text}":
         return "The request has a secret, which is not kept"
-    if max(len(record.path), len(record.query)) >= LONGEST_URL:
-        return "The whole URL of the request is not kept"
+    return next((f"The whole {each} of the request is not kept" for each in cut_fields(record)), "")
+
+
+def cut_fields(record: ExchangeRecord) -> Iterator[str]:
+    """The fields of a request, `address` and `body`, whose whole is not kept."""
     body = record.request.body
+    if max(len(record.path), len(record.query)) >= LONGEST_URL:
+        yield "address"
     if body.length and (body.text is None or body.is_cut):
-        return "The whole body of the request is not kept"
-    return ""
-
-
-def is_writing(record: ExchangeRecord) -> bool:
-    """Whether a request may change records."""
-    return record.method not in READ_METHODS
+        yield "body"
 
 
 def headers_of(message: Message) -> Headers:
     """The headers of a request, without those whose values are not kept."""
-    return {
-        name.lower().encode("latin-1"): value.encode("latin-1")
-        for name, value in message.headers
-        if MASK not in value
-    }
+    kept = [each for each in message.headers if MASK not in each[1]]
+    return combined(
+        [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in kept]
+    )
 
 
 def command(record: ExchangeRecord, client: Client | None, settings: Settings) -> str:
@@ -158,7 +173,7 @@ def _form(path: str, client: Client | None) -> Mapping[str, str]:
 
 def _repeated(message: Message) -> Iterator[tuple[str, str]]:
     for name, value in message.headers:
-        if name.lower() not in _OF_CONNECTION and MASK not in value:
+        if name.lower() not in OWN_HEADERS and MASK not in value:
             yield name, value
 
 
@@ -167,11 +182,12 @@ MOST_SEGMENTS = 20
 
 
 class RequestedRecord(NamedTuple):
-    """The record that a request is about."""
+    """The record that a request is about; `tag` is its ETag now, blank without one."""
 
     company: CompanyChoice
     entity_set: EntitySet
     key: str
+    tag: str
 
 
 class _NamedRecord(NamedTuple):
@@ -200,7 +216,8 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
             response = await visit.answer("GET", named.path, f"$select={key}")
             found = decoded(await whole_body(response)) if response.status == 200 else {}
         if key in found:
-            return RequestedRecord(company, named.entity_set, str(found[key]))
+            tag = str(found.get("@odata.etag", ""))
+            return RequestedRecord(company, named.entity_set, str(found[key]), tag)
     return None
 
 

@@ -268,7 +268,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
         return _cut(self.sent, length, limit)
 
 
-class _Answer(msgspec.Struct, frozen=True, gc=False):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """A response without its secrets, and what the request was refused by."""
 
     status: int
@@ -290,14 +290,14 @@ class Scribe:
         asked = self._asked(capture.path.decode("latin-1"), ended.query, capture.body)
         length = _number(headers.get(b"content-length", b"0"))
         body = asked.body(len(capture.body or b"") or length, capture.limit)
-        answer = _Answer(0, Message((), KeptBody(ended.size)))
+        answer = Answer(0, Message((), KeptBody(ended.size)))
         if capture.answered is not None:
             # a fault may have changed what the service wrote
             answer = self._answer(capture.answered, asked, is_certain=not ended.fault)
         denial, error = capture.denial, ""
         refusal = None if capture.answered is None else capture.answered.refusal
         if denial is not None:
-            answer = _Answer(0, answer.message, denial.error.check, denial.message)
+            answer = Answer(0, answer.message, denial.error.check, denial.message)
             error = f"{denial.error.error} ({denial.error.number})"
         elif refusal is not None:
             denial = refusal.denial
@@ -326,6 +326,10 @@ class Scribe:
             parts=parts,
         )
 
+    def answer(self, path: str, query: str, body: bytes, answered: Answered) -> Answer:
+        """The response to a request without its secrets."""
+        return self._answer(answered, self._asked(path, query, body or None), is_certain=True)
+
     def _part(self, captured: CapturedPart) -> PartRecord:
         part = captured.part
         address = part.address
@@ -350,7 +354,7 @@ class Scribe:
         sent = Shown(None) if body is None or is_private else self._redactor.sent(body)
         return _Asked(shown_path[:LONGEST_URL], shown_query[:LONGEST_URL], sent, is_private)
 
-    def _answer(self, answered: Answered, asked: _Asked, *, is_certain: bool) -> _Answer:
+    def _answer(self, answered: Answered, asked: _Asked, *, is_certain: bool) -> Answer:
         """A response; not `is_certain`: the service may not have written its body as it is."""
         noted, refusal = answered.body, answered.refusal
         is_whole = noted.length == len(noted.content)
@@ -366,7 +370,7 @@ class Scribe:
             if asked.is_private or _has(f"{refusal.message} {shown.text}", asked.sent.secrets):
                 shown, problem = Shown(None), MASK
         body = _cut(shown, noted.length, noted.limit)
-        return _Answer(
+        return Answer(
             answered.status, Message(self._headers(answered.headers), body), check, problem
         )
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -14,27 +14,27 @@ from comptoir.auth.audit import ActName
 from comptoir.auth.origins import CONSOLE, needs_credentials
 from comptoir.auth.records import Client, ConsoleRole
 from comptoir.errors.refusal import Check, Refusal
+from comptoir.errors.table import ENTITY_CHANGED
 from comptoir.features.console.company_records import Author, CompanyRecords, page_url
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
-from comptoir.features.inspector import InspectorSettings, errors
+from comptoir.features.inspector import errors
+from comptoir.features.inspector.again import again
 from comptoir.features.inspector.exchanges import (
     RequestedRecord,
     check_results,
     command,
-    headers_of,
+    found_request,
+    inspector_of,
     is_visible,
-    is_writing,
     missing_part,
     pretty,
     requested_record,
     why_not_replayable,
 )
-from comptoir.features.inspector.inspector import Inspecting, Inspector, Level
-from comptoir.features.inspector.record import ExchangeRecord, Head, NotedBody
+from comptoir.features.inspector.inspector import Level
+from comptoir.features.inspector.record import ExchangeRecord, Head
 from comptoir.http.log import short_path
-from comptoir.http.redaction import Redactor
-from comptoir.response.response import Response as ServiceResponse
 
 MOST_SHOWN = 100
 """The most requests that the page lists."""
@@ -45,7 +45,6 @@ _LONGEST_SHOWN = 200
 """Characters of a path with its query that a row shows."""
 
 _PATH = "/requests"
-_QUESTION = "Send this request?"
 _DURATIONS = {"10 minutes": 600.0, "an hour": 3_600.0, "until the stop": None}
 """The seconds for which a level of recording lasts, by what people call that."""
 
@@ -99,7 +98,7 @@ class RequestFilter(NamedTuple):
 
 async def show(visit: Visit) -> Answer:
     """The list, and how much is kept."""
-    inspector = _inspector(visit)
+    inspector = inspector_of(visit)
     switch = inspector.switch
     left = None if switch.until is None else max(1, round((switch.until - time.time()) / 60))
     context = {
@@ -132,7 +131,7 @@ async def _rows(visit: Visit) -> Sequence[RequestRow]:
     def shows(head: Head) -> bool:
         return wanted.wants(head, visit) and is_visible(head, login.companies)
 
-    return [_row(each, visit) for each in await _inspector(visit).newest(MOST_SHOWN, shows)]
+    return [_row(each, visit) for each in await inspector_of(visit).newest(MOST_SHOWN, shows)]
 
 
 def _row(head: Head, visit: Visit) -> RequestRow:
@@ -174,13 +173,13 @@ async def record(visit: Visit) -> Answer:
         raise errors.UNKNOWN_CHOICE()
     detail = f"{level} {chosen}"
     await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
-    _inspector(visit).set(Level(level), _DURATIONS[chosen])
+    inspector_of(visit).set(Level(level), _DURATIONS[chosen])
     return Redirect(visit.url(f"{CONSOLE}{_PATH}"))
 
 
 async def one(visit: Visit) -> Answer:
     """A request: its checks, what was sent and answered, and what to do next."""
-    found = await _found(visit)
+    found = await found_request(visit)
     settings = visit.backend.settings
     about = await requested_record(found, visit)
     client = await _client(found, visit)
@@ -203,13 +202,9 @@ async def one(visit: Visit) -> Answer:
         "reason": found.reason if visit.sees_service else "",
         "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
         "why_not_replayable": why_not_replayable(found, visit.backend.routes),
-        "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
-        "question": _QUESTION,
-        "is_writing": is_writing(found),
+        "tag": about.tag if about is not None and found.status == ENTITY_CHANGED.status else "",
     }
-    return TemplatePage(
-        "request.html", f"{found.method} {short_path(unquote(found.path))}", context
-    )
+    return TemplatePage("request.html", f"{found.method} {context['asked']}", context)
 
 
 async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
@@ -235,81 +230,6 @@ async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> A
     return None
 
 
-async def again(visit: Visit) -> Answer:
-    """Send a request again as the user; one that writes is sent only when this is confirmed."""
-    found = await _found(visit)
-    settings = visit.backend.settings
-    why_not = why_not_replayable(found, visit.backend.routes)
-    if why_not:
-        raise errors.NOT_REPLAYABLE(reason=why_not)
-    context = {
-        "found": found,
-        "asked": short_path(unquote(found.path)),
-        "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
-        "back": visit.url(f"{CONSOLE}{_PATH}/{found.id}"),
-        "pretty": pretty,
-        "status": 0,
-        "check": "",
-        "body": "",
-        "length": 0,
-    }
-    if is_writing(found) and visit.form.text("confirmed") != "yes":
-        return TemplatePage("again.html", _QUESTION, context)
-    try:
-        response = await _sent(visit, found)
-    except Refusal as refusal:
-        status, check, shown = refusal.error.status, str(refusal.check), refusal.message
-    else:
-        status, check = response.status, ""
-        noted = await _noted_body(response, settings.of(InspectorSettings).inspect_body_bytes)
-        shown = _shown(visit, response, noted)
-        context["length"] = noted.length if noted.length > len(noted.content) else 0
-    context |= {"status": status, "check": check, "body": shown}
-    return TemplatePage("again.html", "Sent again", context)
-
-
-async def _sent(visit: Visit, found: ExchangeRecord) -> ServiceResponse:
-    """The response to a request that is sent again; raises `Refusal` as the API does."""
-    backend, principal = visit.backend, visit.principal
-    headers = headers_of(found.request)
-    place = await backend.with_company_id(principal, found.path, found.query, headers)
-    body = (found.request.body.text or "").encode()
-    return await backend.answer_at(principal, found.method, place, body)
-
-
-async def _noted_body(response: ServiceResponse, limit: int) -> NotedBody:
-    """The beginning of the body of a response, which is read to its end."""
-    noted = NotedBody(limit)
-    if isinstance(response.body, bytes):
-        noted.add(response.body)
-    else:
-        async with aclosing(response.body) as pieces:
-            async for piece in pieces:
-                noted.add(piece)
-    return noted
-
-
-def _shown(visit: Visit, response: ServiceResponse, noted: NotedBody) -> str:
-    """The beginning of a body in JSON, without secrets; blank for another media type."""
-    media_type = dict(response.headers).get(b"content-type", b"")
-    if not media_type.startswith(b"application/json"):
-        return ""
-    return Redactor.of(visit.backend.model).written(noted.content.decode("utf-8", "ignore"))
-
-
-async def _found(visit: Visit) -> ExchangeRecord:
-    inspector = _inspector(visit)
-    found = await inspector.find(visit.request.path_params["id"])
-    if found is None or not is_visible(found, visit.login.companies):
-        raise errors.NOT_KEPT(count=inspector.requests)
-    return found
-
-
-def _inspector(visit: Visit) -> Inspector:
-    """The inspector, without which the screen does not exist."""
-    return visit.backend.feature(Inspecting).inspector
-
-
 SCREEN = Screen(
     "Requests",
     _PATH,
@@ -318,6 +238,7 @@ SCREEN = Screen(
         Endpoint("GET", "/rows", rows, is_polled=True),
         Endpoint("POST", "/recording", record, ConsoleRole.ADMIN),
         Endpoint("GET", "/{id}", one),
+        Endpoint("GET", "/{id}/again", again),
         Endpoint("POST", "/{id}/again", again),
     ),
     20,

@@ -289,7 +289,8 @@ class Copy:
             ):
                 raise self._unequal("its own row differs")
             for table in ours.tables:
-                rows, others = self._compared(ours, table), theirs.rows(table, self._id)
+                rows = _lasting(table, self._compared(ours, table))
+                others = _lasting(table, theirs.rows(table, self._id))
                 async for more, less in _differences(rows, others, partial(ours.key, table)):
                     missing = [ours.key(table, row) for row in more]
                     key = min(missing + less)
@@ -324,6 +325,13 @@ class Copy:
 
     def _move(self, number: int) -> None:
         self._progress = msgspec.structs.replace(self._progress, number=number)
+
+
+def _lasting(table: str, slices: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
+    """The rows of a table; those of the change log without the differences, which are trimmed."""
+    if table != CHANGES:
+        return slices
+    return ([row[:-1] for row in rows] async for rows in slices)
 
 
 async def _differences(

@@ -46,7 +46,7 @@ from comptoir.plan.expressions.operators import (
     common_type,
     negated,
 )
-from comptoir.plan.target import check_readable
+from comptoir.plan.target import check_readable, check_served
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -227,6 +227,7 @@ class PathBinder:
             return self._option.unsupported(path, f"{name} across companies")
         if name.startswith("$"):
             return self._not_a_collection(path)
+        check_served(entity_type, name, self._option.name, path.position)
         known = [*entity_type.queried, *entity_type.related, *self._computed]
         return self._option.refuse(
             rows.UNKNOWN_FIELD,

@@ -3,6 +3,11 @@
 A migration is one transaction that holds an advisory lock: if several hosts start at once, one
 migrates and the others wait. No session state outlives it, so PgBouncer may be in between.
 
+Indexes of a later catalog over columns that exist are built CONCURRENTLY, so that no writer waits:
+before the other changes, on another connection, while the transaction only holds the lock. If that
+is interrupted, the next migration removes what it does not need. Indexes over added columns are
+built in the transaction: adding a column locks its table until the end anyway.
+
 Citus distributes all tables by `company_id` and colocates them: a company is on one node, and each
 statement runs on that node.
 """
@@ -14,11 +19,12 @@ from dataclasses import dataclass
 from unicodedata import unidata_version
 
 import asyncpg
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, Index, func, select, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import CreateIndex
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -28,7 +34,8 @@ from comptoir.sql.dialects.postgresql.routines import routine_statements, routin
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.errors import DRIVER_ERRORS, driver_message, operator_error_of
-from comptoir.store.schema import TEXT_INDEX, Report, SchemaState, revisions, store_state
+from comptoir.store.revisions import not_unique, tables_to_grow, upgrade
+from comptoir.store.schema import TEXT_INDEX, Report, SchemaState, revisions, state_of, store_state
 from comptoir.store.urls import redacted
 
 LOCK = 0x636F6D70746F6972
@@ -39,6 +46,15 @@ TRIES = 20
 
 PAUSE_SECONDS = 1.0
 """Seconds between two attempts, in which other transactions get the locks."""
+
+LOCK_PAUSE_SECONDS = 0.1
+"""Seconds between two attempts to get the lock of a migration.
+
+A statement that waits for it has a snapshot, for whose end another migration's build would wait.
+"""
+
+WITHOUT_LIMIT = "SET LOCAL idle_in_transaction_session_timeout TO 0"
+"""Lets a transaction wait for the builds; a command without a snapshot, which ends the last one."""
 
 MINIMUM_CITUS = 11
 """The first major version that creates functions on all nodes."""
@@ -77,6 +93,23 @@ _UNIQUE_ACROSS = text(
     " AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = indrelid AND attname = :column"
     " AND attnum = ANY(indkey)) ORDER BY indexes.relname"
 )
+_DROP = 'DROP INDEX CONCURRENTLY IF EXISTS "{}"'
+_END_BUILD = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_progress_create_index"
+    " WHERE index_relid = to_regclass('\"{}\"')"
+)
+_INDEXES = text(
+    "SELECT each.relname, string_agg(attname, ',' ORDER BY attnum) ||"
+    " CASE WHEN NOT indisvalid THEN ' invalid' WHEN indpred IS NOT NULL THEN ' where' ELSE '' END"
+    " FROM pg_class AS each JOIN pg_attribute ON attrelid = each.oid"
+    " LEFT JOIN pg_index ON indexrelid = each.oid"
+    " JOIN pg_class AS tables ON tables.oid = coalesce(indrelid, each.oid)"
+    " WHERE pg_table_is_visible(tables.oid) AND tables.relname = ANY(CAST(:tables AS TEXT[]))"
+    " AND (indrelid IS NULL OR each.relname ~ ('^[iu]x_' || tables.relname || '_[0-9]+$'))"
+    " AND attnum > 0 AND NOT attisdropped"
+    " GROUP BY 1, indisvalid, indpred IS NOT NULL"
+)
+"""The names of tables and their indexes, each with the columns (see `_definition`)."""
 
 
 async def migrate_server(
@@ -94,7 +127,8 @@ async def migrate_server(
     async with opened(settings) as connection:
         for _ in range(TRIES):
             try:
-                async with connection.begin():
+                async with migration.locked(connection):
+                    await migration.build_indexes(connection)
                     return await connection.run_sync(migration.run)
             except DBAPIError as error:
                 if not isinstance(_cause(error), asyncpg.LockNotAvailableError):
@@ -166,22 +200,30 @@ class _Migration:
     report: Report
     distribute: bool
 
+    @asynccontextmanager
+    async def locked(self, connection: AsyncConnection) -> AsyncIterator[None]:
+        """A transaction that holds the migration's lock; waits while another process has it."""
+        waits = False
+        while True:
+            async with connection.begin():
+                await connection.run_sync(_limit, "statement_timeout", 0)
+                await connection.run_sync(_limit, "lock_timeout", self.settings.lock_seconds)
+                if await connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK))):
+                    yield
+                    return
+            if not waits:
+                self.report(f"{self.name}: another process is migrating it. Waiting until it ends.")
+            waits = True
+            await asyncio.sleep(LOCK_PAUSE_SECONDS)
+
     def run(self, connection: Connection) -> str:
         """Run the steps within the connection's transaction; returns the revision."""
-        _limit(connection, "statement_timeout", 0)
-        _limit(connection, "lock_timeout", 0)
-        if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK))):
-            self.report(f"{self.name}: another process is migrating it. Waiting until it ends.")
-            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
-        _limit(connection, "lock_timeout", self.settings.lock_seconds)
         tables = list(build_tables(self.model).metadata.tables)
         cluster = cluster_of(connection, tables)
         if self.distribute:
             check_cluster(cluster, self.name)
         if cluster is not None:
             connection.exec_driver_sql(SEQUENTIAL)
-        from comptoir.store.revisions import upgrade  # noqa: PLC0415 - imports Alembic
-
         state = upgrade(connection, self.model, self.name)
         head = revisions().head
         if state.revision == head:
@@ -190,6 +232,70 @@ class _Migration:
         if cluster is not None and (self.distribute or cluster.is_distributed):
             self._distribute(connection, tables)
         return state.revision or ""
+
+    async def build_indexes(self, connection: AsyncConnection) -> None:
+        """Build the indexes that a later catalog has over columns that exist already.
+
+        Raises `OperatorError`, and leaves none of them, if records break a new unique rule.
+        """
+        leftovers, missing = await connection.run_sync(self._compare_indexes)
+        if not leftovers and not missing:
+            return
+        await connection.exec_driver_sql(WITHOUT_LIMIT)
+        url, seconds = self.settings.database, self.settings.connect_seconds
+        builder = await driver.connect(self.settings, url, seconds=seconds)
+        try:
+            # PgBouncer would keep these for other sessions
+            if self.settings.statement_cache:
+                await builder.execute("SET statement_timeout TO 0; SET lock_timeout TO 0")
+            for name in leftovers:
+                # the server may still build it for a process that was killed
+                await builder.execute(_END_BUILD.format(name))
+                await builder.execute(_DROP.format(name))
+            for number, index in enumerate(missing, 1):
+                self.report(
+                    f"{self.name}: building the index {index.name}. It waits for the transactions "
+                    "that run now, and writers do not wait for it."
+                )
+                index.dialect_options["postgresql"]["concurrently"] = True
+                try:
+                    create = CreateIndex(index).compile(dialect=connection.dialect)
+                    await builder.execute(str(create))
+                except asyncpg.UniqueViolationError:
+                    for each in missing[:number]:
+                        await builder.execute(_DROP.format(each.name))
+                    raise await connection.run_sync(not_unique, index) from None
+        finally:
+            builder.terminate()
+
+    def _compare_indexes(self, connection: Connection) -> tuple[list[str], list[Index]]:
+        """The names of indexes that an interrupted migration has left, and the indexes to build.
+
+        There are none on Citus, or in a schema that lacks revisions.
+        """
+        state = state_of(connection)
+        cluster = cluster_of(connection, [FIRST])
+        is_distributed = cluster is not None and cluster.is_distributed
+        if is_distributed or state.revision != revisions().head:
+            return [], []
+        tables = tables_to_grow(state, self.model, self.name)
+        rows = connection.execute(_INDEXES, {"tables": [each.name for each in tables]}).all()
+        found = {str(name): str(columns) for name, columns in rows}
+        wanted = {str(index.name): _definition(index) for each in tables for index in each.indexes}
+        leftovers = [
+            name
+            for name in found.keys() - {each.name for each in tables}
+            if found[name] != wanted.get(name)
+        ]
+        missing = [
+            index
+            for each in tables
+            # unique ones first, which records may break
+            for index in sorted(each.indexes, key=lambda index: not index.unique)
+            if found.get(str(index.name)) != wanted[str(index.name)]
+            and {*index.columns.keys()}.issubset(found.get(each.name, "").split(","))
+        ]
+        return leftovers, missing
 
     def _distribute(self, connection: Connection, tables: Sequence[str]) -> None:
         # read the state again, because the upgrade may have created tables
@@ -223,6 +329,12 @@ class _Migration:
                 f"available ({driver_message(cause)}). Have an administrator run CREATE EXTENSION "
                 "pg_trgm, then run `comptoir migrate` again."
             )
+
+
+def _definition(index: Index) -> str:
+    """The columns of a valid index, and whether it has a condition, as `_INDEXES` returns them."""
+    has_condition = index.dialect_options["postgresql"]["where"] is not None
+    return ",".join(index.columns.keys()) + " where" * has_condition
 
 
 def _limit(connection: Connection, name: str, seconds: float) -> None:

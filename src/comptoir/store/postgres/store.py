@@ -115,7 +115,12 @@ class PostgresStore(Store):
             self._replica = Replica(settings, statements.service.replica_state, self._system)
         condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
-            self._writes, statements, condition, watermarks, lock_seconds=settings.lock_seconds
+            self._writes,
+            statements,
+            condition,
+            watermarks,
+            lock_seconds=settings.lock_seconds,
+            keeps_values=settings.history_days > 0,
         )
         self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
         self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)

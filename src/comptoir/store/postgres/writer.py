@@ -137,7 +137,9 @@ class Transactions:
         watermarks: Watermarks,
         *,
         lock_seconds: float,
+        keeps_values: bool,
     ) -> None:
+        self._keeps_values = keeps_values
         self._pool = pool
         self._statements = statements
         self._condition = condition
@@ -235,7 +237,7 @@ class Transactions:
     async def _open_ledger(self, session: DatabaseSession, company_id: str) -> Ledger:
         query = self._statements.service.ledger.query(company_id)
         rows = [] if company_id == NO_COMPANY else await session.run(query)
-        return Ledger(company_id, rows, self._watermarks)
+        return Ledger(company_id, rows, self._watermarks, keeps_values=self._keeps_values)
 
     async def _resolve(self, doubt: _InDoubt) -> None:
         """Return if a transaction was committed; raises `Refusal` if not, or if that is unknown."""

@@ -64,8 +64,11 @@ class SqliteWriter(Writer):
         condition: Condition,
         watermarks: Watermarks,
         most_waiting: int,
+        *,
+        keeps_values: bool,
     ) -> None:
         super().__init__(most_waiting)
+        self._keeps_values = keeps_values
         self._connection = connection
         self._statements = statements
         self._condition = condition
@@ -139,7 +142,9 @@ class SqliteWriter(Writer):
         if ledger is None:
             query = self._statements.service.ledger.query(job.company_id)
             rows = [] if job.company_id == NO_COMPANY else connection.run(query)
-            ledger = ledgers[job.company_id] = Ledger(job.company_id, rows, self._watermarks)
+            ledger = ledgers[job.company_id] = Ledger(
+                job.company_id, rows, self._watermarks, keeps_values=self._keeps_values
+            )
         unit = UnitOfWork(self._statements, ledger)
         # a savepoint copies each page before its first change, which a unit with many rows notices
         if shares:
@@ -211,7 +216,12 @@ class SqliteStore(Store):
             )
             condition, watermarks = Condition(path.absolute().parent), Watermarks()
             self._file_writer = SqliteWriter(
-                writing, statements, condition, watermarks, settings.queued_writes
+                writing,
+                statements,
+                condition,
+                watermarks,
+                settings.queued_writes,
+                keeps_values=settings.history_days > 0,
             )
             opened.pop_all()
         control = ControlStore(

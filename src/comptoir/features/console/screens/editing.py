@@ -14,12 +14,15 @@ from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND
 from comptoir.features.console import errors
+from comptoir.features.console.captions import caption, set_caption, type_caption
 from comptoir.features.console.company_records import (
     SET,
     Author,
+    ChangeLine,
     CompanyRecords,
     Version,
     change_number,
+    is_number,
     key_of,
     list_url,
     page_url,
@@ -29,11 +32,11 @@ from comptoir.features.console.frame import Answer, Endpoint, Redirect, Template
 from comptoir.features.console.record_form import (
     editable,
     form_fields,
+    record_name,
     secrets,
     shown_properties,
-    text_of,
 )
-from comptoir.features.console.record_query import heading
+from comptoir.features.console.screens.reading import delete_question
 from comptoir.features.console.values import (
     Draft,
     Side,
@@ -43,8 +46,8 @@ from comptoir.features.console.values import (
     empty,
     encoded,
     initial,
+    presented,
     rebased,
-    shown,
     typed,
 )
 from comptoir.features.console.visit import Visit
@@ -58,42 +61,24 @@ SECRET = "secret."  # noqa: S105 - the name of a field
 CHOICE = "choice."
 """The prefix of fields for the choice between two values."""
 
-_DONE: Mapping[str, str] = {
-    "created": "The record was created",
-    "saved": "The record was saved",
-    "deleted": "The record was deleted",
-    "unchanged": "Nothing was changed",
-}
-
-
-def done(visit: Visit) -> str:
-    """The last act of the user, blank if none."""
-    text, change = _DONE.get(visit.query.text("done"), ""), visit.query.text("change")
-    if not text:
-        return ""
-    return f"{text}, as change {change}." if change.isascii() and change.isdigit() else f"{text}."
-
 
 class _Editor:
     """The record that a visit is about, and the pages with its forms."""
 
-    def __init__(self, visit: Visit, *, writes: bool = True) -> None:
-        """Raise `Refusal` (400) if it `writes` to a set that only commands write."""
+    def __init__(self, visit: Visit) -> None:
+        """Raise `Refusal` (400) for a set that only commands write."""
         self._visit = visit
         self._set = set_of(visit)
         self._type = self._set.type
         self._key = visit.query.text("key")
         self._records = CompanyRecords(visit)
-        if writes and self._set.read_only:
+        if self._set.read_only:
             raise errors.READ_ONLY_SET(set=self._set.name)
 
-    async def shown(self) -> Answer:
-        """A form for editors, and otherwise the values."""
+    async def edited(self) -> Answer:
+        """The form with the values of the record."""
         version = await self._records.read(self._set, self._key)
-        if self._set.read_only or not self._visit.may(ConsoleRole.EDITOR):
-            return self._page("record.html", version.values, is_whole=True)
-        wanted = self._changeable(version.values)
-        return self._form(Draft(version.tag, version.values, wanted))
+        return self._form(Draft(version.tag, version.values, self._changeable(version.values)))
 
     async def save(self) -> Answer:
         """Save what the user has changed."""
@@ -137,6 +122,22 @@ class _Editor:
             return self.new(values, refusal)
         return self._redirect("created", version)
 
+    async def restore(self) -> Answer:
+        """Set what a change has changed to the values before it, in the record as it is now."""
+        now = await self._records.read(self._set, self._key)
+        wanted = self._changeable(now.values)
+        before = (await self._change()).before
+        earlier = {name: before[name] for name in wanted if name in before}
+        return await self._saved(Draft(now.tag, now.values, {**wanted, **earlier}), "restored")
+
+    async def drafted(self) -> Answer:
+        """The form for a new record, with the values of a deleted one if the URL names a change."""
+        if not self._visit.query.has("number"):
+            return self.new({})
+        before = (await self._change()).before
+        known = {each.name for each in editable(self._type, creating=True) if not each.secret}
+        return self.new({name: value for name, value in before.items() if name in known})
+
     async def asked(self) -> Answer:
         """The question whether to delete the record."""
         return self._question(await self._records.read(self._set, self._key))
@@ -167,14 +168,26 @@ class _Editor:
         context = {
             "entity_set": self._set,
             "set_page": page_url(self._visit, self._set),
+            "set_caption": set_caption(self._set),
             "new_page": page_url(self._visit, self._set, "/new"),
             "fields": form_fields(self._type, values, errors, creating=True),
             "errors": errors,
             "problem": problem,
         }
-        return TemplatePage("new.html", f"New {self._type.caption}", context, _status(refusal))
+        return TemplatePage(
+            "new.html", f"New {type_caption(self._type).lower()}", context, _status(refusal)
+        )
 
-    async def _saved(self, draft: Draft) -> Answer:
+    async def _change(self) -> ChangeLine:
+        """The change whose number the URL has; raises `Refusal` (404) for one of no values."""
+        text = self._visit.query.text("number")
+        number = int(text) if is_number(text) else 0
+        line = await self._records.change(self._set, self._key, number)
+        if line is None or not line.before:
+            raise errors.NO_HISTORY(number=text)
+        return line
+
+    async def _saved(self, draft: Draft, what: str = "saved") -> Answer:
         if not draft.changes:
             address = page_url(self._visit, self._set, "/record", key=self._key, done="unchanged")
             return Redirect(address)
@@ -184,7 +197,7 @@ class _Editor:
             if refusal.error is not ENTITY_CHANGED:
                 return self._form(draft, refusal)
         else:
-            return self._redirect("saved", version)
+            return self._redirect(what, version)
         try:
             now = await self._records.read(self._set, self._key)
         except Refusal as refusal:
@@ -262,34 +275,22 @@ class _Editor:
         **context: object,
     ) -> TemplatePage:
         """A page of the record; if `is_whole`, it shows all values, else those of no form."""
-        visit, entity_set, caption = self._visit, self._set, self._type.caption
-        name = self._name(values)
+        visit, entity_set, type_name = self._visit, self._set, type_caption(self._type)
+        name = record_name(self._type, values) or self._key
         common = {
             "entity_set": entity_set,
             "name": name,
             "set_page": list_url(visit, entity_set),
+            "set_caption": set_caption(entity_set),
             "record_page": page_url(visit, entity_set, "/record", key=self._key),
+            "edit_page": page_url(visit, entity_set, "/record/edit", key=self._key),
             "delete_page": page_url(visit, entity_set, "/record/delete", key=self._key),
-            "question": f"Delete {caption} {name}?",
-            "done": done(visit),
+            "question": delete_question(entity_set, name),
             "shown_properties": shown_properties(self._type, values, whole=is_whole),
-            "shown": lambda each, value: shown(self._type.by_name[each.name], value),
+            "caption_of": lambda each: caption(self._type.by_name[each.name]),
+            "presented_of": lambda each, value: presented(self._type.by_name[each.name], value),
         }
-        title = f"{caption[:1].upper()}{caption[1:]} {name}"
-        return TemplatePage(template, title, common | context, status)
-
-    def _name(self, values: Values) -> str:
-        """The name for people: the record's identification, a required value, or else its key."""
-        by_name = self._type.by_name
-        known = [each for each in self._type.identification if each != self._type.key]
-        texts = [" ".join([text_of(by_name[each], values) for each in known])]
-        texts.append(text_of(by_name[heading(self._type)], values))
-        texts += [
-            text_of(each, values)
-            for each in self._type.properties
-            if each.required and each.is_queried
-        ]
-        return next((each.strip() for each in texts if each.strip()), self._key)
+        return TemplatePage(template, f"{type_name} {name}", common | context, status)
 
     def _redirect(self, what: str, version: Version) -> Redirect:
         key, number = key_of(self._set, version), change_number(self._set, version.tag)
@@ -361,17 +362,20 @@ def _status(refusal: Refusal | None) -> int:
     return 200 if refusal is None else refusal.error.status
 
 
-async def _new(visit: Visit) -> Answer:
-    return _Editor(visit).new({})
-
-
 ENDPOINTS = (
-    Endpoint("GET", f"/{SET}/new", _new, ConsoleRole.EDITOR),
+    Endpoint("GET", f"/{SET}/new", lambda visit: _Editor(visit).drafted(), ConsoleRole.EDITOR),
     Endpoint("POST", f"/{SET}/new", lambda visit: _Editor(visit).create(), ConsoleRole.EDITOR),
-    Endpoint("GET", f"/{SET}/record", lambda visit: _Editor(visit, writes=False).shown()),
-    Endpoint("POST", f"/{SET}/record", lambda visit: _Editor(visit).save(), ConsoleRole.EDITOR),
+    Endpoint(
+        "GET", f"/{SET}/record/edit", lambda visit: _Editor(visit).edited(), ConsoleRole.EDITOR
+    ),
+    Endpoint(
+        "POST", f"/{SET}/record/edit", lambda visit: _Editor(visit).save(), ConsoleRole.EDITOR
+    ),
     Endpoint(
         "POST", f"/{SET}/record/merge", lambda visit: _Editor(visit).merge(), ConsoleRole.EDITOR
+    ),
+    Endpoint(
+        "POST", f"/{SET}/record/restore", lambda visit: _Editor(visit).restore(), ConsoleRole.EDITOR
     ),
     Endpoint(
         "GET", f"/{SET}/record/delete", lambda visit: _Editor(visit).asked(), ConsoleRole.EDITOR

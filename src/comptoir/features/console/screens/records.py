@@ -35,7 +35,7 @@ from comptoir.features.console.record_query import (
     shown_names,
 )
 from comptoir.features.console.record_table import table_rows
-from comptoir.features.console.screens import editing
+from comptoir.features.console.screens import editing, reading
 from comptoir.features.console.spreadsheet import spreadsheet
 from comptoir.features.console.visit import Visit
 
@@ -52,7 +52,7 @@ async def overview(visit: Visit) -> Answer:
     with suppress(TimeoutError):
         async with asyncio.timeout(MOST_COUNT_SECONDS):
             for each in visit.backend.model.sets:
-                counts[each.name] = await records.count(each, RecordQuery())
+                counts[each.name] = await records.count_in_words(each, RecordQuery())
     sets = [
         (each, set_caption(each), page_url(visit, each), counts.get(each.name, ""))
         for each in visit.backend.model.sets
@@ -79,7 +79,7 @@ async def browse(visit: Visit) -> Answer:
         if page.next_link:
             following = query.after(page.next_link, len(versions))
             next_page = page_url(visit, entity_set, query=following)
-            count = await records.count(entity_set, query.first())
+            count = await records.count_in_words(entity_set, query.first())
         else:
             count = f"{query.skip + len(versions):,}"
     values = [each.values for each in versions]
@@ -124,7 +124,7 @@ async def browse(visit: Visit) -> Answer:
         "curl": curl("GET", records.url(path, options), {"Prefer": PREFER}),
         "document": page_url(visit, entity_set, "/json", query=query),
         "spreadsheet": page_url(visit, entity_set, "/csv", query=query.first()),
-        "done": editing.done(visit),
+        "done": reading.done(visit),
     }
     return TemplatePage("browse.html", set_caption(entity_set), context, status)
 
@@ -165,6 +165,7 @@ SCREEN = Screen(
         Endpoint("GET", f"/{SET}", browse),
         Endpoint("GET", f"/{SET}/json", document),
         Endpoint("GET", f"/{SET}/csv", download),
+        *reading.ENDPOINTS,
         *editing.ENDPOINTS,
     ),
     30,

@@ -1,0 +1,180 @@
+"""The screen Changes: what was changed, when and by whom, in a company or in one record."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from comptoir.auth.records import ConsoleRole
+from comptoir.edm.model import EntitySet
+from comptoir.errors.refusal import Refusal
+from comptoir.features.console.captions import caption, set_caption, type_caption
+from comptoir.features.console.company_records import (
+    ChangeLine,
+    CompanyRecords,
+    company_of,
+    key_of,
+    page_url,
+)
+from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
+from comptoir.features.console.record_form import record_name, record_title
+from comptoir.features.console.relations import equals
+from comptoir.features.console.values import Presented, presented
+from comptoir.features.console.visit import Visit
+from comptoir.http.redaction import MASK
+from comptoir.jsonvalue import Json
+from comptoir.store.ledger import CREATE, DELETE, UPDATE
+
+_OPTIONS = ("entitySet", "record", "from")
+"""The options of the resource that the address of a page may have."""
+
+_VERBS = {CREATE: "created", UPDATE: "changed", DELETE: "deleted"}
+
+Names = Mapping[tuple[str, str], str]
+"""The names of records for people, by their sets and keys."""
+
+
+class ChangedValue(NamedTuple):
+    """A property that a change has changed, with its values before and after."""
+
+    name: str
+    caption: str
+    before: Presented
+    after: Presented
+
+
+class ChangeRow(msgspec.Struct, frozen=True):
+    """A change as people read it; addresses are blank where there is nothing to show or to do."""
+
+    line: ChangeLine
+    verb: str
+    set_caption: str
+    name: str
+    record_page: str
+    history_page: str
+    values: list[ChangedValue]
+    restore: str
+    create: str
+
+    @property
+    def is_update(self) -> bool:
+        """Whether the record has other values since."""
+        return self.line.verb == UPDATE
+
+    @property
+    def lacks_values(self) -> bool:
+        """Whether the values that the change replaced are not kept."""
+        return self.line.verb != CREATE and not self.line.before
+
+
+async def show(visit: Visit) -> Answer:
+    """A page of the change log: of a company, of one of its sets, or of one record."""
+    options = {name: text for name in _OPTIONS if (text := visit.query.text(name))}
+    records, model = CompanyRecords(visit), visit.backend.model
+    page = await records.changes(**options)
+    names = await _names(records, model.stored, page.lines)
+    entity_set, key = model.by_name.get(options.get("entitySet", "")), options.get("record", "")
+    title = "Changes"
+    if entity_set is not None and key:
+        name = names.get((entity_set.name, key), key)
+        title = f"Changes of {type_caption(entity_set.type).lower()} {name}"
+    earlier = dict(parse_qsl(urlsplit(page.next_link).query)).get("from", "")
+    latest = {name: text for name, text in options.items() if name != "from"}
+    context = {
+        "rows": [
+            _row(visit, model.by_name.get(each.entity_set), each, names) for each in page.lines
+        ],
+        "chosen": options.get("entitySet", ""),
+        "is_of_record": bool(key),
+        "sets": [(each.name, set_caption(each)) for each in model.stored],
+        "latest": changes_url(visit, **latest) if "from" in options else "",
+        "earlier": changes_url(visit, **latest, **{"from": earlier}) if earlier else "",
+        "all_changes": changes_url(visit),
+        "company_id": company_of(visit),
+    }
+    return TemplatePage("changes.html", title, context)
+
+
+def changes_url(visit: Visit, **options: str) -> str:
+    """The address of a page of changes."""
+    return visit.url(SCREEN.address, company=company_of(visit), **options)
+
+
+async def _names(
+    records: CompanyRecords, sets: Collection[EntitySet], lines: Collection[ChangeLine]
+) -> Names:
+    """The names of the records of changes; a deleted record is named by the values that it had."""
+    found: dict[tuple[str, str], str] = {}
+    for entity_set in sets:
+        entity_type = entity_set.type
+        own = [each for each in lines if each.entity_set == entity_set.name]
+        keys = dict.fromkeys(each.record for each in own)
+        versions = [(each.record, each.before) for each in own if each.verb == DELETE]
+        condition = " or ".join(equals(entity_type.key_property, key) for key in keys)
+        # a change is shown even if its record is not
+        with suppress(Refusal):
+            now = await records.matching(entity_set, condition) if condition else []
+            versions += [(key_of(entity_set, each), each.values) for each in now]
+        for key, values in versions:
+            name = [record_name(entity_type, values), record_title(entity_type, values)]
+            found[entity_set.name, key] = " ".join(dict.fromkeys(filter(None, name)))
+    return found
+
+
+def _row(visit: Visit, entity_set: EntitySet | None, line: ChangeLine, names: Names) -> ChangeRow:
+    record_page = history_page = restore = create = ""
+    may_write = (
+        entity_set is not None and not entity_set.read_only and visit.may(ConsoleRole.EDITOR)
+    )
+    options = {"entitySet": line.entity_set, "record": line.record}
+    if entity_set is not None:
+        number = str(line.number)
+        if line.verb != DELETE:
+            record_page = page_url(visit, entity_set, "/record", key=line.record)
+        history_page = changes_url(
+            visit, **options, **{"from": number} if line.verb == DELETE else {}
+        )
+        if may_write and line.before:
+            way = "/new" if line.verb == DELETE else "/record/restore"
+            address = page_url(visit, entity_set, way, key=line.record, number=number)
+            restore, create = ("", address) if line.verb == DELETE else (address, "")
+    return ChangeRow(
+        line=line,
+        verb=_VERBS.get(line.verb, line.verb),
+        set_caption=line.entity_set if entity_set is None else type_caption(entity_set.type),
+        name=names.get((line.entity_set, line.record), line.record),
+        record_page=record_page,
+        history_page=history_page,
+        values=list(_values(entity_set, line)),
+        restore=restore,
+        create=create,
+    )
+
+
+def _values(entity_set: EntitySet | None, line: ChangeLine) -> Iterator[ChangedValue]:
+    """The values of a change, without the time that each change sets."""
+    for name, before in line.before.items():
+        declared = None if entity_set is None else entity_set.type.by_name.get(name)
+        after = line.after.get(name)
+        if declared is None:
+            # the catalog has the property no more
+            yield ChangedValue(name, name, _plain(before), _plain(after))
+        elif declared.secret:
+            hidden = Presented(MASK, MASK)
+            yield ChangedValue(name, caption(declared), hidden, hidden)
+        elif not declared.is_stamp:
+            both = [
+                _plain(None) if value is None else presented(declared, value)
+                for value in (before, after)
+            ]
+            yield ChangedValue(name, caption(declared), *both)
+
+
+def _plain(value: Json) -> Presented:
+    text = "" if value is None else str(value)
+    return Presented(text, text)
+
+
+SCREEN = Screen("Changes", "/changes", (Endpoint("GET", "", show),), 35, has_companies=True)

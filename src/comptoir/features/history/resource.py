@@ -1,0 +1,245 @@
+"""The resource `changes`: what has changed in a company, or in one record, and by whom."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import parse_qsl, quote
+
+import msgspec
+
+from comptoir.auth.roles import require
+from comptoir.auth.tokens import Scope as TokenScope
+from comptoir.config import Settings
+from comptoir.edm.model import Company, EntitySet, Model
+from comptoir.edm.overlay import instant_type
+from comptoir.edm.types import EdmError, Stored, Wire
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.table import INVALID_URL
+from comptoir.features.history import errors
+from comptoir.features.history.entries import Entry, Scope, read_entries
+from comptoir.plan.read import RecordPlan
+from comptoir.plan.target import check_readable, company_id_of
+from comptoir.request.headers import Format, preferences, response_format, spaced_format
+from comptoir.request.options import OptionParser, QueryOptions, system_name, whole_number
+from comptoir.request.path import READ_METHODS, parse_path
+from comptoir.response.records import wire_form
+from comptoir.response.response import ODATA_VERSION, Response
+from comptoir.service import Request, Service
+from comptoir.service.context import FORMAT_OPTIONS, allow_options
+from comptoir.store.differences import Values, decode_difference
+from comptoir.store.ledger import UPDATE
+from comptoir.store.store import SLICE_CHARACTERS, Reads, Store
+
+NAME = "changes"
+_PATH = re.compile(rf"/companies\([^/]*\)/{NAME}/?")
+_ENDS = (f"/{NAME}", f"/{NAME}/")
+
+_SET, _RECORD, _FROM, _TOP = "entitySet", "record", "from", "$top"
+_OWN = (_SET, _RECORD, _FROM)
+_OPTIONS = FORMAT_OPTIONS | {_TOP}
+
+SLICE = 100
+"""The most entries that are read at a time."""
+
+LAST = 2**62
+"""A number that no change has reached."""
+
+
+class Item(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """An entry of the change log in wire form."""
+
+    number: int
+    at: Wire
+    by: str
+    verb: str
+    entity_set: str
+    record: str
+    previous: int | None = None
+    before: Mapping[str, Wire | None] | None = None
+    after: Mapping[str, Wire | None] | None = None
+
+
+class ChangesResource:
+    """Answers requests for the changes of a company, the latest first."""
+
+    def __init__(self, service: Service, store: Store, model: Model, settings: Settings) -> None:
+        self._service = service
+        self._store = store
+        self._model = model
+        self._settings = settings
+        behaviour = settings.behaviour
+        self._instants = instant_type(behaviour.forms)
+        self._format_of = spaced_format if behaviour.envelope.spaced else response_format
+        self._options = OptionParser(behaviour.queries.versions, behaviour.queries.unsupported)
+
+    def has(self, path: str) -> bool:
+        """Whether a path after a service root is of this resource."""
+        return path.endswith(_ENDS) and _PATH.fullmatch(path) is not None
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request; raises `Refusal` unless the request succeeds."""
+        company_id = company_id_of(parse_path(request.path))
+        if company_id is None:
+            raise LookupError(f"{request.path} without a company")
+        company = await self._service.company(request, company_id)
+        if request.method not in READ_METHODS:
+            raise rows.METHOD(method=request.method, resource=NAME, allowed="GET, HEAD")
+        options = self._options.parse(request.query)
+        form = self._format_of(request.headers, options.format)
+        require(request.principal, TokenScope.RECORDS_READ)
+        allow_options(options, _OPTIONS, NAME)
+        own = _own_options(request.query)
+        scope = self._scope(request, company, own)
+        start = whole_number(_FROM, own[_FROM], _FROM) if _FROM in own else None
+        if start is None:
+            start = await self._version(request, scope)
+        settings, preferred = self._settings, preferences(request.headers)
+        size = page_size = min(
+            preferred.max_page_size or settings.page_size, settings.max_page_size
+        )
+        if options.top is not None:
+            size = min(size, options.top)
+        entries, following = await self._page(request, scope, start, size)
+        if request.principal.account is not None:
+            request.principal.account.spend(len(entries))
+        body: dict[str, object] = {"@odata.context": request.root.context(request.path)}
+        body["value"] = [self._item(each, form) for each in entries]
+        top = None if options.top is None else options.top - len(entries)
+        if following is not None and top != 0:
+            query = _query(own | {_FROM: f"{following}"}, top, options)
+            body["@odata.nextLink"] = request.root.link(request.path, query)
+        headers = [(b"content-type", form.media_type), ODATA_VERSION]
+        if applied := preferred.applied(page_size=page_size):
+            headers.append((b"preference-applied", applied))
+        return Response(200, headers, msgspec.json.encode(body))
+
+    def _scope(self, request: Request, company: Company, own: Mapping[str, str]) -> Scope:
+        """The entries that a request asks for and may read; raises `Refusal` (400, 403)."""
+        rights = request.principal.rights
+        readable = None if rights is None else rights.readable
+        if _SET not in own:
+            if _RECORD in own:
+                raise errors.RECORD_ALONE(_RECORD)
+            return Scope(company, readable)
+        name = own[_SET]
+        entity_set = self._model.by_name.get(name)
+        if entity_set is None or not entity_set.tracks_changes:
+            known = [each.name for each in self._model.stored]
+            raise errors.UNLOGGED_SET(_SET, name=name, known=known)
+        check_readable(entity_set, readable, _SET)
+        record = (entity_set, _key(entity_set, own[_RECORD])) if _RECORD in own else None
+        return Scope(company, (entity_set.name,), record)
+
+    async def _version(self, request: Request, scope: Scope) -> int:
+        """The number of the last change; raises `Refusal` (404) if a record does not exist."""
+        if scope.record is None:
+            return LAST
+        entity_set, key = scope.record
+        plan = RecordPlan(entity_set, scope.company.id, key)
+        row = await self._reads(request).record(plan)
+        if row is None:
+            raise errors.NOT_THERE(_RECORD, set=entity_set.name, key=str(key), resource=NAME)
+        return int(row[0])
+
+    async def _page(
+        self, request: Request, scope: Scope, start: int, size: int
+    ) -> tuple[Sequence[Entry], int | None]:
+        """The entries of a page, and the number from which the next one is read, if there is one.
+
+        A page of long values has fewer entries.
+        """
+        entries: list[Entry] = []
+        following: int | None = start
+        characters = 0
+        while following is not None and len(entries) <= size and characters < SLICE_CHARACTERS:
+            limit = min(SLICE, size + 1 - len(entries))
+            found = await read_entries(
+                self._reads(request),
+                self._store.statements,
+                scope,
+                following,
+                limit,
+                request.while_connected,
+            )
+            entries += found
+            characters += sum([len(each.difference or "") for each in found])
+            following = scope.next(found[-1]) if len(found) == limit else None
+        if not entries and scope.record is not None:
+            entity_set, key = scope.record
+            raise errors.NOT_OF_RECORD(
+                _FROM, number=start, key=str(key), set=entity_set.name, resource=NAME
+            )
+        if len(entries) > size:
+            following = entries.pop().number
+        return entries, following
+
+    def _reads(self, request: Request) -> Reads:
+        return request.reads or self._store
+
+    def _item(self, entry: Entry, form: Format) -> Item:
+        before = after = None
+        if entry.difference is not None:
+            entity_set = self._model.by_name.get(entry.entity_set)
+            known = decode_difference(entry.difference)
+            before, after = (dict(_wire(entity_set, each, form)) for each in known)
+        return Item(
+            entry.number,
+            self._instants.wire(entry.at),
+            entry.by,
+            entry.verb,
+            entry.entity_set,
+            entry.record,
+            entry.previous,
+            before,
+            after if entry.verb == UPDATE else None,
+        )
+
+
+def _wire(
+    entity_set: EntitySet | None, values: Values, form: Format
+) -> Iterator[tuple[str, Wire | None]]:
+    """Values in wire form; those of properties that the model lacks stay as they are stored."""
+    by_name = {} if entity_set is None else entity_set.type.by_name
+    for name, value in values.items():
+        declared = by_name.get(name)
+        # it may have become secret after the change
+        if value is None or (declared is not None and declared.secret):
+            yield name, None
+        else:
+            to_wire = None if declared is None else wire_form(declared.type, form)
+            yield name, value if to_wire is None else to_wire(value)
+
+
+def _own_options(query: str) -> dict[str, str]:
+    """The options that only this resource has; raises `Refusal` (400) for unknown ones."""
+    own: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name in own:
+            raise rows.GIVEN_TWICE(name, name=name)
+        if name in _OWN:
+            if not value:
+                raise rows.EMPTY_OPTION(name, option=name)
+            own[name] = value
+        elif not name.startswith("@") and system_name(quote(name)) is None:
+            listed = ", ".join([*_OWN, *sorted(_OPTIONS)])
+            raise errors.NO_SUCH_OPTION(
+                name[:40], resource=NAME, name=name[:40], options=listed, known=_OWN
+            )
+    return own
+
+
+def _key(entity_set: EntitySet, text: str) -> Stored:
+    declared = entity_set.type.key_property
+    try:
+        return declared.type.from_key(text)
+    except EdmError as error:
+        raise error.refusal(_RECORD, _RECORD, error=INVALID_URL) from None
+
+
+def _query(own: Mapping[str, str], top: int | None, options: QueryOptions) -> str:
+    """The query of a next page, which has `top` entries at most."""
+    given = dict(own)
+    if top is not None:
+        given[_TOP] = f"{top}"
+    if options.format is not None:
+        given["$format"] = options.format
+    return "&".join([f"{name}={quote(value, safe='')}" for name, value in given.items()])

@@ -1,0 +1,186 @@
+"""Edit and send again: a kept request as a form, which is sent with the rights of the user."""
+
+import re
+from collections.abc import Sequence
+from contextlib import aclosing
+from string import punctuation
+from urllib.parse import quote, unquote
+
+from msgspec.structs import replace
+
+from comptoir.auth.origins import CONSOLE
+from comptoir.errors import refusal_rows as rows
+from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import BAD_REQUEST
+from comptoir.features.console.form import Form
+from comptoir.features.console.frame import Answer as Page
+from comptoir.features.console.frame import TemplatePage
+from comptoir.features.console.visit import FormData, Visit
+from comptoir.features.inspector import InspectorSettings, errors
+from comptoir.features.inspector.exchanges import (
+    OWN_HEADERS,
+    cut_fields,
+    found_request,
+    headers_of,
+    missing_part,
+    pretty,
+    requested_record,
+    why_not_replayable,
+)
+from comptoir.features.inspector.record import (
+    Answer,
+    Answered,
+    ExchangeRecord,
+    KeptBody,
+    Message,
+    Scribe,
+)
+from comptoir.http.exchange import UrlLimits
+from comptoir.http.log import short_path
+from comptoir.http.redaction import MASK, Redactor
+from comptoir.response.errors import ErrorWriter
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD")
+
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)")
+_UNENCODED = punctuation.replace("#", "")
+"""Characters that an address may have as they are; a fragment is not sent."""
+_CONDITIONS = ("if-match:", "if-none-match:")
+
+
+class _Editor:
+    """The form with a request, whose fields are checked one by one."""
+
+    def __init__(self, visit: Visit, found: ExchangeRecord) -> None:
+        self._visit, self._found, self._settings = visit, found, visit.backend.settings
+        kept = [each for each in found.request.headers if each[0].lower() not in OWN_HEADERS]
+        self._kept = {
+            "method": found.method,
+            "address": f"{found.path}?{found.query}" if found.query else found.path,
+            "headers": "\n".join(map(": ".join, kept)),
+            "body": pretty(found.request.body.text or ""),
+        }
+        is_sent = visit.request.method == "POST"
+        self.form = Form(visit.form if is_sent else FormData([*self._kept.items()]))
+
+    async def fill_tag(self) -> str:
+        """Replace the condition in the headers by the ETag of the record, which it returns."""
+        about = await requested_record(self._draft(self._found.request), self._visit)
+        if about is None or not about.tag:
+            self.form.refuse("address", errors.NO_TAG())
+            return ""
+        lines = _typed(self.form.text("headers")).split("\n")
+        others = [each for each in lines if not each.lower().startswith(_CONDITIONS)]
+        filled = "\n".join([*others, f"If-Match: {about.tag}"])
+        pairs = self.form.data.pairs
+        self.form.data = FormData([(n, filled if n == "headers" else v) for n, v in pairs])
+        return about.tag
+
+    def read(self) -> ExchangeRecord | None:
+        """The request that the form has; None if a field is not valid, which is shown."""
+        if self.form.text("method") not in METHODS:
+            self.form.refuse("method", errors.UNKNOWN_CHOICE())
+        self.form.read("address", self._check_address)
+        headers = self.form.read("headers", self._headers)
+        body = self.form.read("body", self._body)
+        if headers is None or body is None or self.form.errors:
+            return None
+        return self._draft(Message(headers, KeptBody(len(body), body)))
+
+    def _draft(self, request: Message) -> ExchangeRecord:
+        path, _, query = quote(self.form.text("address"), safe=_UNENCODED).partition("?")
+        method = self.form.text("method")
+        return replace(self._found, method=method, path=path, query=query, request=request)
+
+    def _check_address(self, text: str) -> None:
+        self._check_complete("address", text)
+        draft = self._draft(self._found.request)
+        if why_not_replayable(draft, self._visit.backend.routes):
+            raise errors.OTHER_PATH(base=self._settings.base_path)
+        UrlLimits(self._settings).check(len(draft.path), draft.query)
+
+    def _headers(self, text: str) -> Sequence[tuple[str, str]]:
+        self._check_complete("headers", text)
+        if len(text) > self._settings.header_bytes:
+            raise rows.LARGE_HEAD(limit=self._settings.header_bytes)
+        headers: list[tuple[str, str]] = []
+        for number, line in enumerate(_typed(text).split("\n"), 1):
+            found = _HEADER.fullmatch(line.strip(" \t"))
+            if found is None and line.strip(" \t"):
+                raise errors.HEADER_LINE(line=number, text=line)
+            if found is not None and found[1].lower() in OWN_HEADERS:
+                raise errors.OWN_HEADER(name=found[1])
+            if found is not None:
+                headers.append((found[1], found[2]))
+        return headers
+
+    def _body(self, text: str) -> str:
+        self._check_complete("body", text)
+        body, limit = _typed(text), self._settings.body_bytes
+        if len(body.encode()) > limit:
+            raise rows.LARGE_BODY(limit=limit)
+        return body
+
+    def _check_complete(self, name: str, text: str) -> None:
+        """Raise `Refusal` for a masked secret, and for a part that is as it was kept, cut."""
+        is_cut = name in cut_fields(self._found) and _typed(text) == self._kept[name].strip()
+        if is_cut or MASK in text:
+            raise errors.NOT_COMPLETE(mask=MASK)
+
+
+def _typed(text: str) -> str:
+    """A text as it was typed: browsers send each line end as CR LF."""
+    return text.replace("\r\n", "\n")
+
+
+async def again(visit: Visit) -> Page:
+    """The form with a kept request; a POST sends it, and shows both responses side by side."""
+    found = await found_request(visit)
+    why_not = why_not_replayable(found, visit.backend.routes)
+    if why_not:
+        raise errors.NOT_REPLAYABLE(reason=why_not)
+    editor, tag, answer = _Editor(visit, found), "", None
+    form = editor.form
+    if visit.query.has("tag") or visit.form.has("tag"):
+        tag = await editor.fill_tag()
+    elif visit.request.method == "POST" and (draft := editor.read()) is not None:
+        answer = await _sent(visit, draft)
+    page = visit.url(f"{CONSOLE}/requests/{found.id}")
+    context = {
+        "found": found,
+        "asked": short_path(unquote(found.path)),
+        "form": form,
+        "methods": [(each, each) for each in dict.fromkeys([*METHODS, form.text("method")])],
+        "missing_part": missing_part(found),
+        "tag": tag,
+        "answer": answer,
+        "differing": () if answer is None else _lines(found.response) ^ _lines(answer.message),
+        "pretty": pretty,
+        "page": page,
+    }
+    status = BAD_REQUEST.status if form.errors else 200
+    return TemplatePage("again.html", "Edit and send again", context, status)
+
+
+def _lines(message: Message) -> frozenset[str]:
+    return frozenset(pretty(message.body.text or "").split("\n"))
+
+
+async def _sent(visit: Visit, draft: ExchangeRecord) -> Answer:
+    """The response to a request as the user, without secrets, as a client would get it."""
+    backend, settings = visit.backend, visit.backend.settings
+    headers, body = headers_of(draft.request), (draft.request.body.text or "").encode()
+    try:
+        place = await backend.with_company_id(visit.principal, draft.path, draft.query, headers)
+        response = await backend.answer_at(visit.principal, draft.method, place, body)
+    except Refusal as refusal:
+        writer = ErrorWriter(settings.behaviour)
+        response = writer.response(refusal, visit.exchange.id, headers)
+    answered = Answered(response, settings.of(InspectorSettings).inspect_body_bytes)
+    if not isinstance(response.body, bytes):
+        async with aclosing(response.body) as pieces:
+            async for _ in pieces:
+                # it is noted
+                pass
+    scribe = Scribe(Redactor.of(backend.model))
+    return scribe.answer(draft.path, draft.query, body, answered)

@@ -1,0 +1,164 @@
+"""Changes in the console: of a company and of a record, with what they did, and restored."""
+
+from html import unescape
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from comptoir.auth.records import ConsoleRole
+from support.companies import Company
+from support.console import Browser, forms_of, logged_in
+from support.service import Service
+
+SCRIPT = "<script>alert(1)</script>\u202e=1+1"
+
+
+@pytest.fixture(scope="module")
+def browser(specimen_service: Service) -> Browser:
+    return logged_in(specimen_service, ConsoleRole.EDITOR)
+
+
+@pytest.fixture
+def key(specimens: Company) -> str:
+    """The key of a record that others have changed since it was created."""
+    specimens.post("specimensExt", {"code": "A", "text": "first"})
+    [created] = specimens.listed("specimensExt")
+    key = str(created["id"])
+    specimens.patch(f"specimensExt({key})", {"text": SCRIPT, "amount": 1.5}, if_match="*")
+    specimens.patch(f"specimensExt({key})", {"series": "S"}, if_match="*")
+    return key
+
+
+def opened(browser: Browser, company: Company, **query: str) -> httpx.Response:
+    answer = browser.get(f"/console/changes?{urlencode({'company': company.id, **query})}")
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def rows(answer: httpx.Response) -> list[str]:
+    """The rows of the table, as texts."""
+    return [unescape(each) for each in answer.text.split('<tr role="row">')[2:]]
+
+
+def of_record(key: str, **more: str) -> dict[str, str]:
+    return {"entitySet": "specimensExt", "record": key, **more}
+
+
+def restored(browser: Browser, answer: httpx.Response, number: int) -> httpx.Response:
+    form = next(each for each in forms_of(answer) if f"number={number}" in each.action)
+    return browser.post(form.action, {})
+
+
+def test_changes_say_who_changed_what_into_what(
+    browser: Browser, specimens: Company, key: str
+) -> None:
+    answer = opened(browser, specimens)
+
+    third, second, first = rows(answer)
+    assert "Specimen <a" in third
+    assert "changed" in third
+    assert "<bdi>S</bdi>" in third
+    assert 'Text <code class="name">text</code>: <bdi>first</bdi>' in second
+    assert f"<bdi>{SCRIPT}</bdi>" in second
+    assert "<script>alert" not in answer.text
+    assert "created" in first
+    assert len(rows(opened(browser, specimens, entitySet="contactsExt"))) == 0
+    assert "Nothing was changed." in opened(browser, specimens, entitySet="contactsExt").text
+    assert len(rows(opened(browser, specimens, **of_record(key)))) == 3
+
+
+def test_of_a_secret_the_page_says_that_it_changed(browser: Browser, specimens: Company) -> None:
+    guid = "11111111-1111-4111-8111-111111111111"
+    specimens.load("contactsExt", {"id": guid, "displayName": "A", "onlinePassword": "canary1"})
+    changed = specimens.patch(f"contactsExt({guid})", {"onlinePassword": "canary2"}, if_match="*")
+    assert changed.status_code == 200
+
+    answer = opened(browser, specimens)
+
+    assert "Online password" in answer.text
+    assert "canary" not in answer.text
+
+
+def test_earlier_values_are_restored_by_an_update(
+    browser: Browser, specimens: Company, key: str
+) -> None:
+    answer = restored(browser, opened(browser, specimens, **of_record(key)), 2)
+
+    assert "The earlier values were restored, as change 4." in browser.follow(answer).text
+    now = specimens.record(f"specimensExt({key})")
+    assert (now["text"], now["amount"], now["series"]) == ("first", 0, "S")
+    assert specimens.changes()[-1].by == "console:anna"
+    again = restored(browser, opened(browser, specimens, **of_record(key)), 2)
+    assert "Nothing was changed." in browser.follow(again).text
+
+
+def test_what_is_not_unique_any_more_is_not_restored(
+    browser: Browser, specimens: Company, key: str
+) -> None:
+    specimens.patch(f"specimensExt({key})", {"code": "B"}, if_match="*")
+    specimens.post("specimensExt", {"code": "A", "series": "S"})
+
+    answer = restored(browser, opened(browser, specimens, **of_record(key)), 4)
+
+    assert answer.status_code == 409
+    assert "The record was not saved." in answer.text
+    assert 'value="A"' in answer.text
+    assert specimens.record(f"specimensExt({key})")["code"] == "B"
+
+
+def test_a_deleted_record_is_created_again(browser: Browser, specimens: Company, key: str) -> None:
+    specimens.delete(f"specimensExt({key})", if_match="*")
+    answer = opened(browser, specimens)
+
+    [last, *_] = rows(answer)
+    assert "What it was" in last
+    address = unescape(answer.text.split(">Create again…</a>")[0].rpartition('href="')[2])
+    form = browser.get(address.partition('"')[0])
+    done = browser.submit(form, "/console/records/specimensExt/new")
+    assert "The record was created" in browser.follow(done).text
+    [again] = specimens.listed("specimensExt")
+    assert (again["text"], again["amount"], again["series"]) == (SCRIPT, 1.5, "S")
+    gone = browser.get(f"/console/changes?{urlencode({'company': specimens.id, **of_record(key)})}")
+    assert gone.status_code == 404
+    assert "add from with the number of its delete" in unescape(gone.text)
+    assert len(rows(opened(browser, specimens, **of_record(key, **{"from": "4"})))) == 4
+
+
+def test_pages_lead_to_earlier_changes(browser: Browser, specimens: Company) -> None:
+    specimens.load("specimensExt", *[{"code": f"C{number}"} for number in range(120)])
+
+    answer, numbers = opened(browser, specimens), list[int]()
+    while True:
+        numbers += [int(each.split("<small>")[1].split("<")[0]) for each in rows(answer)]
+        if "Earlier</a>" not in answer.text:
+            break
+        link = answer.text.split('" rel="next">Earlier')[0].rpartition('href="')[2]
+        answer = browser.get(unescape(link))
+
+    assert numbers == list(range(120, 0, -1))
+    assert ">Latest</a>" in answer.text
+
+
+@pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", "1"])
+def test_a_change_without_values_is_not_restored(
+    browser: Browser, specimens: Company, key: str, number: str
+) -> None:
+    query = urlencode({"company": specimens.id, "key": key, "number": number})
+
+    answer = browser.post(f"/console/records/specimensExt/record/restore?{query}", {})
+
+    assert answer.status_code == 404
+    assert len(specimens.changes()) == 3
+
+
+def test_a_viewer_restores_nothing(specimen_service: Service, specimens: Company, key: str) -> None:
+    viewer = logged_in(specimen_service, ConsoleRole.VIEWER)
+
+    answer = opened(viewer, specimens)
+
+    assert ">Restore" not in answer.text
+    query = urlencode({"company": specimens.id, "key": key, "number": "2"})
+    refused = viewer.post(f"/console/records/specimensExt/record/restore?{query}", {})
+    assert refused.status_code == 403
+    assert len(specimens.changes()) == 3
