@@ -21,8 +21,11 @@ from comptoir.features.console.values import empty
 from comptoir.http.exchange import ConnectionCutError
 from comptoir.response.response import Pieces
 
-_FORMULA = re.compile("\0[=+@\t\r-]")
-"""The beginnings of texts that a spreadsheet would calculate, after a NUL."""
+_FORMULA = frozenset("=+-@\t\r")
+"""The first characters of texts that a spreadsheet would calculate."""
+
+_ANY_FORMULA = re.compile("\0[=+@\t\r-]")
+"""Finds one of them in texts after a NUL each."""
 
 _QUOTED = '",\r\n'
 """The characters of texts in quotes."""
@@ -128,8 +131,8 @@ def _texts(texts: Sequence[str]) -> Sequence[str]:
     """The cells of texts, most of which need neither an apostrophe nor quotes."""
     # no text has a NUL
     joined = "\0".join(["", *texts])
-    if _FORMULA.search(joined):
-        texts = [f"'{each}" if _FORMULA.match(f"\0{each}") else each for each in texts]
+    if _ANY_FORMULA.search(joined):
+        texts = [f"'{each}" if each[:1] in _FORMULA else each for each in texts]
     if any(each in joined for each in _QUOTED):
         quoted = [each.replace('"', '""') for each in texts]
         texts = [f'"{text}"' if any(each in text for each in _QUOTED) else text for text in quoted]
