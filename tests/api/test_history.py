@@ -132,6 +132,23 @@ def test_pages_have_each_change_once_while_others_are_made(company: Company, age
         assert numbers(found) == [last, last - 1, last - 2, last - 3]
 
 
+def test_a_page_of_long_values_is_shorter(company: Company) -> None:
+    entity_set, key = "ItemProductTextLongContentsExt", "systemId"
+    for number in range(60):
+        text = f"{number:04d}" * 30_000
+        company.load(entity_set, {key: ABSENT, "base64Text": text})
+    for query in ("", of_record(entity_set, ABSENT)):
+        read = page_of(company.get("changes", query))
+        found = read.value
+        assert len(found) < 40
+        while read.next_link is not None:
+            read = page_of(company.follow(read.next_link))
+            found += read.value
+        assert numbers(found) == [*range(60, 0, -1)]
+        assert found[0].before is not None
+        assert found[0].before["base64Text"] == "0058" * 30_000
+
+
 def test_no_page_is_longer_than_the_rest(company: Company, agent: Record) -> None:
     assert page_of(company.get("changes", "$top=2")).next_link is None
     assert page_of(company.get("changes", "$top=0")).value == []

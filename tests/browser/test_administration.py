@@ -142,7 +142,7 @@ def test_a_fault_by_keyboard(chromium: Chromium, faulty: Server) -> None:
                 tab.darken(dark)
                 colour = tab.do(banner.evaluate("element => getComputedStyle(element).color"))
                 assert colour == "rgb({}, {}, {})".format(*RED[dark])
-                assert listed(tab.violations(of_colours=dark)) == []
+                assert listed(tab.violations(of_layout=dark)) == []
             assert tab.overflow(NARROWEST) == 0
 
         tab.open("/console/faults")

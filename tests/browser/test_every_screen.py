@@ -1,24 +1,85 @@
-"""Every screen in a browser: accessible in both colour schemes, usable in a narrow window."""
+"""Every screen in a browser: accessible in both colour schemes, usable on a phone."""
+
+import re
+
+import pytest
 
 from browser.conftest import OpenTab, Site
+from comptoir.auth.records import ConsoleRole
 from support.chromium import Tab, listed
+from support.console import Browser, console_of, new_code
+from support.samples import CONTACT, SAMPLES, SHIPPING_AGENT
 from support.screens import SCREENS, Shown
 from support.together import check_all
 
 NARROWEST = 320
 """The width of a window of 1,280 pixels at a zoom of 400 %."""
+PHONE = 360
+LONG = "W" * 64
+"""A name that cannot wrap at a space, and is as long as names may be."""
+VARYING = re.compile(
+    r'badge">(?:admin|editor|viewer)<|<svg.*?</svg>|<table class="numbers.*?</table>|[0-9.:-]+',
+    re.DOTALL,
+)
+"""What differs in a page of another role, or at another time, and looks alike."""
 
 
-def test_every_screen_is_accessible(open_tab: OpenTab, site: Site) -> None:
-    tab = open_tab()
+@pytest.fixture(scope="module")
+def pages(site: Site) -> list[Shown]:
+    """Every screen, of a company with long values, a client, a role and requests."""
+    company, user = site.server.admin.add_company(site.server.client, LONG), console_of(site.server)
+    user.log_in(new_code(site.server.admin, subject=LONG))
+    recording = {"level": "bodies", "for": "10 minutes"}
+    user.submit(user.get("/console/requests"), "/console/requests/recording", **recording)
+    new_client, new_role = "/console/clients/new", "/console/roles/edit"
+    user.submit(user.get(new_client), new_client, name=LONG, scopes=["records.read"], secret="yes")
+    user.submit(user.get(new_role), new_role, name=LONG, own=["itemsExt"], itemsExt=["R", "M"])
+    company.admin.load_all(company.stored, {name: [each] for name, each in SAMPLES.items()})
+    company.patch(f"contactsExt({CONTACT})", {"displayName": LONG, "city": LONG}, if_match="*")
+    agent = f"shippingAgentsExt({SHIPPING_AGENT})"
+    requests = [
+        company.patch(agent, {"name": LONG[:50]}, if_match=f'W/"{LONG}"'),
+        company.post("$batch", {"requests": [{"id": LONG, "method": "GET", "url": agent}]}),
+        company.get(LONG * 4, f"$filter={LONG * 4}"),
+    ]
+    refused, batch, _ = [f"/console/requests/{each.headers['x-request-id']}" for each in requests]
+    again, client = f"{refused}/again?tag=now", f"/console/clients/client?name={LONG}"
+    screens = [Shown(each.path.format(company=company.id), each.role) for each in SCREENS]
+    return [*screens, *map(Shown, (refused, batch, again, client))]
 
-    def check(screen: Shown) -> None:
-        tab.open(screen.path.format(company=site.company.id))
-        assert_accessible(tab)
-        assert len(tab.texts(tab.page.locator("h1"))) == 1
-        assert tab.errors == []
 
-    check_all(SCREENS, check)
+def test_every_screen_is_accessible(new_tab: OpenTab, site: Site, pages: list[Shown]) -> None:
+    """To each role, whose page is checked unless it is that of another role."""
+    users = {role: console_of(site.server) for role in reversed(ConsoleRole)}
+    for role, user in users.items():
+        user.log_in(new_code(site.server.admin, role, LONG))
+    known: set[str] = set()
+    for role, user in users.items():
+        tab = new_tab()
+        tab.keep(user.cookies)
+
+        def check(screen: Shown, user: Browser = user, tab: Tab = tab) -> None:
+            shape = VARYING.sub("", user.get(screen.path).text)
+            if shape in known:
+                return
+            known.add(shape)
+            tab.open(screen.path)
+            assert_accessible(tab)
+            assert_fits(tab)
+            assert len(tab.texts(tab.page.locator("h1"))) == 1
+            assert tab.errors == []
+
+        check_all([each for each in pages if role.rank >= each.role.rank], check)
+
+
+def assert_fits(tab: Tab) -> None:
+    """On a phone, no page is wider than the screen, and the menu has one line."""
+    assert tab.overflow(PHONE) == 0
+    left, right = "link.getBoundingClientRect().left", "link.getBoundingClientRect().right"
+    current = tab.page.locator("nav.side [aria-current]")
+    ends = tab.do(current.evaluate(f"link => [{left}, {right}, link.closest('nav').offsetHeight]"))
+    assert 0 <= ends[0] < ends[1] <= PHONE
+    assert ends[2] < 50
 
 
 def test_pages_without_a_session_are_accessible(new_tab: OpenTab) -> None:
@@ -29,14 +90,16 @@ def test_pages_without_a_session_are_accessible(new_tab: OpenTab) -> None:
 
 
 def assert_accessible(tab: Tab) -> None:
-    """In both colour schemes, and in a narrow window."""
+    """In both colour schemes, each in a wide window and a narrow one."""
     tab.do(tab.page.set_viewport_size({"width": 1_280, "height": 800}))
     tab.darken()
     assert listed(tab.violations()) == []
     tab.darken(dark=False)
-    assert listed(tab.violations(of_colours=True)) == []
+    assert listed(tab.violations(of_layout=True)) == []
     assert tab.overflow(NARROWEST) == 0
-    assert listed(tab.violations()) == []
+    assert listed(tab.violations(of_layout=True)) == []
+    tab.darken()
+    assert listed(tab.violations(of_layout=True)) == []
 
 
 def test_the_keyboard_reaches_everything(open_tab: OpenTab) -> None:

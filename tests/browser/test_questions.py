@@ -79,7 +79,7 @@ def test_a_question_is_a_dialog(open_tab: OpenTab, questions: list[Asked]) -> No
         assert focused(tab) == asked.refusal
         for dark in (True, False):
             tab.darken(dark)
-            assert listed(tab.violations(of_colours=dark)) == []
+            assert listed(tab.violations(of_layout=dark)) == []
         assert tab.overflow(NARROWEST) == 0
         press(tab, "Escape")
         tab.do(dialog.wait_for(state="hidden"))

@@ -46,6 +46,15 @@ def test_a_refused_request_appears_and_is_explained(live: Tab, site: Site) -> No
     assert "PATCH shippingAgentsExt" in news
     assert "412 tag" in news
 
+    assert live.overflow(360) == 0
+    top = "each => each.getBoundingClientRect().top"
+    cells = row.locator("td")
+    status, check = (live.do(cells.nth(each).evaluate(top)) for each in (2, 3))
+    assert abs(status - check) < 10
+    assert check < live.do(cells.first.evaluate(top)) + 10
+    assert check < live.do(row.get_by_role("link").evaluate(top))
+    assert live.do(row.evaluate("each => each.scrollWidth - each.clientWidth")) == 0
+
     live.click(row.get_by_role("link"))
     steps = live.texts(live.page.locator(".checks li"))
     assert any(each.startswith("✗ tag") for each in steps)

@@ -15,7 +15,9 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.store import unit
 from support.client import Client
 from support.companies import Company
+from support.contract import without_control
 from support.databases import FreshDatabase
+from support.history import changes
 from support.orders import ORDERS, read_orders
 from support.roles import tokens_of_roles
 from support.service import Service
@@ -120,9 +122,17 @@ def test_a_record_is_deleted_with_all_that_it_contains(company: Company) -> None
     part, kept = (_new(company, f"lines({each})/parts") for each in lines[1:])
     _new(company, f"orders({order})/notes")
     quote = _new(company, "notes", {"of": "A", "kind": "Quote"})
+    before = {
+        str(each["id"]): without_control(each)
+        for entity_set in ("lines", "parts", "notes", "orders")
+        for each in company.listed(entity_set)
+    }
     assert company.delete(f"orders({order})", "*").status_code == 204
     assert sorted(_deleted(company)) == ["lines", "lines", "notes", "orders", "parts"]
     assert _deleted(company)[-1] == "orders"
+    history = [each for each in changes(company) if each.verb == "delete"]
+    assert len(history) == 5
+    assert all(each.before == before[each.record] for each in history)
     assert _ids(company, "lines") == {lines[2]}
     assert _ids(company, "parts") == {kept} != {part}
     assert _ids(company, "notes") == {quote}

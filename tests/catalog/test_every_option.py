@@ -7,7 +7,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import msgspec
@@ -312,7 +314,7 @@ def test_a_navigation_property_without_pairs_is_declared_and_refused_by_name(
         ):
             refused = refusal(company.get(at, query), "BadRequest_MethodNotImplemented")
             assert f"{entity_set.type.name}/{each.name} is not supported" in refused.message, query
-            assert "Ask the operator to add `on` to it." in refused.message
+            assert "Ask the operator to add `on` to it in the catalog." in refused.message
         written = company.patch(path, {each.name: []}, "*")
         assert each.name in refusal(written, "BadRequest_MethodNotImplemented").message
         assert each.name not in listed(company, entity_set.name, {"$expand": "*"})[1]
@@ -518,6 +520,38 @@ def test_the_console_lists_each_set(subject: Subject) -> None:
         shown = browser.get(f"/console/records/{entity_set.name}?company={subject.company.id}")
         assert shown.status_code == 200
         assert shown.text.count('<th scope="row"') == COUNT
+
+    subject.each(check)
+
+
+def test_the_console_shows_each_record_and_restores_its_values(subject: Subject) -> None:
+    browser, company = logged_in(subject.service, ConsoleRole.EDITOR), subject.service.new_company()
+    company.admin.load_all(company.stored, samples(subject.model, 2))
+
+    def check(entity_set: EntitySet) -> None:
+        first, second = subject.loaded[entity_set.name][:2]
+        path, key = address(entity_set, first), entity_set.type.key
+        record = company.record(path)
+        query = urlencode({"company": company.id, "key": str(record[key])})
+        page = f"/console/records/{entity_set.name}/record"
+        assert browser.get(f"{page}?{query}").status_code == 200
+        assert browser.get(f"{page}/edit?{query}").status_code == (
+            400 if entity_set.read_only else 200
+        )
+        if entity_set.read_only:
+            return
+        changes = unique(entity_set, sent(entity_set, second, creating=False))
+        assert company.patch(path, changes, "*").status_code == 200
+        number = company.changes()[-1].number
+        history = browser.get(
+            f"/console/changes?{query}&entitySet={entity_set.name}&record={record[key]}"
+        )
+        assert f"number={number}" in unescape(history.text)
+        restored = browser.post(f"{page}/restore?{query}&number={number}", {})
+        assert "were restored" in browser.follow(restored).text
+        now, secrets = company.record(path), set(entity_set.type.unqueried)
+        kept = changes.keys() - secrets
+        assert {name: now[name] for name in kept} == {name: record[name] for name in kept}
 
     subject.each(check)
 

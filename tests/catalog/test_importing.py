@@ -10,7 +10,7 @@ from comptoir.catalog import MODEL, read_catalog
 from comptoir.catalog.csdl import DEEPEST, MOST_BYTES, Document
 from comptoir.catalog.importing import Imported, import_catalog
 from comptoir.edm.model import Model
-from comptoir.edm.types import TEXT_LENGTH
+from comptoir.edm.types import TEXT, TEXT_LENGTH
 from comptoir.errors.refusal import OperatorError
 from comptoir.metadata.csdl import MEDIA_TYPES, XML, metadata_document
 from metadata.reading import ANNOUNCED
@@ -19,6 +19,7 @@ from support.databases import FreshDatabase
 from support.programs import node
 from support.refusals import refusal
 from support.service import Service
+from support.subjects import every_option
 
 IMPORTS = Path(__file__).parent / "imports"
 EDMX = '<Edmx Version="4.0" xmlns="http://docs.oasis-open.org/odata/ns/edmx"><DataServices>{}'
@@ -27,6 +28,11 @@ THING = (
     '<EntityType Name="T">{}<Key><PropertyRef Name="id"/></Key>'
     '<Property Name="id" Type="Edm.Guid" Nullable="false"/>{}</EntityType>'
     '<EntityContainer Name="C"><EntitySet Name="things" EntityType="N.T"/>{}</EntityContainer>'
+)
+ALTERNATE_KEY = (
+    '<Annotation Term="Org.OData.Core.V1.AlternateKeys"><Collection><Record><PropertyValue'
+    ' Property="Key"><Collection><Record><PropertyValue Property="Name" PropertyPath="{}"/>'
+    "</Record></Collection></PropertyValue></Record></Collection></Annotation>"
 )
 
 SYSTEMS = ("business-central", "finance-and-operations", "s4hana")
@@ -72,31 +78,31 @@ def test_a_document_in_json_becomes_the_same_catalog(system: str, tmp_path: Path
     assert result.text == (IMPORTS / f"{system}.toml").read_text(encoding="utf-8")
 
 
-@pytest.fixture(params=MEDIA_TYPES)
-def own(request: pytest.FixtureRequest) -> bytes:
-    """The `$metadata` of the service itself, in XML and in JSON."""
-    return metadata_document(MODEL, ANNOUNCED, request.param, "4.01", under_company=False)
-
-
+@pytest.mark.parametrize("media_type", MEDIA_TYPES)
+@pytest.mark.parametrize("model", [MODEL, every_option()], ids=["built-in", "every-option"])
 def test_the_sets_of_the_service_itself_are_imported_as_they_are(
-    own: bytes, tmp_path: Path
+    model: Model, media_type: str, tmp_path: Path
 ) -> None:
+    own = metadata_document(model, ANNOUNCED, media_type, "4.01", under_company=False)
     found = model_of(tmp_path, imported(tmp_path, own))
-    assert (found.namespace, found.container) == (MODEL.namespace, MODEL.container)
+    assert (found.namespace, found.container) == (model.namespace, model.container)
     assert {each.name: each.type.name for each in found.sets} == {
-        each.name: each.type.name for each in MODEL.sets
+        each.name: each.type.name for each in model.sets
     }
-    for each in MODEL.per_company:
+    for each in model.per_company:
         there = found.by_name[each.name]
         assert there.read_only == each.read_only
-        assert (there.type.key, there.type.description) == (each.type.key, each.type.description)
+        # of a set without a description, the document says where it is
+        description = each.type.description or "Address: companies({id})/…"
+        assert (there.type.key, there.type.description) == (each.type.key, description)
         assert [one.properties for one in there.type.unique] == [
             one.properties for one in each.type.unique
         ]
         for own_one, one in zip(each.type.properties, there.type.properties, strict=True):
             assert (one.name, one.type.edm_name) == (own_one.name, own_one.type.edm_name)
             # a text without a limit gets one
-            limit = {"MaxLength": TEXT_LENGTH} if own_one.is_unlimited else {}
+            is_text = own_one.type.edm_name == TEXT.edm_name
+            limit = {"MaxLength": TEXT_LENGTH} if is_text and own_one.is_unlimited else {}
             assert one.type.facets == {**own_one.type.facets, **limit}
             assert one.description == own_one.description
             assert one.modified_at == own_one.modified_at
@@ -105,7 +111,10 @@ def test_the_sets_of_the_service_itself_are_imported_as_they_are(
         # no constraint says which records they relate
         assert {
             name: (one.target, one.collection) for name, one in there.type.unserved.items()
-        } == {one.name: (one.target, one.collection) for one in each.type.navigation}
+        } == {
+            one.name: (one.target, one.collection)
+            for one in (*each.type.navigation, *each.type.unserved.values())
+        }
 
 
 @pytest.fixture
@@ -225,6 +234,10 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
                 schema='<EnumType Name="t"><Member Name="a"/></EnumType>',
             ).replace("N.E", "N.t"),
             "T/e has the type N.t, which is not served.",
+        ),
+        (
+            document(f'<Property Name="d" Type="Edm.Date"/>{ALTERNATE_KEY.format("d")}'),
+            "T(d) is an alternate key of other types than Guid, Int32, texts and enumerations, ",
         ),
     ],
 )

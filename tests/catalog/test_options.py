@@ -17,6 +17,7 @@ from support.command import Command
 from support.companies import Company
 from support.console import logged_in
 from support.databases import FreshDatabase
+from support.history import changes
 from support.refusals import error_in
 from support.service import Service
 
@@ -120,6 +121,10 @@ def test_a_stream_is_read_and_written_at_its_own_address(company: Company) -> No
     replaced = company.put(PART, {"number": "P1"}, "*").json()
     assert (replaced["price"], "picture" in replaced) == (2.5, False)
     assert company.get(path).content == b"\x01\x02"
+    # a history does not repeat the bytes
+    _, of_picture, _ = changes(company)
+    assert of_picture.before is not None
+    assert of_picture.before["picture"] is None
     assert str(part(company)["picture@odata.mediaEditLink"]).endswith("/picture")
 
 

@@ -32,7 +32,9 @@ from distribution.own_sets import write_own
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
+from support.companies import Company
 from support.corpus import cases
+from support.history import changes, of_record
 from support.mirror import Mirror
 from support.postgres_proxy import StatementProxy, Values, looks_a_type_up
 from support.repeats import repeatable
@@ -169,6 +171,16 @@ def write(service: Service) -> None:
     mirror.catch_up()
     assert mirror.records == mirror.mirrored(company.listed("contactsExt"))
     assert company.changes()
+    read_history(company, str(company.record(by_rule)["id"]))
+
+
+def read_history(company: Company, agent: str) -> None:
+    """Read the history of a company and of a record, and trim it."""
+    query = {**of_record("shippingAgentsExt", agent), "$top": "1"}
+    found = [changes(company), changes(company, "entitySet=itemsExt"), changes(company, query)]
+    assert all(found)
+    company.admin.trim_changes(days=0)
+    assert [each.before for each in changes(company, query)] == [None]
 
 
 def command(folder: Path, url: str) -> None:

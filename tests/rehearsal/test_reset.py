@@ -4,8 +4,12 @@ import pytest
 
 from support.client import Record
 from support.companies import Company
+from support.contract import without_control
+from support.history import changes, undone
 from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
+
+AGENTS = "shippingAgentsExt"
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +58,16 @@ def test_records_are_restored(own: Service, control: Rehearsal) -> None:
             agent(company, "D")
             company.post("contactsExt", {"displayName": "New", "onlinePassword": "hunter2"})
             assert records(company) != before
+            changed = {each["id"]: without_control(each) for each in company.listed(AGENTS)}
+            since = company.changes()[-1].number
             post(control, "reset")
             assert records(company) == before
+            restored = [each for each in changes(company) if each.number > since]
+            for each in (each for each in restored if each.entity_set == AGENTS):
+                now = company.get(f"{AGENTS}({each.record})")
+                found = without_control(now.json()) if now.is_success else None
+                assert undone(found, each) == changed.get(each.record)
+            assert {each.verb for each in restored} == {"create", "update", "delete"}
 
 
 def test_a_reset_is_in_the_change_log_and_ends_old_tags(own: Service, control: Rehearsal) -> None:

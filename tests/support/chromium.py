@@ -35,8 +35,13 @@ _OPTIONS = (
 )
 _ALL_RULES = {"type": "tag", "values": ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")}
 """The rules of WCAG 2.2, levels A and AA, by the names that axe gives them."""
-_COLOUR_RULES = ("color-contrast", "link-in-text-block")
-"""Those of them that judge colours."""
+_LAYOUT_RULES = (
+    "color-contrast",
+    "link-in-text-block",
+    "scrollable-region-focusable",
+    "target-size",
+)
+"""Those of them that depend on colours and on the width of the window."""
 
 
 class _Node(msgspec.Struct):
@@ -200,11 +205,11 @@ class Tab:
         """Show the page in the dark colour scheme, or in the light one again."""
         self.do(self.page.emulate_media(color_scheme="dark" if dark else "light"))
 
-    def violations(self, *, of_colours: bool = False) -> list[Violation]:
-        """The rules of accessibility that the page breaks, or those alone that judge colours."""
+    def violations(self, *, of_layout: bool = False) -> list[Violation]:
+        """The rules of accessibility that the page breaks, or those alone of its layout."""
         if not self.do(self.page.evaluate("'axe' in window")):
             self.do(self.page.evaluate(self._chromium.axe))
-        rules = {"type": "rule", "values": _COLOUR_RULES} if of_colours else _ALL_RULES
+        rules = {"type": "rule", "values": _LAYOUT_RULES} if of_layout else _ALL_RULES
         options = msgspec.json.encode({"runOnly": rules, "resultTypes": ["violations"]}).decode()
         found = self.do(
             self.page.evaluate(

@@ -10,6 +10,7 @@ from comptoir.store.snapshot import LOOKUP
 from comptoir.store.store import SLICE_ROWS
 from support.client import record, tag_of
 from support.companies import Company
+from support.history import changes
 from support.repeats import essence, repeatable
 from support.samples import PATHS, SAMPLES
 from transfer.conftest import ON_ONE_PAIR
@@ -91,6 +92,19 @@ def test_repeatable_writes_that_change_nothing_are_followed(
 
 
 @ON_ONE_PAIR
+def test_values_that_the_source_trims_meanwhile_do_not_matter(
+    pair: TwoDatabases, company: Company
+) -> None:
+    """They are in no change, so a copy does not follow them."""
+    company.patch(AGENT, {"name": "New"}, "*")
+    pair.during(company, lambda: company.admin.trim_changes(days=0), "copying shippingAgentsExt")
+
+    there = pair.there(company)
+    assert [each.before for each in changes(company, "$top=1")] == [None]
+    assert [each.before for each in changes(there, "$top=1")] != [None]
+    assert "all of them there before" in pair.copied(company)
+
+
 def test_a_copy_gives_up_on_constant_writes_and_resumes_afterwards(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
 from support.event_loop import in_thread
+from support.history import changes
 from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
@@ -128,6 +129,7 @@ def test_nothing_of_a_deleted_company_is_found_in_one_with_its_id(
     command.done("company", "create", "Again", "--id", company.id)
 
     assert finds(company, "lamp") == 0
+    assert changes(company) == []
     company.load(SEARCHED, {"number": "1", "displayName": "Desk lamp"})
     company.catch_up(SEARCHED)
     assert finds(company, "lamp") == 1

@@ -51,12 +51,16 @@ class Member(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ServedSet:
-    """A set that is served: its entity type, the members of it, and its alternate keys."""
+    """A set that is served: its entity type, the members of it, and its alternate keys.
+
+    Those of `lost` have types that keys cannot have.
+    """
 
     element: Element
     type: Element
     key: str
     unique: Sequence[tuple[str, ...]]
+    lost: Sequence[tuple[str, ...]]
     members: Sequence[Member]
     types: Mapping[str, str]
     """The types of the served properties."""
@@ -177,11 +181,13 @@ class Importable:
         identifying = {key.name, *chain.from_iterable(unique)}
         members = list(self._members(declared.name, declared_members, identifying))
         types = {one.name: edm_type for one, edm_type, _ in members if edm_type}
-        if _kind(types.get(key.name, "")) not in _KEY_TYPES:
+        key_types = (*_KEY_TYPES, *self.enums)
+        if _kind(types.get(key.name, "")) not in key_types:
             return problems.NOT_A_KEY(name=name, key=key.name, type=key.attributes.get("Type", ""))
-        keyed = {each for each, edm_type in types.items() if _kind(edm_type) in _KEY_TYPES}
+        keyed = {each for each, edm_type in types.items() if _kind(edm_type) in key_types}
         served = [names for names in unique if keyed.issuperset(names)]
-        return ServedSet(element, declared, key.name, served, members, types)
+        lost = [names for names in unique if names not in served]
+        return ServedSet(element, declared, key.name, served, lost, members, types)
 
     def _members(
         self, owner: str, members: Sequence[Element], identifying: set[str]

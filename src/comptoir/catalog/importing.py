@@ -162,6 +162,10 @@ class _Writer:
             "read_only": all(_is_refused(terms, *each) for each in _WRITES),
         }
         self._lines += [toml_line(option, value) for option, value in options.items() if value]
+        what = "an alternate key of other types than Guid, Int32, texts and enumerations"
+        for lost in served.lost:
+            called = f"{served.type.name}({','.join(lost)})"
+            self._lose(served.type.line, problems.NOT_SERVED(name=called, what=what))
         self._lines += ["", f"[{path}.properties]"]
         required = json_object(terms.get(f"{_CAPABILITIES}InsertRestrictions"))
         self._write_properties(served, json_list(required.get("RequiredProperties")))

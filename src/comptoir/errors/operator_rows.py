@@ -101,7 +101,7 @@ SERVICE_NAME = OperatorRow("the set {name} has a name that the service needs",
 NOT_ONE_KEY = OperatorRow("the set {name} has the key {key}",
     "A set is served whose key is one property.")
 NOT_A_KEY = OperatorRow("the set {name} has the key {key} of the type {type}",
-    "A key is a Guid, an Int32 or a String.")
+    "A key is a Guid, an Int32, a String or an enumeration.")
 OTHER_NAMESPACE = OperatorRow("the set {name} has the type {type}",
     "Types of the namespace {namespace} are served.")
 SAME_TYPE = OperatorRow("the set {name} has the type {type}, as {other} has",

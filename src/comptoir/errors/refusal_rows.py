@@ -599,8 +599,8 @@ RELATED_IN_BODY = NOT_IMPLEMENTED.row("Writing related records in a body, as in 
     "Remove {name}, and write the related records in their own entity set.")
 OTHER_ADDRESS = BAD_REQUEST.row("{name} must be {value!q} at this address", "Remove it from the body, or use another address.")
 TOO_MANY_CONTAINED = BAD_REQUEST.row("The record contains more than {limit} records", "Delete some of them first.")
-UNSERVED = NOT_IMPLEMENTED.row("{type}/{name} is not supported, because the catalog does not say which records it leads to",
-    "Ask the operator to add `on` to it.")
+UNSERVED = NOT_IMPLEMENTED.row("The navigation property {type}/{name} is not supported",
+    "Ask the operator to add `on` to it in the catalog.")
 ACTION_WITHOUT_EFFECT = NOT_IMPLEMENTED.row("The action {name} is not supported", "Update the properties of {set} that it would change.")
 TOO_MANY_RELATED = BAD_REQUEST.row("The body exceeds the limit of {limit} related records", "Create the others in their own entity set.")
 NOT_RELATED_OBJECTS = BAD_REQUEST.row("{name} must be an array of objects, not {json}", "Send an object for each related record.")

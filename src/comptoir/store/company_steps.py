@@ -18,7 +18,7 @@ from sqlalchemy import delete, insert, select, update
 from comptoir.errors import operator_rows as problems
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
-from comptoir.sql.prepared import Steps
+from comptoir.sql.prepared import Statement, Steps
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.company_names import check_name
 from comptoir.store.snapshot import CopyProgress, ShowProgress, open_snapshot, progress_of
@@ -30,6 +30,10 @@ DROPPED_ROWS = 2_000
 
 DROPPED_DOCUMENTS = 500
 """The most documents that a step drops from the text index, which has many entries for each."""
+
+
+ENCODED_ROWS = 400
+"""The most records whose JSON a step writes: few, because writers wait for it."""
 
 
 class TablePart(msgspec.Struct, frozen=True):
@@ -196,6 +200,7 @@ async def rebuild_json(
     read from a snapshot of its own: while one is open, the database keeps the rows that writes
     replace.
     """
+    statements = store.statements.company_rows.tables[table]
     done, total = 0, 0
     last: Row | None = None
     while True:
@@ -208,8 +213,11 @@ async def rebuild_json(
             last = snapshot.key(table, rows[-1])
         done += len(rows)
         show_progress(f"encoding {table}", done, total)
-        await store.transact(company_id, partial(_write_json, table, rows))
+        for at in range(0, len(rows), ENCODED_ROWS):
+            # encoded before the transaction
+            encoded = statements.write_json(company_id, rows[at : at + ENCODED_ROWS])
+            await store.transact(company_id, partial(_run, encoded))
 
 
-def _write_json(table: str, rows: Sequence[Row], unit: UnitOfWork) -> Steps[None]:
-    yield unit.statements.company_rows.tables[table].write_json(unit.company_id, rows)
+def _run(statement: Statement, _: UnitOfWork) -> Steps[None]:
+    yield statement

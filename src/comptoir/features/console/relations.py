@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.types import Stored
-from comptoir.features.console.values import Values, of_stored
+from comptoir.features.console.record_query import literal
+from comptoir.features.console.values import Values, of_stored, shown
 from comptoir.jsonvalue import Json
 
 
@@ -77,9 +78,7 @@ def related_lists(model: Model, entity_set: EntitySet) -> Iterator[RelatedList]:
 
 def equals(declared: Property, value: Json) -> str:
     """The condition that a property has a value, for `$filter`."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    literal = "'{}'".format(text.replace("'", "''")) if declared.type.quoted else text
-    return f"{declared.name} eq {literal}"
+    return f"{declared.name} eq {literal(declared, shown(declared, value))}"
 
 
 def _conditions(entity_set: EntitySet, values: Values) -> str:

@@ -38,10 +38,6 @@ class Scope(msgspec.Struct, frozen=True):
     sets: Collection[str] | None = None
     record: tuple[EntitySet, Stored] | None = None
 
-    def next(self, entry: Entry) -> int | None:
-        """The number from which the entries after this one are read; None if it is the last."""
-        return entry.number - 1 if self.record is None else entry.previous
-
 
 async def read_entries(
     reads: Reads,

@@ -1,7 +1,8 @@
 """The resource `changes`: what has changed in a company, or in one record, and by whom."""
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl, quote
 
 import msgspec
@@ -27,7 +28,7 @@ from comptoir.service import Request, Service
 from comptoir.service.context import FORMAT_OPTIONS, allow_options
 from comptoir.store.differences import Values, decode_difference
 from comptoir.store.ledger import UPDATE
-from comptoir.store.store import SLICE_CHARACTERS, Reads, Store
+from comptoir.store.store import SLICE, SLICE_CHARACTERS, Reads, Store
 
 NAME = "changes"
 _PATH = re.compile(rf"/companies\([^/]*\)/{NAME}/?")
@@ -36,9 +37,6 @@ _ENDS = (f"/{NAME}", f"/{NAME}/")
 _SET, _RECORD, _FROM, _TOP = "entitySet", "record", "from", "$top"
 _OWN = (_SET, _RECORD, _FROM)
 _OPTIONS = FORMAT_OPTIONS | {_TOP}
-
-SLICE = 100
-"""The most entries that are read at a time."""
 
 LAST = 2**62
 """A number that no change has reached."""
@@ -56,6 +54,13 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     previous: int | None = None
     before: Mapping[str, Wire | None] | None = None
     after: Mapping[str, Wire | None] | None = None
+
+
+class _Page(msgspec.Struct):
+    """The items of a page as JSON, and the number from which the next one begins, if any."""
+
+    next: int | None
+    items: list[bytes] = []
 
 
 class ChangesResource:
@@ -98,19 +103,21 @@ class ChangesResource:
         )
         if options.top is not None:
             size = min(size, options.top)
-        entries, following = await self._page(request, scope, start, size)
+        page = await self._page(request, scope, start, size, form)
         if request.principal.account is not None:
-            request.principal.account.spend(len(entries))
-        body: dict[str, object] = {"@odata.context": request.root.context(request.path)}
-        body["value"] = [self._item(each, form) for each in entries]
-        top = None if options.top is None else options.top - len(entries)
-        if following is not None and top != 0:
-            query = _query(own | {_FROM: f"{following}"}, top, options)
-            body["@odata.nextLink"] = request.root.link(request.path, query)
+            request.principal.account.spend(len(page.items))
+        context = msgspec.json.encode(request.root.context(request.path))
+        tail = b""
+        if page.next is not None and len(page.items) != options.top:
+            top = None if options.top is None else options.top - len(page.items)
+            query = _query(own | {_FROM: f"{page.next}"}, top, options)
+            link = msgspec.json.encode(request.root.link(request.path, query))
+            tail = b',"@odata.nextLink":' + link
+        body = b'{"@odata.context":%b,"value":[%b]%b}' % (context, b",".join(page.items), tail)
         headers = [(b"content-type", form.media_type), ODATA_VERSION]
         if applied := preferred.applied(page_size=page_size):
             headers.append((b"preference-applied", applied))
-        return Response(200, headers, msgspec.json.encode(body))
+        return Response(200, headers, body)
 
     def _scope(self, request: Request, company: Company, own: Mapping[str, str]) -> Scope:
         """The entries that a request asks for and may read; raises `Refusal` (400, 403)."""
@@ -141,36 +148,31 @@ class ChangesResource:
         return int(row[0])
 
     async def _page(
-        self, request: Request, scope: Scope, start: int, size: int
-    ) -> tuple[Sequence[Entry], int | None]:
-        """The entries of a page, and the number from which the next one is read, if there is one.
+        self, request: Request, scope: Scope, start: int, size: int, form: Format
+    ) -> _Page:
+        """The page that begins at the change with a number; one of long values has fewer items.
 
-        A page of long values has fewer entries.
+        Raises `Refusal` (404) if the change is not one of the record.
         """
-        entries: list[Entry] = []
-        following: int | None = start
-        characters = 0
-        while following is not None and len(entries) <= size and characters < SLICE_CHARACTERS:
-            limit = min(SLICE, size + 1 - len(entries))
+        page, characters = _Page(start), 0
+        while page.next is not None and len(page.items) < size and characters < SLICE_CHARACTERS:
+            # one more shows whether there is a next page
+            limit = min(SLICE, size - len(page.items)) + 1
+            reads, statements = self._reads(request), self._store.statements
             found = await read_entries(
-                self._reads(request),
-                self._store.statements,
-                scope,
-                following,
-                limit,
-                request.while_connected,
+                reads, statements, scope, page.next, limit, request.while_connected
             )
-            entries += found
+            if not found and scope.record is not None:
+                entity_set, key = scope.record
+                raise errors.NOT_OF_RECORD(
+                    _FROM, number=start, key=str(key), set=entity_set.name, resource=NAME
+                )
+            page.next = found.pop().number if len(found) == limit else None
+            page.items += [msgspec.json.encode(self._item(each, form)) for each in found]
             characters += sum([len(each.difference or "") for each in found])
-            following = scope.next(found[-1]) if len(found) == limit else None
-        if not entries and scope.record is not None:
-            entity_set, key = scope.record
-            raise errors.NOT_OF_RECORD(
-                _FROM, number=start, key=str(key), set=entity_set.name, resource=NAME
-            )
-        if len(entries) > size:
-            following = entries.pop().number
-        return entries, following
+            # encoding many takes long
+            await asyncio.sleep(0)
+        return page
 
     def _reads(self, request: Request) -> Reads:
         return request.reads or self._store

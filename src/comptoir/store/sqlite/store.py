@@ -33,6 +33,7 @@ from comptoir.store.sqlite.connection import (
     Connection,
     connect,
     database_path,
+    execute_alone,
     is_statement_error,
     is_writable,
     refusal_of,
@@ -64,12 +65,16 @@ class SqliteWriter(Writer):
         condition: Condition,
         watermarks: Watermarks,
         most_waiting: int,
+        lock_seconds: float,
         *,
         keeps_values: bool,
     ) -> None:
         super().__init__(most_waiting)
+        # the writer waits by itself
+        connection.execute("PRAGMA busy_timeout=0")
         self._keeps_values = keeps_values
         self._connection = connection
+        self._lock_seconds = lock_seconds
         self._statements = statements
         self._condition = condition
         self._watermarks = watermarks
@@ -83,7 +88,7 @@ class SqliteWriter(Writer):
 
     @override
     async def give_way(self, seconds: float) -> None:
-        # a process that waits for the file's lock tries ten times a second
+        # a process that waits for the file's lock asks for it every few milliseconds
         await asyncio.sleep(seconds * PAUSE)
 
     async def stop(self) -> None:
@@ -114,7 +119,7 @@ class SqliteWriter(Writer):
     def _commit(self, jobs: list[Job]) -> None:
         connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            execute_alone(connection, "BEGIN IMMEDIATE", self._lock_seconds)
             ledgers: dict[str, Ledger] = {}
             for job in jobs:
                 self._run(job, ledgers, shares=len(jobs) > 1)
@@ -221,6 +226,7 @@ class SqliteStore(Store):
                 condition,
                 watermarks,
                 settings.queued_writes,
+                settings.lock_seconds,
                 keeps_values=settings.history_days > 0,
             )
             opened.pop_all()

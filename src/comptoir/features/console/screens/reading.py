@@ -52,10 +52,10 @@ class NamedRecord(msgspec.Struct, frozen=True):
 
 
 class RelatedRecords(msgspec.Struct, frozen=True):
-    """A list of related records: its caption, the number of its records, and its address."""
+    """A list of related records: its caption, the number of records in words, and its address."""
 
     caption: str
-    count: int
+    count: str
     address: str
 
 
@@ -117,7 +117,7 @@ async def _named(
             other = await records.first(each.target, condition)
             if other is not None:
                 key = key_of(each.target, other)
-                address = page_url(visit, each.target, "/record", key=key)
+                address = page_url(visit, each.target, "/record", key=key, back="")
                 name = record_title(each.target.type, other.values)
                 found[each.property] = NamedRecord(name, address)
     return found
@@ -129,8 +129,9 @@ async def _related(visit: Visit, entity_set: EntitySet, version: Version) -> lis
         condition = each.condition(version.values)
         with suppress(Refusal):
             if condition:
-                count = await CompanyRecords(visit).count(each.target, condition)
-                address = page_url(visit, each.target, query=RecordQuery(filter=condition))
+                query = RecordQuery(filter=condition)
+                count = await CompanyRecords(visit).count(each.target, query)
+                address = page_url(visit, each.target, query=query)
                 found.append(RelatedRecords(words(each.name), count, address))
     return found
 

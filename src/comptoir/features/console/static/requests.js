@@ -15,9 +15,12 @@ let round = 0;
 function row(each) {
   const made = document.createElement("tr");
   made.dataset.id = each.id;
-  const cell = (text, kind = "td", name = "") => {
+  made.role = "row";
+  const cell = (text, kind = "td", name = "", label = "") => {
     const element = made.appendChild(document.createElement(kind));
+    element.role = kind === "td" ? "cell" : "rowheader";
     if (name) element.className = name;
+    if (label) element.dataset.label = label;
     if (text !== null) element.textContent = text;
     return element;
   };
@@ -35,8 +38,8 @@ function row(each) {
     badge.className = "badge danger";
     badge.textContent = each.check;
   }
-  cell(each.by);
-  cell(each.ms, "td", "number");
+  cell(each.by, "td", "", "Client");
+  cell(each.ms, "td", "number", "ms");
   return made;
 }
 
