@@ -130,7 +130,7 @@ class CompanyRecords:
         rows = cast("list[dict[str, Json]]", document["value"])
         return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
 
-    async def count_in_words(self, entity_set: EntitySet, query: RecordQuery) -> str:
+    async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
         """The number of all records of a query, in words; blank if that takes long."""
         path = self.path(entity_set)
         with suppress(TimeoutError, Refusal):
@@ -316,10 +316,9 @@ def page_url(
 ) -> str:
     """The URL of a page about a set, or about its record with the `key` of `fields`.
 
-    The pages of a record pass on what leads back to the list of its set.
+    The pages of a record pass on what leads back to the list.
     """
-    is_of_set = visit.request.path_params.get("set") == entity_set.name
-    back = visit.query.text(BACK) if is_of_set and rest.startswith("/record") else ""
+    back = visit.query.text(BACK) if rest.startswith("/record") else ""
     fields = {"company": company_of(visit), BACK: back, **fields}
     address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
     more = "" if query is None else query.address()

@@ -52,7 +52,7 @@ async def overview(visit: Visit) -> Answer:
     with suppress(TimeoutError):
         async with asyncio.timeout(MOST_COUNT_SECONDS):
             for each in visit.backend.model.sets:
-                counts[each.name] = await records.count_in_words(each, RecordQuery())
+                counts[each.name] = await records.count(each, RecordQuery())
     sets = [
         (each, set_caption(each), page_url(visit, each), counts.get(each.name, ""))
         for each in visit.backend.model.sets
@@ -79,7 +79,7 @@ async def browse(visit: Visit) -> Answer:
         if page.next_link:
             following = query.after(page.next_link, len(versions))
             next_page = page_url(visit, entity_set, query=following)
-            count = await records.count_in_words(entity_set, query.first())
+            count = await records.count(entity_set, query.first())
         else:
             count = f"{query.skip + len(versions):,}"
     values = [each.values for each in versions]
