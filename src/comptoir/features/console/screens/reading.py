@@ -134,7 +134,7 @@ async def _related(visit: Visit, entity_set: EntitySet, version: Version) -> lis
         with suppress(Refusal):
             if condition:
                 query = RecordQuery(filter=condition)
-                count = await CompanyRecords(visit).count_in_words(each.target, query)
+                count = await CompanyRecords(visit).count(each.target, query)
                 address = page_url(visit, each.target, query=query)
                 found.append(RelatedRecords(words(each.name), count, address))
     return found
