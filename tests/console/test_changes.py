@@ -59,7 +59,7 @@ def test_changes_say_who_changed_what_into_what(
     assert "Specimen <a" in third
     assert "changed" in third
     assert "<bdi>S</bdi>" in third
-    assert 'Text <code class="name">text</code>: <bdi>first</bdi>' in second
+    assert 'Text<code class="name"> text</code>: <bdi>first</bdi>' in second
     assert f"<bdi>{SCRIPT}</bdi>" in second
     assert "<script>alert" not in answer.text
     assert "created" in first
@@ -121,7 +121,7 @@ def test_a_deleted_record_is_created_again(browser: Browser, specimens: Company,
     assert (again["text"], again["amount"], again["series"]) == (SCRIPT, 1.5, "S")
     gone = browser.get(f"/console/changes?{urlencode({'company': specimens.id, **of_record(key)})}")
     assert gone.status_code == 404
-    assert "find that in the list of changes" in gone.text
+    assert "find its delete in the list of changes" in gone.text
     assert len(rows(opened(browser, specimens, **of_record(key, **{"from": "4"})))) == 4
 
 

@@ -405,7 +405,7 @@ def test_what_does_not_exist(browser: Browser, specimens: Company) -> None:
     gone = "deadbeef-dead-4eef-8ead-deadbeefdead"
     deleted = page(browser, specimens, "/specimensExt/record", key=gone)
     assert deleted.status_code == 404
-    assert "If it was deleted, find that in the list of changes" in deleted.text
+    assert "If it was deleted, find its delete in the list of changes" in deleted.text
     assert page(browser, specimens, "/specimensExt/record", key="x").status_code == 400
 
 

@@ -76,7 +76,7 @@ NO_COMPANY = COMPANY_NOT_FOUND.row("You may see no company", "Create one with `c
 UNANSWERED = UNAVAILABLE.row("The service did not answer in time", "Load the record again, to see whether it was changed.")
 NO_SET = RESOURCE_NOT_FOUND.row("The model has no entity set {name!q}", "Choose one from the list of records.")
 NO_RECORD = RECORD_NOT_FOUND.row("The record or its change does not exist, or not any more",
-    "If it was deleted, find that in the list of changes: create it again there.")
+    "If it was deleted, find its delete in the list of changes, and create it again from there.")
 READ_ONLY_SET = BAD_REQUEST.row("{set} is read-only", "Load its records with `comptoir load`.")
 NO_HISTORY = RESOURCE_NOT_FOUND.row("The values before change {number!q} are not kept",
     "Choose another change from the list of changes.")

@@ -46,7 +46,10 @@ class ChangedValue(NamedTuple):
 
 
 class ChangeRow(msgspec.Struct, frozen=True):
-    """A change as people read it; addresses are blank where there is nothing to show or to do."""
+    """A change as people read it; addresses are blank where there is nothing to show or to do.
+
+    `undo` restores the values before an update, or opens the form with those before a delete.
+    """
 
     line: ChangeLine
     verb: str
@@ -55,8 +58,7 @@ class ChangeRow(msgspec.Struct, frozen=True):
     record_page: str
     history_page: str
     values: list[ChangedValue]
-    restore: str
-    create: str
+    undo: str
 
     @property
     def is_update(self) -> bool:
@@ -124,22 +126,16 @@ async def _names(
 
 
 def _row(visit: Visit, entity_set: EntitySet | None, line: ChangeLine, names: Names) -> ChangeRow:
-    record_page = history_page = restore = create = ""
-    may_write = (
-        entity_set is not None and not entity_set.read_only and visit.may(ConsoleRole.EDITOR)
-    )
-    options = {"entitySet": line.entity_set, "record": line.record}
+    record_page = history_page = undo = ""
     if entity_set is not None:
-        number = str(line.number)
-        if line.verb != DELETE:
+        number, is_delete = str(line.number), line.verb == DELETE
+        if not is_delete:
             record_page = page_url(visit, entity_set, "/record", key=line.record)
-        history_page = changes_url(
-            visit, **options, **{"from": number} if line.verb == DELETE else {}
-        )
-        if may_write and line.before:
-            way = "/new" if line.verb == DELETE else "/record/restore"
-            address = page_url(visit, entity_set, way, key=line.record, number=number)
-            restore, create = ("", address) if line.verb == DELETE else (address, "")
+        options = {"entitySet": line.entity_set, "record": line.record}
+        history_page = changes_url(visit, **options, **{"from": number} if is_delete else {})
+        if line.before and not entity_set.read_only and visit.may(ConsoleRole.EDITOR):
+            way = "/new" if is_delete else "/record/restore"
+            undo = page_url(visit, entity_set, way, key=line.record, number=number)
     return ChangeRow(
         line=line,
         verb=_VERBS.get(line.verb, line.verb),
@@ -148,8 +144,7 @@ def _row(visit: Visit, entity_set: EntitySet | None, line: ChangeLine, names: Na
         record_page=record_page,
         history_page=history_page,
         values=list(_values(entity_set, line)),
-        restore=restore,
-        create=create,
+        undo=undo,
     )
 
 
