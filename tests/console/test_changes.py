@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from comptoir.auth.records import ConsoleRole
+from support.client import Record
 from support.companies import Company
 from support.console import Browser, forms_of, logged_in
 from support.service import Service
@@ -138,6 +139,22 @@ def test_pages_lead_to_earlier_changes(browser: Browser, specimens: Company) -> 
 
     assert numbers == list(range(120, 0, -1))
     assert ">Latest</a>" in answer.text
+
+
+def test_of_a_text_without_a_limit_the_beginning_is_shown(
+    browser: Browser, specimens: Company, key: str
+) -> None:
+    guid = "11111111-1111-4111-8111-111111111111"
+    for text in ("A" * 80, "B" * 3_000):
+        sent: Record = {"systemId": guid, "base64Text": text, "textContentType": "Plain Text"}
+        specimens.load("ItemProductTextLongContentsExt", sent)
+    specimens.patch(f"specimensExt({key})", {"text": "x" * 3_000}, if_match="*")
+
+    limited, changed, *_ = rows(opened(browser, specimens))
+
+    assert f"<bdi>{'x' * 3_000}</bdi>" in limited
+    assert f"<bdi>{'A' * 80}</bdi>" in changed
+    assert f"<bdi>{'B' * 79}… (3,000 characters)</bdi>" in changed
 
 
 def test_a_long_name_leaves_room(browser: Browser, specimens: Company) -> None:

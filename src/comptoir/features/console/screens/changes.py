@@ -19,7 +19,7 @@ from comptoir.features.console.company_records import (
     page_url,
 )
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
-from comptoir.features.console.record_form import record_name, record_title
+from comptoir.features.console.record_form import record_name, record_title, short
 from comptoir.features.console.relations import equals
 from comptoir.features.console.values import Presented, presented
 from comptoir.features.console.visit import Visit
@@ -153,23 +153,27 @@ def _values(entity_set: EntitySet | None, line: ChangeLine) -> Iterator[ChangedV
     for name, before in line.before.items():
         declared = None if entity_set is None else entity_set.type.by_name.get(name)
         after = line.after.get(name)
-        if declared is None:
-            # the catalog has the property no more
-            yield ChangedValue(name, name, _plain(before), _plain(after))
+        # the catalog may lack the property
+        text = name if declared is None else caption(declared)
+        if declared is None or (declared.is_unlimited and not declared.secret):
+            yield ChangedValue(name, text, _plain(before), _plain(after))
         elif declared.secret:
             hidden = Presented(MASK, MASK)
-            yield ChangedValue(name, caption(declared), hidden, hidden)
+            yield ChangedValue(name, text, hidden, hidden)
         elif not declared.is_stamp:
             both = [
                 _plain(None) if value is None else presented(declared, value)
                 for value in (before, after)
             ]
-            yield ChangedValue(name, caption(declared), *both)
+            yield ChangedValue(name, text, *both)
 
 
 def _plain(value: Json) -> Presented:
+    """A value of a property without a limit, which may have millions of characters."""
     text = "" if value is None else str(value)
-    return Presented(text, text)
+    beginning = short(text)
+    length = f" ({len(text):,} characters)" if beginning != text else ""
+    return Presented(f"{beginning}{length}", text)
 
 
 SCREEN = Screen("Changes", "/changes", (Endpoint("GET", "", show),), 35, has_companies=True)
