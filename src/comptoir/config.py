@@ -66,6 +66,7 @@ _UpToAYear = Annotated[
     Meta(gt=0, le=LONGEST_REPEATABILITY),
     f"Use a number greater than 0 and at most {LONGEST_REPEATABILITY}, which is a year.",
 ]
+_Days = Annotated[int, Meta(ge=0, le=36_500), "Use an integer from 0 to 36500, a hundred years."]
 _BasePath = Annotated[
     str,
     Meta(pattern=r"\A(?:/[A-Za-z0-9_.~-]+)+\Z"),
@@ -213,7 +214,7 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
         "The longest time for such a read before it is refused."] = 30.0
     delta_seconds: Annotated[Positive,
         "How long a delta link is valid; after that it gets 410."] = 30 * 86_400.0
-    history_days: Annotated[CountOrZero,
+    history_days: Annotated[_Days,
         "Days for which the change log keeps the values before and after an update, and those of a "
         "deleted record; 0 to store none."] = 90
     repeatability_seconds: Annotated[_UpToAYear,

@@ -27,6 +27,7 @@ from support.together import together
         ("SCAN_SECONDS", "nan", "Use a number greater than 0."),
         ("SCAN_SECONDS", "soon", "Use a number greater than 0."),
         ("STATEMENT_CACHE", "-1", "Use 0 or a greater integer."),
+        ("HISTORY_DAYS", "1000000", "from 0 to 36500, a hundred years."),
         ("REPEATABILITY_SECONDS", "99999999", "at most 31622400, which is a year."),
         ("BASE_PATH", "api", "Use segments of letters, digits, - . _ and ~, each after a slash"),
         ("BASE_PATH", "/comptoir/api", "Choose another first segment than the names of"),

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from comptoir.auth.records import ConsoleRole
+from support.client import Record
 from support.companies import Company
 from support.console import Browser, forms_of, logged_in
 from support.service import Service
@@ -121,7 +122,7 @@ def test_a_deleted_record_is_created_again(browser: Browser, specimens: Company,
     assert (again["text"], again["amount"], again["series"]) == (SCRIPT, 1.5, "S")
     gone = browser.get(f"/console/changes?{urlencode({'company': specimens.id, **of_record(key)})}")
     assert gone.status_code == 404
-    assert "add from with the number of its delete" in unescape(gone.text)
+    assert "find its delete in the list of changes" in gone.text
     assert len(rows(opened(browser, specimens, **of_record(key, **{"from": "4"})))) == 4
 
 
@@ -140,6 +141,34 @@ def test_pages_lead_to_earlier_changes(browser: Browser, specimens: Company) -> 
     assert ">Latest</a>" in answer.text
 
 
+def test_of_a_text_without_a_limit_the_beginning_is_shown(
+    browser: Browser, specimens: Company, key: str
+) -> None:
+    guid = "11111111-1111-4111-8111-111111111111"
+    for text in ("A" * 80, "B" * 3_000):
+        sent: Record = {"systemId": guid, "base64Text": text, "textContentType": "Plain Text"}
+        specimens.load("ItemProductTextLongContentsExt", sent)
+    specimens.patch(f"specimensExt({key})", {"text": "x" * 3_000}, if_match="*")
+
+    limited, changed, *_ = rows(opened(browser, specimens))
+
+    assert f"<bdi>{'x' * 3_000}</bdi>" in limited
+    assert f"<bdi>{'A' * 80}</bdi>" in changed
+    assert f"<bdi>{'B' * 79}… (3,000 characters)</bdi>" in changed
+
+
+def test_a_long_name_leaves_room(browser: Browser, specimens: Company) -> None:
+    guid = "11111111-1111-4111-8111-111111111111"
+    long = "<b>\u202e" + "x" * 3_996
+    specimens.load("contactsExt", {"id": guid, "number": "1", "displayName": long})
+    query = {"entitySet": "contactsExt", "record": guid}
+
+    answer = unescape(opened(browser, specimens, **query).text)
+
+    assert f"1 {long[:79]}…" in answer
+    assert long[:80] not in answer
+
+
 @pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", "1"])
 def test_a_change_without_values_is_not_restored(
     browser: Browser, specimens: Company, key: str, number: str
@@ -149,6 +178,7 @@ def test_a_change_without_values_is_not_restored(
     answer = browser.post(f"/console/records/specimensExt/record/restore?{query}", {})
 
     assert answer.status_code == 404
+    assert "the list of changes" in answer.text
     assert len(specimens.changes()) == 3
 
 

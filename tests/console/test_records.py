@@ -336,6 +336,8 @@ def test_a_wrong_filter_is_shown_again_with_a_caret(browser: Browser, specimens:
 
     assert answer.status_code == 400
     assert 'value="rank eqq 1"' in answer.text
+    chosen = answer.text.count(" checked>")
+    assert f"Columns: {chosen + 1} of " in answer.text
     assert 'value="&lt;b&gt;"' in answer.text
     assert 'rank <span class="at">e<span class="caret">^</span></span>qq 1' in answer.text
     assert "at column 6 of $filter" in text_of(answer)
@@ -401,7 +403,9 @@ def test_what_does_not_exist(browser: Browser, specimens: Company) -> None:
     unknown = page(browser, specimens, "/specimenExt")
     assert (unknown.status_code, "Did you mean specimensExt?" in unknown.text) == (404, True)
     gone = "deadbeef-dead-4eef-8ead-deadbeefdead"
-    assert page(browser, specimens, "/specimensExt/record", key=gone).status_code == 404
+    deleted = page(browser, specimens, "/specimensExt/record", key=gone)
+    assert deleted.status_code == 404
+    assert "If it was deleted, find its delete in the list of changes" in deleted.text
     assert page(browser, specimens, "/specimensExt/record", key="x").status_code == 400
 
 

@@ -204,6 +204,7 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
         assert len(company.changes()) == before
         done = browser.submit(refused, address_of(answer), body=correct)
         assert statuses(done)[1] == "New response 200"
+        assert "until then, it is not sent" not in done.text
         assert len(company.changes()) == before + 1
 
     check_all(

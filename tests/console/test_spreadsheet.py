@@ -14,7 +14,10 @@ from support.console import Browser, console_of, logged_in, new_code
 from support.server import ShareServer
 from support.service import Service
 
-FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1")
+FORMULAS = (
+    *("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u00a0 @x", "\ufeff=1"),
+    *("\uff1d1", "\uff0b1", "\uff0d1", "\uff20x", "\u22121"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,7 @@ def test_each_type_has_its_exact_value(browser: Browser, specimens: Company) -> 
 
 def test_no_text_is_calculated(browser: Browser, specimens: Company) -> None:
     texts = (*FORMULAS, 'a "b"; c,d\r\ne', "'=1", "é😀\u202e", "x" * 4_000)
-    records: list[Record] = [{"code": f"C{n}", "text": text} for n, text in enumerate(texts)]
+    records: list[Record] = [{"code": f"C{n:02}", "text": text} for n, text in enumerate(texts)]
     specimens.load("specimensExt", *records)
 
     rows = rows_of(download(browser, specimens, "specimensExt", column="text"))[1:]

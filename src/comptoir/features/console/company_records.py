@@ -12,6 +12,7 @@ import msgspec
 from comptoir.auth.origins import CONSOLE
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import RECORD_NOT_FOUND
 from comptoir.features.console import errors
 from comptoir.features.console.record_query import RecordQuery, query_of
 from comptoir.features.console.record_table import row_id
@@ -234,6 +235,10 @@ class CompanyRecords:
             return await self._visit.answer(method, path, query, headers, body)
         except TimeoutError:
             raise errors.UNANSWERED() from None
+        except Refusal as refusal:
+            if refusal.error is RECORD_NOT_FOUND:
+                raise errors.NO_RECORD() from None
+            raise
 
 
 def _line(item: dict[str, Json]) -> ChangeLine:

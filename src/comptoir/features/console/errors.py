@@ -10,6 +10,7 @@ from comptoir.errors.table import (
     DATABASE_UNREACHABLE,
     KEY_EXISTS,
     METHOD_NOT_ALLOWED,
+    RECORD_NOT_FOUND,
     REQUEST_DENIED,
     RESOURCE_NOT_FOUND,
     TOO_MANY_REQUESTS,
@@ -74,6 +75,8 @@ OTHER_SESSIONS = REQUEST_DENIED.row("Only an admin may end the sessions of other
 NO_COMPANY = COMPANY_NOT_FOUND.row("You may see no company", "Create one with `comptoir company create NAME`, then load this page again.")
 UNANSWERED = UNAVAILABLE.row("The service did not answer in time", "Load the record again, to see whether it was changed.")
 NO_SET = RESOURCE_NOT_FOUND.row("The model has no entity set {name!q}", "Choose one from the list of records.")
+NO_RECORD = RECORD_NOT_FOUND.row("The record or its change does not exist, or not any more",
+    "If it was deleted, find its delete in the list of changes, and create it again from there.")
 READ_ONLY_SET = BAD_REQUEST.row("{set} is read-only", "Load its records with `comptoir load`.")
 NO_HISTORY = RESOURCE_NOT_FOUND.row("The values before change {number!q} are not kept",
     "Choose another change from the list of changes.")

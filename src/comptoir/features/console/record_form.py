@@ -19,6 +19,9 @@ Control = Literal["line", "lines", "choice", "day", "whole", "number", "secret"]
 ELSEWHERE = "bytes at an address of their own"
 """The text in place of a stream."""
 
+LONGEST_SHORT = 80
+"""Characters of a value that a table or a name shows."""
+
 _BOOLEANS = ("false", "true")
 
 
@@ -105,6 +108,11 @@ def text_of(declared: Property, values: Values) -> str:
     return shown(declared, values[declared.name]) if declared.name in values else ""
 
 
+def short(text: str) -> str:
+    """The beginning of a long text, for a table or a name."""
+    return text if len(text) <= LONGEST_SHORT else f"{text[: LONGEST_SHORT - 1]}…"
+
+
 def _presented(declared: Property, values: Values) -> Presented:
     if declared.is_queried and declared.name in values:
         return presented(declared, values[declared.name])
@@ -119,7 +127,7 @@ def record_name(entity_type: EntityType, values: Values) -> str:
         names = (heading(entity_type),)
     texts = [" ".join([text_of(by_name[each], values) for each in names])]
     texts += [text_of(each, values) for each in entity_type.required if each.is_queried]
-    return next((each.strip() for each in texts if each.strip()), "")
+    return next((short(each.strip()) for each in texts if each.strip()), "")
 
 
 def record_title(entity_type: EntityType, values: Values) -> str:
@@ -127,7 +135,7 @@ def record_title(entity_type: EntityType, values: Values) -> str:
     title = [
         name for name in default_columns(entity_type) if name not in entity_type.identification
     ]
-    return text_of(entity_type.by_name[title[0]], values).strip() if title else ""
+    return short(text_of(entity_type.by_name[title[0]], values).strip()) if title else ""
 
 
 def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:

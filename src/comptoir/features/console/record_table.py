@@ -8,13 +8,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from comptoir.edm.model import EntityType, Property
-from comptoir.features.console.record_form import text_of
+from comptoir.features.console.record_form import short, text_of
 from comptoir.features.console.record_query import TableColumn, condition_of
 from comptoir.features.console.values import BLANK, Values, presented
 from comptoir.jsonvalue import Json
-
-LONGEST_CELL = 80
-"""Characters of a value that a table shows."""
 
 _PLAIN = re.compile("[0-9A-Za-z-]+")
 """Keys that are the same in a URL, as most are."""
@@ -38,7 +35,7 @@ def table_rows(
     first, *others = [(entity_type.by_name[each.name], each) for each in columns]
     keys = [str(row[entity_type.key]) for row in rows]
     names = [text_of(first[0], row).strip() for row in rows]
-    names = [_short(name or key) for name, key in zip(names, keys, strict=True)]
+    names = [short(name or key) for name, key in zip(names, keys, strict=True)]
     begin = f'"><th scope="row" role="rowheader"{_NUMBER if first[1].is_number else ""}><a href="'
     begin += escape(record_page)
     heads = [
@@ -61,7 +58,7 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
     button = f'{begin}<button form="narrow" name="and" value="'
     if declared.type.quoted:
         exact = [str(each) for each in values]
-        texts = [f"<bdi>{each}</bdi>" if each else BLANK for each in _escaped(map(_short, exact))]
+        texts = [f"<bdi>{each}</bdi>" if each else BLANK for each in _escaped(map(short, exact))]
     else:
         found = [presented(declared, each) for each in values]
         exact = [each.exact for each in found]
@@ -75,10 +72,6 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
 
 def _escaped(texts: Iterable[str]) -> list[str]:
     return escape("\0".join(texts)).split("\0")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 
 def _quoted(key: str) -> str:

@@ -21,11 +21,8 @@ from comptoir.features.console.values import empty
 from comptoir.http.exchange import ConnectionCutError
 from comptoir.response.response import Pieces
 
-_FORMULA = frozenset("=+-@\t\r")
-"""The first characters of texts that a spreadsheet would calculate."""
-
-_ANY_FORMULA = re.compile("\0[=+@\t\r-]")
-"""Finds one of them in texts after a NUL each."""
+_FORMULA = re.compile("\0(?:[\\s\ufeff]*[=+@\uff1d\uff0b\uff20\u2212\uff0d-]|[\t\r\n])")
+"""The beginnings of texts that a spreadsheet may calculate, after a NUL; some are of full width."""
 
 _QUOTED = '",\r\n'
 """The characters of texts in quotes."""

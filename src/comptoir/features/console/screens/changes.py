@@ -19,7 +19,7 @@ from comptoir.features.console.company_records import (
     page_url,
 )
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
-from comptoir.features.console.record_form import record_name, record_title
+from comptoir.features.console.record_form import record_name, record_title, short
 from comptoir.features.console.relations import equals
 from comptoir.features.console.values import Presented, presented
 from comptoir.features.console.visit import Visit
@@ -46,7 +46,10 @@ class ChangedValue(NamedTuple):
 
 
 class ChangeRow(msgspec.Struct, frozen=True):
-    """A change as people read it; addresses are blank where there is nothing to show or to do."""
+    """A change as people read it; addresses are blank where there is nothing to show or to do.
+
+    `undo` restores the values before an update, or opens the form with those before a delete.
+    """
 
     line: ChangeLine
     verb: str
@@ -55,8 +58,7 @@ class ChangeRow(msgspec.Struct, frozen=True):
     record_page: str
     history_page: str
     values: list[ChangedValue]
-    restore: str
-    create: str
+    undo: str
 
     @property
     def is_update(self) -> bool:
@@ -124,22 +126,16 @@ async def _names(
 
 
 def _row(visit: Visit, entity_set: EntitySet | None, line: ChangeLine, names: Names) -> ChangeRow:
-    record_page = history_page = restore = create = ""
-    may_write = (
-        entity_set is not None and not entity_set.read_only and visit.may(ConsoleRole.EDITOR)
-    )
-    options = {"entitySet": line.entity_set, "record": line.record}
+    record_page = history_page = undo = ""
     if entity_set is not None:
-        number = str(line.number)
-        if line.verb != DELETE:
+        number, is_delete = str(line.number), line.verb == DELETE
+        if not is_delete:
             record_page = page_url(visit, entity_set, "/record", key=line.record)
-        history_page = changes_url(
-            visit, **options, **{"from": number} if line.verb == DELETE else {}
-        )
-        if may_write and line.before:
-            way = "/new" if line.verb == DELETE else "/record/restore"
-            address = page_url(visit, entity_set, way, key=line.record, number=number)
-            restore, create = ("", address) if line.verb == DELETE else (address, "")
+        options = {"entitySet": line.entity_set, "record": line.record}
+        history_page = changes_url(visit, **options, **{"from": number} if is_delete else {})
+        if line.before and not entity_set.read_only and visit.may(ConsoleRole.EDITOR):
+            way = "/new" if is_delete else "/record/restore"
+            undo = page_url(visit, entity_set, way, key=line.record, number=number)
     return ChangeRow(
         line=line,
         verb=_VERBS.get(line.verb, line.verb),
@@ -148,8 +144,7 @@ def _row(visit: Visit, entity_set: EntitySet | None, line: ChangeLine, names: Na
         record_page=record_page,
         history_page=history_page,
         values=list(_values(entity_set, line)),
-        restore=restore,
-        create=create,
+        undo=undo,
     )
 
 
@@ -158,23 +153,27 @@ def _values(entity_set: EntitySet | None, line: ChangeLine) -> Iterator[ChangedV
     for name, before in line.before.items():
         declared = None if entity_set is None else entity_set.type.by_name.get(name)
         after = line.after.get(name)
-        if declared is None:
-            # the catalog has the property no more
-            yield ChangedValue(name, name, _plain(before), _plain(after))
+        # the catalog may lack the property
+        text = name if declared is None else caption(declared)
+        if declared is None or (declared.is_unlimited and not declared.secret):
+            yield ChangedValue(name, text, _plain(before), _plain(after))
         elif declared.secret:
             hidden = Presented(MASK, MASK)
-            yield ChangedValue(name, caption(declared), hidden, hidden)
+            yield ChangedValue(name, text, hidden, hidden)
         elif not declared.is_stamp:
             both = [
                 _plain(None) if value is None else presented(declared, value)
                 for value in (before, after)
             ]
-            yield ChangedValue(name, caption(declared), *both)
+            yield ChangedValue(name, text, *both)
 
 
 def _plain(value: Json) -> Presented:
+    """A value of a property without a limit, which may have millions of characters."""
     text = "" if value is None else str(value)
-    return Presented(text, text)
+    beginning = short(text)
+    length = f" ({len(text):,} characters)" if beginning != text else ""
+    return Presented(f"{beginning}{length}", text)
 
 
 SCREEN = Screen("Changes", "/changes", (Endpoint("GET", "", show),), 35, has_companies=True)
