@@ -59,7 +59,7 @@ def test_changes_say_who_changed_what_into_what(
     assert "Specimen <a" in third
     assert "changed" in third
     assert "<bdi>S</bdi>" in third
-    assert 'Text <code class="name">text</code>: <bdi>first</bdi>' in second
+    assert 'Text<code class="name"> text</code>: <bdi>first</bdi>' in second
     assert f"<bdi>{SCRIPT}</bdi>" in second
     assert "<script>alert" not in answer.text
     assert "created" in first
