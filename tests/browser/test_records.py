@@ -267,7 +267,7 @@ def test_a_record_is_changed_without_scripts(open_tab: OpenTab, site: Site) -> N
     tab.open(address(company, "/unitsOfMeasureExt/record", key="U000"))
 
     tab.click(tab.page.get_by_role("link", name="Edit"))
-    tab.do(tab.page.get_by_label("Name").fill("Without scripts"))
+    tab.do(tab.page.get_by_role("textbox", name="Name").fill("Without scripts"))
     tab.click(tab.page.get_by_role("button", name="Save"))
     tab.do(tab.page.get_by_role("status").wait_for())
 

@@ -19,6 +19,7 @@ from support.samples import NO_GUID, SAMPLES
 from support.service import Service, StartService
 from support.specimen import WITH_SPECIMENS
 from support.together import check_all
+from support.waiting import until
 
 SCRIPT = "<script>alert(1)</script>\"'&"
 TO = "\N{EN DASH}"
@@ -84,9 +85,17 @@ def test_every_entity_set_is_listed(browser: Browser, specimens: Company) -> Non
     for each in WITH_SPECIMENS.sets:
         assert f"<code>{each.name}</code>" in answer.text
     assert ">Contacts</a>" in answer.text
+
+
+def test_the_records_of_each_set_are_counted(browser: Browser, specimens: Company) -> None:
     many(specimens, 3)
-    counted = page(browser, specimens, "").text.partition("specimensExt?")[2].partition("<td")[2]
-    assert counted.partition(">")[2].startswith("3</td>")
+
+    def count() -> str | None:
+        after = page(browser, specimens, "").text.partition("specimensExt?")[2]
+        return after.partition("<td")[2].partition(">")[2].partition("<")[0] or None
+
+    # a count is left out if it takes long
+    assert until(count, "counted") == "3"
 
 
 def test_records_of_every_set_are_shown(of_profile: tuple[Company, Browser]) -> None:
@@ -178,6 +187,16 @@ def place_of(answer: httpx.Response) -> str:
     return found[1]
 
 
+def counted(browser: Browser, address: str) -> httpx.Response:
+    """The page at an address with the number of all records, which is left out if it takes long."""
+
+    def look() -> httpx.Response | None:
+        answer = browser.get(address)
+        return answer if " of " in place_of(answer) else None
+
+    return until(look, "counted")
+
+
 def conditions(answer: httpx.Response) -> list[str]:
     """The conditions that a click on a value adds to the filter."""
     return [unescape(each) for each in re.findall(r'name="and" value="(.*?)">', answer.text)]
@@ -202,8 +221,9 @@ def test_a_page_says_where_it_is_and_leads_on_and_back(
     browser: Browser, specimens: Company
 ) -> None:
     many(specimens, 120)
-    first = page(browser, specimens, "/specimensExt", filter="rank ge 10", orderby="rank desc")
-    second = browser.get(next_of(first))
+    address = f"/console/records/specimensExt?company={specimens.id}&filter=rank%20ge%2010"
+    first = counted(browser, f"{address}&orderby=rank%20desc")
+    second = counted(browser, next_of(first))
     third = browser.get(next_of(second))
 
     assert [place_of(each) for each in (first, second, third)] == [
@@ -211,7 +231,7 @@ def test_a_page_says_where_it_is_and_leads_on_and_back(
     ]
     assert shown(browser.get(link(third, "Previous"))) == shown(second)
     again = browser.get(link(browser.get(link(third, "Previous")), "Previous"))
-    assert (shown(again), place_of(again)) == (shown(first), f"1{TO}50 of 110")
+    assert (shown(again), place_of(again)[:4]) == (shown(first), f"1{TO}50")
     assert ">Previous</a>" not in again.text
     assert ">Next</a>" not in third.text
     for hostile in ("-1", "x", "²", "9" * 400):

@@ -1,7 +1,6 @@
 """The screen Records: every entity set, its records by pages, and a query as curl and as JSON."""
 
 import asyncio
-from contextlib import suppress
 
 from starlette.responses import Response
 
@@ -39,23 +38,17 @@ from comptoir.features.console.screens import editing, reading
 from comptoir.features.console.spreadsheet import spreadsheet
 from comptoir.features.console.visit import Visit
 
-MOST_COUNT_SECONDS = 0.1
-"""Seconds for the numbers of records of all sets."""
-
 _OPTIONS = ("$filter", "$search", "$orderby")
 """The options that a user types; the message about one of them is shown with its field."""
 
 
 async def overview(visit: Visit) -> Answer:
     """Every entity set of the model, with the number of its records if that is known soon."""
-    records, counts = CompanyRecords(visit), dict[str, str]()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(MOST_COUNT_SECONDS):
-            for each in visit.backend.model.sets:
-                counts[each.name] = await records.count(each, RecordQuery())
+    records, listed = CompanyRecords(visit), visit.backend.model.sets
+    counts = await asyncio.gather(*[records.count(each, RecordQuery()) for each in listed])
     sets = [
-        (each, set_caption(each), page_url(visit, each), counts.get(each.name, ""))
-        for each in visit.backend.model.sets
+        (each, set_caption(each), page_url(visit, each), count)
+        for each, count in zip(listed, counts, strict=True)
     ]
     return TemplatePage("records.html", "Records", {"sets": sorted(sets, key=lambda each: each[1])})
 
