@@ -128,8 +128,8 @@ def _texts(texts: Sequence[str]) -> Sequence[str]:
     """The cells of texts, most of which need neither an apostrophe nor quotes."""
     # no text has a NUL
     joined = "\0".join(["", *texts])
-    if _ANY_FORMULA.search(joined):
-        texts = [f"'{each}" if each[:1] in _FORMULA else each for each in texts]
+    if _FORMULA.search(joined):
+        texts = [f"'{each}" if _FORMULA.match(f"\0{each}") else each for each in texts]
     if any(each in joined for each in _QUOTED):
         quoted = [each.replace('"', '""') for each in texts]
         texts = [f'"{text}"' if any(each in text for each in _QUOTED) else text for text in quoted]
