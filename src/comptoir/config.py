@@ -355,15 +355,10 @@ def environment_name(setting: str) -> str:
     return ENVIRONMENT_PREFIX + setting.upper()
 
 
-def load_settings(
+def given_settings(
     options: Mapping[str, SettingValue | None], environment: Mapping[str, str] = os.environ
-) -> Settings:
-    """Combine the settings of the command line, the environment and the config file.
-
-    In `options`, None means that an option is missing. The option or variable `config`
-    (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
-    `OperatorError` for an unknown or renamed setting, or an invalid value.
-    """
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The texts of the given settings, and the option, variable or line that each comes from."""
     given: dict[str, str] = {}
     sources: dict[str, str] = {}
     config = options.get("config") or environment.get(environment_name("config"))
@@ -380,6 +375,19 @@ def load_settings(
         option = options.get(name)
         if option is not None:
             given[name], sources[name] = str(option), f"--{name.replace('_', '-')}"
+    return given, sources
+
+
+def load_settings(
+    options: Mapping[str, SettingValue | None], environment: Mapping[str, str] = os.environ
+) -> Settings:
+    """Combine the settings of the command line, the environment and the config file.
+
+    In `options`, None means that an option is missing. The option or variable `config`
+    (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
+    `OperatorError` for an unknown or renamed setting, or an invalid value.
+    """
+    given, sources = given_settings(options, environment)
 
     def invalid(name: str, value: str, remedy: str) -> OperatorError:
         source = sources.get(name, f"setting {name}")
