@@ -37,6 +37,7 @@ ENVIRONMENT_PREFIX = "COMPTOIR_"
 
 _RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
+_LOGIN = re.compile(r"(?<=://).*(?=@)|(?<=password=)[^&]*", re.DOTALL | re.IGNORECASE)
 _MOST_WORKERS = min(64, 4 * (os.cpu_count() or 1))
 _UNPRINTABLE = r"\x00-\x1f\x7f\ud800-\udfff"
 """Control characters, and the surrogates in place of bytes that are not UTF-8."""
@@ -391,7 +392,9 @@ def load_settings(
 
     def invalid(name: str, value: str, remedy: str) -> OperatorError:
         source = sources.get(name, f"setting {name}")
-        return problems.INVALID_VALUE(source=source, value=quoted(value), remedy=remedy)
+        return problems.INVALID_VALUE(
+            source=source, value=quoted(_LOGIN.sub("***", value)), remedy=remedy
+        )
 
     try:
         settings = read(given)

@@ -120,6 +120,16 @@ def test_passwords_are_not_shown(command: Command) -> None:
             assert f"chmod o-rwx {config}" in result.out
 
 
+@ON_SQLITE
+def test_a_malformed_url_is_shown_without_its_password(used: Command) -> None:
+    for url in ("postgresql://me:hu/sh@host/x\\u0001", "postgresql://h/x?password=hush\\u0001"):
+        config = used.config(f'read_database = "{url}"\n')
+        ((_, _, text),) = diagnosed(used, "--config", config)
+        assert f"invalid setting read_database in {config}: 'postgresql://" in text
+        assert "***" in text
+        assert "hu" not in text.partition(" Use text in UTF-8")[0].rpartition("postgresql")[2]
+
+
 def test_a_database_that_never_answers(command: Command) -> None:
     """The time is that of the command, not of the settings."""
     with silent() as port:
@@ -341,17 +351,27 @@ def test_lost_changes(used: Command) -> None:
 
 
 @ON_SQLITE
-def test_a_file_that_is_not_a_database(used: Command) -> None:
-    content = used.database.read_bytes()
-    used.database.with_name(f"{used.database.name}-wal").unlink(missing_ok=True)
-    for broken, said in (
-        (b"x" * 10_000, "is not an SQLite database. Name another file"),
-        (content[:4_096] + b"x" * 100_000, "cannot open the database "),
+def test_a_damaged_file(used: Command) -> None:
+    with closing(sqlite3.connect(used.database)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'alembic_version'"
+        ).fetchone()
+    content, place = used.database.read_bytes(), (page - 1) * size
+    for damaged, said in (
+        (b"x" * len(content), "is not an SQLite database. Name another file"),
+        (content[:place] + b"x" * size + content[place + size :], "malformed"),
     ):
-        used.database.write_bytes(broken)
+        used.database.write_bytes(damaged)
         check, text = only(diagnosed(used), "wrong")
         assert check == "database"
         assert said in text
+
+
+def test_a_database_that_is_not_a_replica(used: Command) -> None:
+    check, text = only(diagnosed(used, "--read-database", used.url), "wrong")
+    assert check == "replica"
+    assert "has no replicas. Remove read_database" in text or "is not a standby" in text
 
 
 def test_an_unusable_time_is_refused(command: Command) -> None:
