@@ -37,6 +37,7 @@ ENVIRONMENT_PREFIX = "COMPTOIR_"
 
 _RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
+_LOGIN = re.compile(r"(?<=://).*(?=@)|(?<=password=)[^&]*", re.DOTALL | re.IGNORECASE)
 _MOST_WORKERS = min(64, 4 * (os.cpu_count() or 1))
 _UNPRINTABLE = r"\x00-\x1f\x7f\ud800-\udfff"
 """Control characters, and the surrogates in place of bytes that are not UTF-8."""
@@ -356,15 +357,10 @@ def environment_name(setting: str) -> str:
     return ENVIRONMENT_PREFIX + setting.upper()
 
 
-def load_settings(
+def given_settings(
     options: Mapping[str, SettingValue | None], environment: Mapping[str, str] = os.environ
-) -> Settings:
-    """Combine the settings of the command line, the environment and the config file.
-
-    In `options`, None means that an option is missing. The option or variable `config`
-    (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
-    `OperatorError` for an unknown or renamed setting, or an invalid value.
-    """
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The texts of the given settings, and the option, variable or line that each comes from."""
     given: dict[str, str] = {}
     sources: dict[str, str] = {}
     config = options.get("config") or environment.get(environment_name("config"))
@@ -381,10 +377,25 @@ def load_settings(
         option = options.get(name)
         if option is not None:
             given[name], sources[name] = str(option), f"--{name.replace('_', '-')}"
+    return given, sources
+
+
+def load_settings(
+    options: Mapping[str, SettingValue | None], environment: Mapping[str, str] = os.environ
+) -> Settings:
+    """Combine the settings of the command line, the environment and the config file.
+
+    In `options`, None means that an option is missing. The option or variable `config`
+    (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
+    `OperatorError` for an unknown or renamed setting, or an invalid value.
+    """
+    given, sources = given_settings(options, environment)
 
     def invalid(name: str, value: str, remedy: str) -> OperatorError:
         source = sources.get(name, f"setting {name}")
-        return problems.INVALID_VALUE(source=source, value=quoted(value), remedy=remedy)
+        return problems.INVALID_VALUE(
+            source=source, value=quoted(_LOGIN.sub("***", value)), remedy=remedy
+        )
 
     try:
         settings = read(given)

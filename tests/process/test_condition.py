@@ -2,9 +2,7 @@
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from process.test_workers import workers_of
 from support.client import record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
+from support.mounts import mounted
 from support.refusals import refusal
 from support.server import Server
 from support.waiting import until
@@ -34,19 +33,6 @@ def metric(server: Server, name: str) -> float:
     lines = server.origin.get("metrics").text.splitlines()
     (value,) = [line.removeprefix(f"{name} ") for line in lines if line.startswith(f"{name} ")]
     return float(value)
-
-
-@contextmanager
-def mounted(folder: Path, options: str = "size=50%") -> Iterator[Path]:
-    """A folder on a file system of its own; skips where nobody may mount one."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a file system takes rights that root has on most machines")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def readiness(server: Server) -> str:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from comptoir.config import Settings
-from process.test_condition import mounted
 from support.client import record
 from support.command import Command
 from support.companies import Company
 from support.databases import FreshDatabase
+from support.mounts import mounted
 from support.postgres import Databases, name_of
 from support.refusals import refusal
 from support.server import Server

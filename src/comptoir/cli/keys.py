@@ -1,6 +1,7 @@
 """`comptoir keys`: rotate and list the keys that sign and verify tokens."""
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def rotate(settings: Settings, at: str | None) -> None:
     """
     now = datetime.now(UTC)
     starts_at = now + USUAL_DELAY if at is None else max(now, _parsed(at, now + LONGEST_DELAY))
-    path = _path(settings)
+    path = key_path(settings)
     folder = KeyFolder(path)
     former = folder.signing_keys[-1]
     added = folder.add_signing_key(starts_at.replace(microsecond=0))
@@ -60,12 +61,17 @@ def rotate(settings: Settings, at: str | None) -> None:
 @settings_options("keys")
 def list_keys(settings: Settings) -> None:
     """List the keys, one on each line: file, kid (RFC 7638), and what it is used for."""
-    folder = KeyFolder(_path(settings))
+    for each in key_lines(KeyFolder(key_path(settings))):
+        click.echo(each)
+
+
+def key_lines(folder: KeyFolder) -> Iterator[str]:
+    """The file, the `kid` and the use of each key, as a line."""
     signing, now = folder.signing_keys, time.time()
     for key, successor in zip(signing, [*signing[1:], None], strict=True):
-        click.echo(f"{key.name} {key.kid} {_use(key, successor, now)}")
+        yield f"{key.name} {key.kid} {_use(key, successor, now)}"
     for name, public in folder.public_keys.items():
-        click.echo(f"{name}{PUBLIC_KEY_SUFFIX} {public.thumbprint()} trusted")
+        yield f"{name}{PUBLIC_KEY_SUFFIX} {public.thumbprint()} trusted"
 
 
 def _use(key: SigningKey, successor: SigningKey | None, now: float) -> str:
@@ -90,7 +96,7 @@ def _audit(settings: Settings, added: SigningKey) -> None:
         warn(f"the audit log does not have the new key: {error}")
 
 
-def _path(settings: Settings) -> Path:
+def key_path(settings: Settings) -> Path:
     """The folder of the keys, which must exist: a misspelled name would get keys of its own."""
     path = Path(settings.keys)
     if not path.is_dir():

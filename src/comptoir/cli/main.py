@@ -18,6 +18,10 @@ from comptoir.features import FEATURES
 
 _OWN: Mapping[str, tuple[str, str]] = {
     "serve": ("comptoir.cli.serve:serve", "Serve the API."),
+    "doctor": (
+        "comptoir.cli.doctor:doctor",
+        "Print the settings in force, and what is wrong with what they name.",
+    ),
     "migrate": (
         "comptoir.cli.migrate:migrate",
         "Bring a database to the current schema, and create it if missing.",

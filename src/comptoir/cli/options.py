@@ -57,9 +57,18 @@ def settings_options(*names: str) -> Callable[[Callable[..., T]], Callable[..., 
             others = {name: value for name, value in given.items() if name not in options}
             return command(settings, **others)
 
-        for each in reversed(options):
-            setting_option(each)(loaded)
-        return loaded
+        return setting_options(*names)(loaded)
+
+    return decorated
+
+
+def setting_options(*names: str) -> Callable[[F], F]:
+    """The options of some settings and of the config file."""
+
+    def decorated(command: F) -> F:
+        for each in reversed((*names, "config")):
+            setting_option(each)(command)
+        return command
 
     return decorated
 
@@ -104,6 +113,9 @@ def checked(
 
     return converted
 
+
+SERVED = tuple(dict.fromkeys(name for each in SETTINGS.values() for name in each.part.options))
+"""The settings that are options of `comptoir serve`."""
 
 COMPANY = option_or_variable(
     "--company",

@@ -26,6 +26,7 @@ from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.store.growth import is_earlier
 from comptoir.store.migration import accepted_catalog, make_ready
+from comptoir.store.schema import Report
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
@@ -67,18 +68,18 @@ def use_store(
     return run(opening, resumes=resumes)
 
 
-def model_of(settings: Settings) -> Model:
+def model_of(settings: Settings, tell: Report | None = None) -> Model:
     """The model of the catalog that the settings name, of the database, or of the interface.
 
-    A database with a later catalog than that of the settings keeps it. Raises `OperatorError` for a
-    catalog with faults, and if the database cannot be read.
+    A database with a later catalog than that of the settings keeps it; `tell`, by default `warn`,
+    says so. Raises `OperatorError` for a catalog with faults, and if the database cannot be read.
     """
     name, accepted = redacted(settings.database), accepted_catalog(settings)
     if settings.catalog:
         wanted = read_catalog(Path(settings.catalog))
         if accepted is None or not is_earlier(wanted.source, accepted):
             return wanted
-        warn(f"{name} has a later catalog than {settings.catalog}, which is used.")
+        (tell or warn)(f"{name} has a later catalog than {settings.catalog}, which is used.")
     return MODEL if accepted is None else accepted_model(name, accepted)
 
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from comptoir.app import application, served_model
 from comptoir.catalog import MODEL, read_catalog
-from comptoir.cli.options import option_or_variable, settings_options
+from comptoir.cli.options import SERVED, option_or_variable, settings_options
 from comptoir.cli.runner import model_of, use_store, warn
-from comptoir.config import SETTINGS, Settings
+from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError
@@ -62,7 +62,7 @@ _RAISED = (1 << 16, 10_240)
     is_flag=True,
     help="Serve HTTPS with a certificate for localhost, created on first use.",
 )
-@settings_options(*dict.fromkeys(name for each in SETTINGS.values() for name in each.part.options))
+@settings_options(*SERVED)
 def serve(settings: Settings, quickstart: bool, https: bool) -> None:
     """Serve the API.
 

@@ -378,6 +378,20 @@ CERTIFICATE_BEFORE_PERIOD = OperatorRow("the certificate {path} is not valid bef
     "Renew it, or check the clock of this machine.")
 TWO_CERTIFICATES = OperatorRow("--https creates a certificate, but tls_certificate is {path}",
     "Use one of them.")
+CERTIFICATE_ENDS = OperatorRow("the certificate {path} ends at {end}",
+    "Renew it; a service presents new files without a restart.")
+SERVICE_SAYS = OperatorRow("the service at {url} says: {said}",
+    "Its log has the details, and docs/how-to/diagnose.md what to do.")
+NOT_SERVED_AT = OperatorRow("the service does not answer at {url}: {reason}",
+    "Start it, let the proxy pass on all paths to it, or correct public_url.")
+UNTRUSTED_PROXY = OperatorRow("the service does not see that requests to {url} come by HTTPS",
+    "Let the proxy send X-Forwarded-Proto, and add its address to trusted_proxies.")
+LITTLE_SPACE = OperatorRow("the file system of {path} has {mib} MiB left", "Free some space.")
+CLOCK_BEHIND = OperatorRow("the last change of the company {id} is {seconds:.0f} seconds ahead of the clock",
+    "Compare the clocks of the hosts; lastModifiedDateTime stays there until then.")
+CHECK_UNFINISHED = OperatorRow("the check did not end within {seconds} s",
+    "Find what does not answer: a lock, a network disk or a name server.")
+CHECK_FAILED = OperatorRow("the check failed: {reason}", "Run it as the user of the service.")
 REMOVED_COMMAND = OperatorRow("the command {name} is removed", "Use `{instead}`.")
 
 # Samples

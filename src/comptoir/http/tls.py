@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cryptography.x509 import load_pem_x509_certificates
+from cryptography.x509 import Certificate, load_pem_x509_certificates
 
 from comptoir.auth.keys import read
 from comptoir.config import Settings
@@ -87,11 +87,16 @@ def _load(settings: Settings) -> ssl.SSLContext:
     return context
 
 
-def _check_period(path: Path) -> None:
+def certificate_of(path: Path) -> Certificate:
+    """The first certificate of a PEM file; raises `OperatorError` if there is none."""
     try:
-        certificate = load_pem_x509_certificates(path.read_bytes())[0]
+        return load_pem_x509_certificates(path.read_bytes())[0]
     except ValueError as error:
         raise problems.UNUSABLE_FILE(path=path, expected="a PEM certificate") from error
+
+
+def _check_period(path: Path) -> None:
+    certificate = certificate_of(path)
     now = datetime.now(UTC)
     if now > certificate.not_valid_after_utc:
         ended = certificate.not_valid_after_utc.isoformat(" ", "seconds")
