@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import cast
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from comptoir.edm.model import EntityType, Property
-from comptoir.features.console.record_form import short, text_of
+from comptoir.features.console.record_form import LONGEST_SHORT, short, text_of
 from comptoir.features.console.record_query import TableColumn, condition_of
 from comptoir.features.console.values import BLANK, Values, presented
 from comptoir.jsonvalue import Json
@@ -56,8 +57,18 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
     label, number = escape(column.caption), _NUMBER if column.is_number else ""
     begin = f'<td role="cell" data-label="{label}"{number}>'
     button = f'{begin}<button form="narrow" name="and" value="'
+    blank = f"{begin}{BLANK}</td>"
     if declared.type.quoted:
-        exact = [str(each) for each in values]
+        exact = cast("Sequence[str]", values)
+        texts = _escaped(exact)
+        if _are_plain(declared, exact):
+            # a condition has the same characters as the text
+            button += escape(f"{declared.name} eq '")
+            end = escape("'")
+            return [
+                f'{button}{each}{end}"><bdi>{each}</bdi></button></td>' if each else blank
+                for each in texts
+            ]
         texts = [f"<bdi>{each}</bdi>" if each else BLANK for each in _escaped(map(short, exact))]
     else:
         found = [presented(declared, each) for each in values]
@@ -68,6 +79,14 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
         f'{button}{condition}">{text}</button></td>' if condition else f"{begin}{text}</td>"
         for text, condition in zip(texts, conditions, strict=True)
     ]
+
+
+def _are_plain(declared: Property, texts: Sequence[str]) -> bool:
+    """Whether `condition_of` of each text, unless it is empty, has the text as it is shown."""
+    joined = "".join(texts)
+    is_short = max(map(len, texts)) <= LONGEST_SHORT
+    is_plain = is_short and joined.isprintable() and "'" not in joined and not declared.is_unlimited
+    return is_plain and not any(map(str.isspace, texts))
 
 
 def _escaped(texts: Iterable[str]) -> list[str]:

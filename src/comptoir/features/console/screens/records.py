@@ -59,6 +59,13 @@ async def browse(visit: Visit) -> Answer:
     entity_type, query = entity_set.type, query_of(entity_set.type, visit.query)
     path, names = records.path(entity_set), shown_names(entity_set.type, query)
     options = query.options(entity_type, names)
+    address = page_url(visit, entity_set)
+    sign = "&" if "?" in address else "?"
+
+    def page_of(other: RecordQuery) -> str:
+        more = other.address()
+        return f"{address}{sign}{more}" if more else address
+
     errors: dict[str, QueryError] = {}
     status, versions, next_page, count = 200, list[Version](), "", ""
     try:
@@ -71,7 +78,7 @@ async def browse(visit: Visit) -> Answer:
         versions = page.records
         if page.next_link:
             following = query.after(page.next_link, len(versions))
-            next_page = page_url(visit, entity_set, query=following)
+            next_page = page_of(following)
             count = await records.count(entity_set, query.first())
         else:
             count = f"{query.skip + len(versions):,}"
@@ -87,10 +94,7 @@ async def browse(visit: Visit) -> Answer:
         "entity_set": entity_set,
         "query": query,
         "errors": errors,
-        "columns": [
-            (each, page_url(visit, entity_set, query=query.first(orderby=each.sorting)))
-            for each in shown_columns
-        ],
+        "columns": [(each, page_of(query.first(orderby=each.sorting))) for each in shown_columns],
         "left_out": [caption(entity_type.by_name[each]) for each in names if each not in filled],
         "column_choices": [(each, caption(each)) for each in column_choices(entity_type)],
         "company_id": company_of(visit),
@@ -101,15 +105,13 @@ async def browse(visit: Visit) -> Answer:
         "place": (f"{query.skip + 1:,}", f"{query.skip + len(versions):,}"),
         "count": count,
         "examples": [
-            (each, page_url(visit, entity_set, query=query.first(filter=each)))
+            (each, page_of(query.first(filter=each)))
             for each in examples(entity_type, filled, values)
         ],
-        "first_page": page_url(visit, entity_set, query=query.first()) if query.skip else "",
-        "previous_page": page_url(visit, entity_set, query=query.before(PAGE_SIZE))
-        if query.skip
-        else "",
+        "first_page": page_of(query.first()) if query.skip else "",
+        "previous_page": page_of(query.before(PAGE_SIZE)) if query.skip else "",
         "next_page": next_page,
-        "all_page": page_url(visit, entity_set, query=RecordQuery(columns=query.columns)),
+        "all_page": page_of(RecordQuery(columns=query.columns)),
         "searches": "$search" not in unsupported and bool(entity_type.searched),
         "creates": not entity_set.read_only and visit.may(ConsoleRole.EDITOR),
         "new_page": page_url(visit, entity_set, "/new"),
