@@ -46,12 +46,16 @@ ENV PATH=/opt/comptoir/bin \
     LANG=C.UTF-8 \
     SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
     COMPTOIR_HOST=0.0.0.0 \
-    COMPTOIR_PORT=8080
+    COMPTOIR_PORT=8080 \
+    COMPTOIR_ADMIN_HOST=0.0.0.0 \
+    COMPTOIR_ADMIN_PORT=8081 \
+    COMPTOIR_CONSOLE=on
 USER 10001:10001
 WORKDIR /var/lib/comptoir
 # The SQLite file and the keys. The service writes nowhere else but in /tmp.
 VOLUME /var/lib/comptoir/data
-EXPOSE 8080
+# The API, and what is for the operator alone: the console, /docs, /readyz and /metrics.
+EXPOSE 8080 8081
 # Not `urlopen`, which would ask the proxy that Docker names to containers.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["python", "-c", \
     "import os, urllib.request as http; direct = http.build_opener(http.ProxyHandler({})); \

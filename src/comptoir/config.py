@@ -38,6 +38,7 @@ ENVIRONMENT_PREFIX = "COMPTOIR_"
 _RENAMED = {"seed_shapes": "interface_extensions", "turn_seconds": "queue_seconds"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
 _LOGIN = re.compile(r"(?<=://).*(?=@)|(?<=password=)[^&]*", re.DOTALL | re.IGNORECASE)
+_ALL_ADDRESSES = ("0.0.0.0", "::")
 _MOST_WORKERS = min(64, 4 * (os.cpu_count() or 1))
 _UNPRINTABLE = r"\x00-\x1f\x7f\ud800-\udfff"
 """Control characters, and the surrogates in place of bytes that are not UTF-8."""
@@ -142,9 +143,11 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
     host: Annotated[Text, "The address to listen on."] = "127.0.0.1"
     port: Annotated[Port, "The port to listen on; 0 selects a free one."] = 8080
     admin_host: Annotated[Text,
-        "The address on which `admin_port` is, if that is not 0."] = "127.0.0.1"
+        "The address on which `admin_port` is, if that is not 0. With `0.0.0.0`, the console only "
+        "responds to browsers that use `127.0.0.1` or `localhost`."] = "127.0.0.1"
     admin_port: Annotated[Port,
-        "The only port with `/metrics`, `/readyz` and `/docs`; 0 to have them beside the API."] = 0
+        "The only port with `/metrics`, `/readyz`, `/docs` and the console; 0 to have them beside "
+        "the API."] = 0
     profile: Annotated[Text,
         "How the service behaves where the interface leaves it open: `standard`, or a profile "
         "that imitates another product."] = "standard"
@@ -303,10 +306,14 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
         return f"{self._origin(self.host, self.port)}{self.base_path}"
 
     def beside_api(self, path: str) -> str:
-        """The address of a page outside the base path, on `admin_port` if there is one."""
+        """The address of a page outside the base path, on `admin_port` if there is one.
+
+        If that is on all addresses, as in a container, the page is for browsers on this machine.
+        """
         if not self.admin_port:
             return urljoin(self.base_url, path)
-        return f"{self._origin(self.admin_host, self.admin_port)}{path}"
+        host = "127.0.0.1" if self.admin_host in _ALL_ADDRESSES else self.admin_host
+        return f"{self._origin(host, self.admin_port)}{path}"
 
     def _origin(self, host: str, port: int) -> str:
         scheme = "https" if self.tls_certificate else "http"

@@ -214,12 +214,14 @@ def test_a_service_says_that_the_database_has_a_later_catalog(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert service.origin.get("readyz").text == "ready\n"
+    assert "comptoir_later_catalog 0.0\n" in service.origin.get("metrics").text
     migrate(service.settings, model_of(Path(service.settings.keys).parent, LARGER))
     later = "warning: the database has a later catalog: this service goes on with the one"
     with caplog.at_level("WARNING"):
         for _ in range(2):
             assert service.origin.get("readyz").text.splitlines()[1].startswith(later)
     assert caplog.text.count("the database has a later catalog") == 1
+    assert "comptoir_later_catalog 1.0\n" in service.origin.get("metrics").text
 
 
 def test_other_texts_need_no_migration(

@@ -77,6 +77,24 @@ def test_a_console_beyond_loopback_needs_https(command: Command) -> None:
     assert "Set tls_certificate and tls_key" in error
 
 
+def test_a_console_on_all_addresses_is_for_browsers_on_the_machine(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    """As in a container, whose port is published on the loopback address."""
+    with Service(
+        fresh_database, tmp_path, MODEL, admin_host="0.0.0.0", admin_port=8091, console="on"
+    ) as service:
+        origin = origin_of(service.settings)
+        assert origin == "http://127.0.0.1:8091"
+        for name in (origin, "http://localhost:8091"):
+            browser = Browser(service, name)
+            assert browser.log_in(new_code(service.admin)).status_code == 200
+        for other in ("http://0.0.0.0:8091", "http://10.0.0.5:8091", "http://erp.example.com:8091"):
+            answer = Browser(service, other).get("/console/login")
+            assert answer.status_code == 421
+            assert origin in answer.text
+
+
 def test_any_process_knows_a_session(workers: Server) -> None:
     browser = console_of(workers)
     browser.log_in(new_code(workers.admin, subject="carl"))

@@ -43,6 +43,7 @@ class Service(msgspec.Struct, forbid_unknown_fields=True):
     volumes: list[str] = []
     read_only: bool = False
     tmpfs: list[str] = []
+    cap_add: list[str] = []
     cap_drop: list[str] = []
     security_opt: list[str] = []
     depends_on: dict[str, Dependency] = {}
@@ -87,7 +88,7 @@ class Compose(msgspec.Struct, forbid_unknown_fields=True):
 def compose() -> Compose:
     """The file; raises `msgspec.ValidationError` for a member that is not declared here."""
     document = yaml.safe_load((FOLDER / "compose.yaml").read_text())
-    del document["x-host"]
+    del document["x-host"], document["x-least"]
     return msgspec.convert(document, Compose)
 
 

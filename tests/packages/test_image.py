@@ -4,11 +4,15 @@ import os
 import signal
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import httpx
 import pytest
 
+from comptoir.config import load_settings
+from comptoir.features.console import ConsoleSettings
 from packages.conftest import ROOT
 from packages.image import MEGABYTES, Image, built_image
 from support.ports import LOOPBACK, free_port
@@ -76,14 +80,31 @@ def test_what_is_imported_late_finds_its_libraries(image: Image, volume: Path) -
     image.run(["python", "-c", f"import {modules}; {trusted}"], volume)
 
 
+def test_the_ports_are_those_of_the_api_and_of_the_operator(image: Image) -> None:
+    settings = load_settings({}, dict(image.stage.environment))
+    assert (settings.host, settings.admin_host) == ("0.0.0.0", "0.0.0.0")
+    assert image.stage.one("EXPOSE").text == f"{settings.port} {settings.admin_port}"
+    assert settings.of(ConsoleSettings).console == "on"
+
+
+def log_in(client: httpx.Client, link: str) -> httpx.Response:
+    """The response to a browser that opens a link and sends its code."""
+    page, _, code = link.partition("#")
+    origin = page.removesuffix("/console/login")
+    assert client.get(page).status_code == 200
+    return client.post(page, data={"code": code}, headers={"Origin": origin})
+
+
 def test_the_service_runs_in_a_read_only_image(image: Image, volume: Path) -> None:
     """First as one process, which ends by the signal, then as the parent of two workers."""
     bearer: dict[str, str] = {}
     for workers, expected in ((1, -signal.SIGTERM), (2, 0)):
-        port = str(free_port())
+        port, admin_port = str(free_port()), str(free_port())
         given = {
             "COMPTOIR_PORT": port,
             "COMPTOIR_HOST": LOOPBACK,
+            "COMPTOIR_ADMIN_PORT": admin_port,
+            "COMPTOIR_ADMIN_HOST": LOOPBACK,
             "COMPTOIR_WORKERS": str(workers),
             # as Docker's own settings may have it, where nobody listens
             "HTTP_PROXY": f"http://{LOOPBACK}:{free_port()}",
@@ -92,7 +113,11 @@ def test_the_service_runs_in_a_read_only_image(image: Image, volume: Path) -> No
         with image.start(serve, volume, given) as service, http_client() as client:
             try:
                 assert service.stdout is not None
-                assert any(line.startswith("Serving ") for line in service.stdout)
+                lines = iter(service.stdout)
+                assert any(line.startswith("Serving ") for line in lines)
+                (printed,) = [
+                    line.split()[-1] for line in islice(lines, 2) if line.startswith("Console: ")
+                ]
                 image.run(image.health_check, volume, given)
                 if not bearer:
                     token = image.run(image.command("token"), volume, given).split()[-1]
@@ -100,6 +125,11 @@ def test_the_service_runs_in_a_read_only_image(image: Image, volume: Path) -> No
                 url = f"http://{LOOPBACK}:{port}/api/companies"
                 companies = client.get(url, headers=bearer).json()["value"]
                 assert [each["name"] for each in companies] == ["Comptoir Sample"]
+                asked = image.run(image.command("console"), volume, given).split()[-1]
+                for link in (printed, asked):
+                    assert link.startswith(f"http://{LOOPBACK}:{admin_port}/console/login#")
+                    assert log_in(client, link).headers["location"] == "/console"
+                assert client.get(f"http://{LOOPBACK}:{port}/console").status_code == 404
             finally:
                 service.terminate()
                 status = service.wait(PATIENCE_SECONDS)

@@ -13,8 +13,10 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from comptoir import __version__
+from comptoir.config import load_settings
 from packages.conftest import ROOT, Built
 from packages.image import MEGABYTES
+from support.dockerfile import stages
 from support.programs import needed_module
 
 TEXT = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
@@ -63,6 +65,7 @@ def test_each_job_has_only_the_permissions_that_it_needs() -> None:
     assert WORKFLOW["permissions"] == {}
     assert {name: job["permissions"] for name, job in WORKFLOW["jobs"].items()} == {
         "build": {"contents": "read"},
+        "image": {"contents": "read"},
         "attest": {"id-token": "write", "attestations": "write"},
         "publish": {"id-token": "write"},
         "release": {"contents": "write"},
@@ -92,9 +95,22 @@ def test_only_the_tag_of_the_version_is_released() -> None:
 
 
 def test_the_image_of_a_release_is_tried_as_the_tests_do() -> None:
-    (tried,) = (each for each in COMMANDS if "docker run" in each)
+    assert [each for each in COMMANDS if each.startswith(".ci/image ")]
+    tried = (ROOT / ".ci" / "image").read_text("utf-8")
     assert f"-lt {MEGABYTES}000000" in tried
     assert "--read-only --tmpfs /tmp --cap-drop ALL" in tried
+    settings = load_settings({}, stages((ROOT / "Dockerfile").read_text("utf-8"))[-1].environment)
+    assert f"--publish 127.0.0.1:{settings.admin_port}:{settings.admin_port} " in tried
+    assert f"= {settings.beside_api('/console/login')} ]" in tried
+
+
+def test_each_machine_for_which_there_is_an_image_builds_it() -> None:
+    machines = WORKFLOW["jobs"]["image"]["strategy"]["matrix"]["include"]
+    assert [each["architecture"] for each in machines] == ["amd64", "arm64"]
+    # nothing is emulated
+    assert [each["runner"].endswith("-arm") for each in machines] == [False, True]
+    page = (ROOT / "docs" / "how-to" / "container.md").read_text("utf-8")
+    assert f"comptoir-{__version__}-image-amd64.tgz" in page
 
 
 def schema(url: str) -> dict[str, object]:

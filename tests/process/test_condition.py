@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from comptoir.config import Settings
 from process.conftest import StartServer
 from process.test_workers import workers_of
 from support.client import record
+from support.clients import add_client
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.mounts import mounted
@@ -24,6 +26,7 @@ FAR = "2099-01-01T00:00:00.000Z"
 PAST = "2020-01-01T00:00:00.000Z"
 AHEAD = "comptoir_last_change_ahead_seconds"
 FULL = "comptoir_disk_full"
+CREDENTIAL_END = "comptoir_credential_end_timestamp_seconds"
 
 ALLOWANCE = 16 << 20
 """The size of the file system that gets full."""
@@ -39,6 +42,31 @@ def readiness(server: Server) -> str:
     answer = server.origin.get("readyz")
     assert answer.status_code == 200
     return answer.text
+
+
+def ends_in_days(server: Server) -> int:
+    """When the next client is without a secret, in days from now; 0 for never."""
+    at = metric(server, CREDENTIAL_END)
+    return round((at - time.time()) / 86_400) if at else 0
+
+
+def test_the_next_end_of_a_clients_last_secret_is_shown(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    server = start_server(workers=2)
+    assert ends_in_days(server) == 0
+
+    def awaited(days: int) -> None:
+        until(lambda: True if ends_in_days(server) == days else None, f"an end in {days} days")
+
+    far = add_client(server, tmp_path, "--days", "90")
+    awaited(90)
+    near = add_client(server, tmp_path, "--days", "10")
+    awaited(10)
+    near.command.done("client", "secret", "add", near.name, "--days", "100")
+    awaited(90)
+    far.command.done("client", "disable", far.name)
+    awaited(100)
 
 
 def set_last_time(server: Server, company: Company, at: str) -> None:

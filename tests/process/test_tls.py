@@ -1,12 +1,15 @@
 """TLS: versions, renewal without a restart, the ends of connections, and addresses."""
 
+import re
 import socket
 import ssl
+from functools import partial
 from pathlib import Path
 
 import pytest
+from cryptography.x509 import load_pem_x509_certificates
 
-from comptoir.auth.local_authority import local_certificate
+from comptoir.auth.local_authority import Pair, local_certificate
 from comptoir.config import Settings
 from process.conftest import StartServer
 from support.certificates import trusting, write_pair
@@ -15,7 +18,7 @@ from support.databases import ON_SQLITE, writes_held
 from support.log import line_about
 from support.server import STOP_OVERRUN, Server, trust_of
 from support.sockets import ask, head, in_full
-from support.waiting import PATIENCE_SECONDS
+from support.waiting import PATIENCE_SECONDS, until
 
 HEALTH = head("GET", "/healthz", {})
 RETAINED = "the former TLS certificate remains in use"
@@ -60,6 +63,27 @@ def test_a_plain_request_gets_no_response(secure_server: Server) -> None:
         connection.sendall(head("GET", "/metrics", {}))
         assert not connection.recv(1 << 16).startswith(b"HTTP")
     assert "/metrics" not in secure_server.log.read_text().removeprefix(before)
+
+
+def has_end(server: Server, end: float) -> bool | None:
+    """Whether the metrics have this end of the certificate; None if not yet."""
+    context = trusted(server)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with shake_hands(server, context) as connection:
+        text = ask(connection, head("GET", "/metrics", {})).text
+    (value,) = re.findall(r"^comptoir_certificate_end_timestamp_seconds (.*)$", text, re.MULTILINE)
+    return float(value) == end or None
+
+
+@ON_SQLITE
+def test_the_metrics_have_the_end_of_the_certificate(start_server: StartServer) -> None:
+    server = start_server(workers=2, https=True)
+    pair = Pair(Path(server.settings.tls_certificate), Path(server.settings.tls_key))
+    for days in (30, 60):
+        write_pair(pair, ends_in_days=days)
+        (written,) = load_pem_x509_certificates(pair.certificate.read_bytes())
+        end = written.not_valid_after_utc.timestamp()
+        until(partial(has_end, server, end), "the end of the new one")
 
 
 @ON_SQLITE

@@ -87,6 +87,12 @@ class Client(msgspec.Struct, frozen=True):
     quota: int | None = None
     not_before: int = 0
 
+    @property
+    def ends_at(self) -> int:
+        """When its last secret or key ends; 0 without any."""
+        ends = [each.expires_at for each in self.secrets] + [each.expires_at for each in self.keys]
+        return max(ends, default=0)
+
     def disabled(self) -> Self:
         """The client without tokens."""
         return msgspec.structs.replace(self, state=ClientState.DISABLED)
@@ -241,6 +247,11 @@ class RegistrySnapshot(msgspec.Struct, frozen=True, eq=False):
     """The ids (`jti`) of revoked tokens."""
     issuers: Mapping[str, Issuer]
     """By URL."""
+
+    def next_end(self, now: float) -> float:
+        """When the next active client is without a valid secret and key; 0 if none ever is."""
+        active = (each for each in self.clients.values() if each.state is ClientState.ACTIVE)
+        return min((each.ends_at for each in active if each.ends_at > now), default=0)
 
 
 class Registry(Protocol):

@@ -24,6 +24,7 @@ from comptoir.errors.refusal import ExceededLimit
 from comptoir.errors.table import SLOW_DOWN
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode
+from comptoir.http.tls import PRESENTED
 from comptoir.request.path import READ_METHODS, WRITE_METHODS
 from comptoir.store.control_watch import ControlWatch
 from comptoir.store.refusals import DATABASE_ERRORS
@@ -105,6 +106,8 @@ class Metrics:
     def __init__(self, link: Link | None = None) -> None:
         self._link = link
         self._registry = CollectorRegistry()
+        self.labels: dict[str, tuple[str, ...]] = {}
+        """The labels of each metric that may have some."""
         self._modes: dict[str, Mode] = {}
         """The way to combine those of all workers, by metric; "sum" if missing."""
         self._requests = self._total(
@@ -178,8 +181,8 @@ class Metrics:
             "Reads that a replica may serve, by outcome: served, or why not.",
             "outcome",
         )
-
         self._deliveries, self._delivery_lag = self._of_deliveries()
+        self._later_catalog, self._certificate_end, self._credential_end = self._of_upkeep()
 
     def _of_deliveries(self) -> tuple[Counter, Distribution]:
         attempts = self._total(
@@ -194,7 +197,22 @@ class Metrics:
         )
         return attempts, lag
 
+    def _of_upkeep(self) -> tuple[Gauge, Gauge, Gauge]:
+        catalog = self._most(
+            "comptoir_later_catalog", "1 if the database has a later catalog than a worker, else 0."
+        )
+        certificate = self._most(
+            "comptoir_certificate_end_timestamp_seconds",
+            "When the certificate of the service ends; 0 without one.",
+        )
+        credential = self._most(
+            "comptoir_credential_end_timestamp_seconds",
+            "When the next client is without a valid secret and key; 0 for never.",
+        )
+        return catalog, certificate, credential
+
     def _total(self, name: str, description: str, *labels: str) -> Counter:
+        self.labels[name] = labels
         return Counter(name, description, labels, registry=self._registry)
 
     def _spread(self, name: str, description: str, bounds: Sequence[float]) -> Distribution:
@@ -215,6 +233,7 @@ class Metrics:
         return self._gauge("livesum", name, description, *labels)
 
     def _gauge(self, mode: Mode, name: str, description: str, *labels: str) -> Gauge:
+        self.labels[name] = labels
         self._modes[name] = mode
         return Gauge(name, description, labels, registry=self._registry)
 
@@ -279,9 +298,13 @@ class Metrics:
         self._descriptor_limit.set(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         for code, number in DATABASE_ERRORS.take().items():
             self._database_errors.labels(code).inc(number)
+        self._certificate_end.set(PRESENTED.ends_at)
         if self._clients is not None:
             self._clients_age.set(self._clients.age)
+            if self._clients.known is not None:
+                self._credential_end.set(self._clients.known.next_end(time()))
         if self._store is not None:
+            self._later_catalog.set(self._store.condition.has_later_catalog)
             load = self._store.load
             self._waiting_writes.set(load.waiting_writes)
             self._waiting_reads.set(load.reads.waiting)

@@ -16,6 +16,15 @@ from comptoir.errors.refusal import OperatorError
 _log = logging.getLogger(__name__)
 
 
+class Presented:
+    """The certificate that this process presents; it ends in epoch seconds, 0 without one."""
+
+    ends_at = 0.0
+
+
+PRESENTED = Presented()
+
+
 def renewing_context(settings: Settings) -> ssl.SSLContext:
     """The context of a server, which presents what the files of the settings contain.
 
@@ -71,7 +80,7 @@ def _load(settings: Settings) -> ssl.SSLContext:
     try:
         # Debian lets the group ssl-cert read keys
         read(key, 0o027, "g-w,o-rwx")
-        _check_period(certificate)
+        end = _check_period(certificate)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.options |= ssl.OP_NO_RENEGOTIATION
@@ -84,6 +93,7 @@ def _load(settings: Settings) -> ssl.SSLContext:
         ) from error
     except OSError as error:
         raise problems.UNREADABLE_CERTIFICATE(path=error.filename, reason=error.strerror) from error
+    PRESENTED.ends_at = end.timestamp()
     return context
 
 
@@ -95,7 +105,8 @@ def certificate_of(path: Path) -> Certificate:
         raise problems.UNUSABLE_FILE(path=path, expected="a PEM certificate") from error
 
 
-def _check_period(path: Path) -> None:
+def _check_period(path: Path) -> datetime:
+    """The end of a certificate; raises `OperatorError` if it is not valid now."""
     certificate = certificate_of(path)
     now = datetime.now(UTC)
     if now > certificate.not_valid_after_utc:
@@ -104,3 +115,4 @@ def _check_period(path: Path) -> None:
     if now < certificate.not_valid_before_utc:
         begins = certificate.not_valid_before_utc.isoformat(" ", "seconds")
         raise problems.CERTIFICATE_BEFORE_PERIOD(path=path, begin=begins)
+    return certificate.not_valid_after_utc
