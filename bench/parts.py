@@ -10,6 +10,7 @@ from beside_pages import BesidePages
 from catalogs import Catalogs
 from growth import Growing
 from inspecting import Inspecting
+from listing import Listing
 from loads import Loads
 from on_postgres import OnPostgres
 from pages import Pages
@@ -31,6 +32,7 @@ PARTS: Mapping[str, Callable[[Workbench], Part]] = {
     "worker": Worker,
     "short": ShortRequests,
     "inspect": Inspecting,
+    "lists": Listing,
     "batches": Batches,
     "load": Loads,
     "catalogs": Catalogs,

@@ -1,4 +1,4 @@
-"""Takes `docs/console.png`, the picture in the README: a request that the service has refused.
+"""Takes `docs/console.png`, the picture in the README: a list of records.
 
 It needs Debian's Chromium: `.venv/bin/python tools/picture.py`.
 """
@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 from playwright.sync_api import Page, sync_playwright
 
 PICTURE = Path(__file__).parents[1] / "docs" / "console.png"
@@ -28,11 +27,11 @@ def main() -> None:
         serving(folder) as printed,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=OPTIONS)
+        program = shutil.which("chromium") or shutil.which("chromium-headless-shell")
+        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         port = urlsplit(printed["Serving"]).port
-        send_requests(printed, run(folder, "token", "--subject", "webshop"))
-        show_refusal(page, run(folder, "console", "--port", str(port), "--subject", "anna"))
+        show_list(page, run(folder, "console", "--port", str(port), "--subject", "anna"))
         page.screenshot(path=PICTURE)
         browser.close()
     sys.stdout.write(f"{PICTURE}: {PICTURE.stat().st_size // 1_000} kB\n")
@@ -60,22 +59,12 @@ def run(folder: str, *arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def send_requests(printed: dict[str, str], token: str) -> None:
-    """Change a contact twice with the same ETag, which the service refuses the second time."""
-    contacts = f"{printed['Serving']}/companies({printed['Company']})/contactsExt"
-    with httpx.Client(headers={"Authorization": f"Bearer {token}"}) as client:
-        (contact,) = client.get(contacts, params={"$top": "1"}).json()["value"]
-        for city in ("Bremen", "Hamburg"):
-            tag = {"If-Match": contact["@odata.etag"]}
-            client.patch(f"{contacts}({contact['id']})", json={"city": city}, headers=tag)
-
-
-def show_refusal(page: Page, link: str) -> None:
-    """Log in, and open the refused request."""
+def show_list(page: Page, link: str) -> None:
+    """Log in, and open the list of contacts."""
     page.goto(link)
     page.wait_for_url("**/console")
-    page.get_by_role("link", name="Requests").click()
-    page.locator("tr", has_text="412").get_by_role("link").click()
+    page.get_by_role("link", name="Records").click()
+    page.get_by_role("link", name="Contacts").click()
     page.wait_for_load_state()
 
 

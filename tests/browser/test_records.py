@@ -57,18 +57,16 @@ def test_records_are_found_by_keyboard(open_tab: OpenTab, site: Site) -> None:
     tab = open_tab(ConsoleRole.VIEWER)
     tab.open(address(company, ""))
 
-    tab_to(tab, tab.page.get_by_role("link", name="unitsOfMeasureExt"))
+    tab_to(tab, tab.page.get_by_role("link", name="Units of measure"))
     with tab.leaving():
         press(tab, "Enter")
     tab_to(tab, tab.page.get_by_label("Filter"))
     tab.do(tab.page.keyboard.type("displayName eq 'Unit 1' or code lt 'U030'"))
     submit(tab, "Run")
     assert names(tab)[:3] == ["U000", "U001", "U002"]
-    tab_to(tab, tab.page.get_by_role("columnheader", name="code", exact=True).get_by_role("link"))
-    with tab.leaving():
-        press(tab, "Enter")
-    assert names(tab)[:3] == ["U000", "U001", "U002"]
-    tab_to(tab, tab.page.get_by_role("columnheader", name="code", exact=True).get_by_role("link"))
+    heading = tab.page.get_by_role("columnheader", name="Code")
+    assert tab.do(heading.get_attribute("aria-sort")) == "ascending"
+    tab_to(tab, heading.get_by_role("link"))
     with tab.leaving():
         press(tab, "Enter")
     assert names(tab)[:3] == ["U059", "U057", "U055"]
@@ -102,6 +100,27 @@ def test_next_leads_to_the_other_records(open_tab: OpenTab, site: Site) -> None:
 
     assert len(first) == 50
     assert first + names(tab) == [f"U{number:03}" for number in range(59, -1, -1)]
+
+
+def test_a_list_keeps_its_head_and_a_click_filters(open_tab: OpenTab, site: Site) -> None:
+    company = new_company(site, 60)
+    tab = open_tab(ConsoleRole.VIEWER)
+    tab.open(address(company, "/unitsOfMeasureExt"))
+
+    row = tab.page.get_by_role("row").nth(45)
+    tab.do(row.scroll_into_view_if_needed())
+    head = box(tab, tab.page.get_by_role("columnheader", name="Code"))
+    region = box(tab, tab.page.get_by_role("region", name="Units of measure"))
+    assert abs(head["y"] - region["y"]) < 3
+    tab.click(row.get_by_role("button", name="Unit 0"))
+    assert names(tab) == [f"U{number:03}" for number in range(0, 60, 2)]
+    assert listed(tab.violations()) == []
+
+    name = names(tab)[20]
+    tab.click(tab.page.get_by_role("link", name=name, exact=True))
+    tab.click(tab.page.get_by_role("main").get_by_role("link", name="Units of measure"))
+    assert tab.texts(tab.page.locator("tr:target th")) == [name]
+    assert names(tab) == [f"U{number:03}" for number in range(0, 60, 2)]
 
 
 def test_a_search_finds_words(open_tab: OpenTab, site: Site) -> None:
@@ -217,7 +236,7 @@ def test_a_query_is_copied_as_curl(open_tab: OpenTab, site: Site) -> None:
     copied = tab.copied("Copy as curl")
 
     assert copied.startswith('curl -sS -H "Authorization: Bearer $TOKEN" -H ')
-    assert "$filter=city%20eq%20%27Graz%27&$select=" in copied
+    assert "$filter=city%20eq%20%27Graz%27&$orderby=number&$select=" in copied
 
 
 def test_markup_in_records_does_nothing(open_tab: OpenTab, site: Site) -> None:
@@ -248,7 +267,7 @@ def test_a_record_is_changed_without_scripts(open_tab: OpenTab, site: Site) -> N
     tab.open(address(company, "/unitsOfMeasureExt/record", key="U000"))
 
     tab.click(tab.page.get_by_role("link", name="Edit"))
-    tab.do(tab.page.get_by_label("Display name").fill("Without scripts"))
+    tab.do(tab.page.get_by_label("Name").fill("Without scripts"))
     tab.click(tab.page.get_by_role("button", name="Save"))
     tab.do(tab.page.get_by_role("status").wait_for())
 

@@ -276,3 +276,28 @@ def test_only_a_user_of_the_console_sends(
     viewer = logged_in(recording, ConsoleRole.VIEWER)
     assert statuses(viewer.post(address, fields))[1] == "New response 403 scope"
     assert len(company.changes()) == before
+
+
+@ON_SQLITE
+def test_texts_that_no_browser_sends_by_itself(company: Company, browser: Browser) -> None:
+    read = company.get(AGENT, "$select=name")
+    opened, base = form_at(browser, read), urlsplit(company.root).path
+
+    def check(text: str) -> None:
+        for method in ("GET", "PATCH"):
+            for fields in (
+                {"address": f"{base}/{text}?$filter={text}"},
+                {"headers": f"If-Match: {text}\nAccept: {text}"},
+                {"body": text},
+                {"method": text},
+                {"address": f"{base}/{text}", "tag": "now"},
+            ):
+                sent = {"method": method, **fields}
+                answer = browser.submit(opened, address_of(read), **sent)
+                assert answer.status_code in (200, 400), sent
+                assert "<script>alert" not in answer.text, sent
+
+    check_all(
+        ["\0", "<script>alert(1)</script>", "\N{RIGHT-TO-LEFT OVERRIDE}\x1b[31m", "9" * 5_000],
+        check,
+    )

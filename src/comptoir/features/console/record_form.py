@@ -122,10 +122,10 @@ def _presented(declared: Property, values: Values) -> Presented:
 
 def record_name(entity_type: EntityType, values: Values) -> str:
     """The name of a record for people: its identification, or else a telling value."""
-    by_name = entity_type.by_name
-    known = [each for each in entity_type.identification if each != entity_type.key]
-    texts = [" ".join([text_of(by_name[each], values) for each in known])]
-    texts.append(text_of(by_name[heading(entity_type)], values))
+    by_name, names = entity_type.by_name, entity_type.identification
+    if heading(entity_type) not in names:
+        names = (heading(entity_type),)
+    texts = [" ".join([text_of(by_name[each], values) for each in names])]
     texts += [text_of(each, values) for each in entity_type.required if each.is_queried]
     return next((short(each.strip()) for each in texts if each.strip()), "")
 

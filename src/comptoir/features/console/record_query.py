@@ -137,14 +137,16 @@ def narrowed(condition: str, more: str) -> str:
 def condition_of(declared: Property, exact: str) -> str:
     """The filter for the records that have a value, by `Presented.exact`; blank for none."""
     # browsers change the line ends of a field
-    if not 0 < len(exact) <= LONGEST_LITERAL or not exact.isprintable() or exact.isspace():
+    is_short = len(exact) <= LONGEST_LITERAL and exact.isprintable()
+    if not is_short or not exact.strip() or declared.is_unlimited:
         return ""
-    return "" if declared.is_unlimited else f"{declared.name} eq {literal(declared, exact)}"
+    return f"{declared.name} eq {literal(declared, exact)}"
 
 
 def literal(declared: Property, exact: str) -> str:
     """A value in a filter."""
-    return "'{}'".format(exact.replace("'", "''")) if declared.type.quoted else exact
+    doubled = exact.replace("'", "''")
+    return f"'{doubled}'" if declared.type.quoted else exact
 
 
 def examples(entity_type: EntityType, names: Sequence[str], rows: Sequence[Values]) -> list[str]:

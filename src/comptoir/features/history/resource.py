@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 
@@ -16,11 +16,11 @@ from comptoir.edm.types import EdmError, Stored, Wire
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.table import INVALID_URL
 from comptoir.features.history import errors
-from comptoir.features.history.entries import Entry, Scope, read_entries
+from comptoir.features.history.entries import Entry, Scope, entries
 from comptoir.plan.read import RecordPlan
 from comptoir.plan.target import check_readable, company_id_of
 from comptoir.request.headers import Format, preferences, response_format, spaced_format
-from comptoir.request.options import OptionParser, QueryOptions, system_name, whole_number
+from comptoir.request.options import OptionParser, system_name, whole_number
 from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.records import wire_form
 from comptoir.response.response import ODATA_VERSION, Response
@@ -42,20 +42,6 @@ LAST = 2**62
 """A number that no change has reached."""
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """An entry of the change log in wire form."""
-
-    number: int
-    at: Wire
-    by: str
-    verb: str
-    entity_set: str
-    record: str
-    previous: int | None = None
-    before: Mapping[str, Wire | None] | None = None
-    after: Mapping[str, Wire | None] | None = None
-
-
 class _Page(msgspec.Struct):
     """The items of a page as JSON, and the number from which the next one begins, if any."""
 
@@ -69,6 +55,7 @@ class ChangesResource:
     def __init__(self, service: Service, store: Store, model: Model, settings: Settings) -> None:
         self._service = service
         self._store = store
+        self._changes = store.statements.tables.changes
         self._model = model
         self._settings = settings
         behaviour = settings.behaviour
@@ -92,63 +79,55 @@ class ChangesResource:
         form = self._format_of(request.headers, options.format)
         require(request.principal, TokenScope.RECORDS_READ)
         allow_options(options, _OPTIONS, NAME)
-        own = _own_options(request.query)
-        scope = self._scope(request, company, own)
-        start = whole_number(_FROM, own[_FROM], _FROM) if _FROM in own else None
-        if start is None:
-            start = await self._version(request, scope)
+        given = _given(request.query)
+        scope = self._scope(request, company, given)
+        reads = request.reads or self._store
+        if _FROM in given:
+            start = whole_number(_FROM, given[_FROM], _FROM)
+        else:
+            start = await _last_change(reads, scope)
         settings, preferred = self._settings, preferences(request.headers)
         size = page_size = min(
             preferred.max_page_size or settings.page_size, settings.max_page_size
         )
         if options.top is not None:
             size = min(size, options.top)
-        page = await self._page(request, scope, start, size, form)
+        page = await self._page(request, reads, scope, start, size, form)
         if request.principal.account is not None:
             request.principal.account.spend(len(page.items))
         context = msgspec.json.encode(request.root.context(request.path))
         tail = b""
         if page.next is not None and len(page.items) != options.top:
-            top = None if options.top is None else options.top - len(page.items)
-            query = _query(own | {_FROM: f"{page.next}"}, top, options)
-            link = msgspec.json.encode(request.root.link(request.path, query))
-            tail = b',"@odata.nextLink":' + link
+            given[_FROM] = f"{page.next}"
+            if options.top is not None:
+                given[_TOP] = f"{options.top - len(page.items)}"
+            link = request.root.link(request.path, urlencode(given, safe="$", quote_via=quote))
+            tail = b',"@odata.nextLink":' + msgspec.json.encode(link)
         body = b'{"@odata.context":%b,"value":[%b]%b}' % (context, b",".join(page.items), tail)
         headers = [(b"content-type", form.media_type), ODATA_VERSION]
         if applied := preferred.applied(page_size=page_size):
             headers.append((b"preference-applied", applied))
         return Response(200, headers, body)
 
-    def _scope(self, request: Request, company: Company, own: Mapping[str, str]) -> Scope:
+    def _scope(self, request: Request, company: Company, given: Mapping[str, str]) -> Scope:
         """The entries that a request asks for and may read; raises `Refusal` (400, 403)."""
         rights = request.principal.rights
         readable = None if rights is None else rights.readable
-        if _SET not in own:
-            if _RECORD in own:
+        if _SET not in given:
+            if _RECORD in given:
                 raise errors.RECORD_ALONE(_RECORD)
             return Scope(company, readable)
-        name = own[_SET]
+        name = given[_SET]
         entity_set = self._model.by_name.get(name)
         if entity_set is None or not entity_set.tracks_changes:
             known = [each.name for each in self._model.stored]
             raise errors.UNLOGGED_SET(_SET, name=name, known=known)
         check_readable(entity_set, readable, _SET)
-        record = (entity_set, _key(entity_set, own[_RECORD])) if _RECORD in own else None
+        record = (entity_set, _key(entity_set, given[_RECORD])) if _RECORD in given else None
         return Scope(company, (entity_set.name,), record)
 
-    async def _version(self, request: Request, scope: Scope) -> int:
-        """The number of the last change; raises `Refusal` (404) if a record does not exist."""
-        if scope.record is None:
-            return LAST
-        entity_set, key = scope.record
-        plan = RecordPlan(entity_set, scope.company.id, key)
-        row = await self._reads(request).record(plan)
-        if row is None:
-            raise errors.NOT_THERE(_RECORD, set=entity_set.name, key=str(key), resource=NAME)
-        return int(row[0])
-
     async def _page(
-        self, request: Request, scope: Scope, start: int, size: int, form: Format
+        self, request: Request, reads: Reads, scope: Scope, start: int, size: int, form: Format
     ) -> _Page:
         """The page that begins at the change with a number; one of long values has fewer items.
 
@@ -158,10 +137,8 @@ class ChangesResource:
         while page.next is not None and len(page.items) < size and characters < SLICE_CHARACTERS:
             # one more shows whether there is a next page
             limit = min(SLICE, size - len(page.items)) + 1
-            reads, statements = self._reads(request), self._store.statements
-            found = await read_entries(
-                reads, statements, scope, page.next, limit, request.while_connected
-            )
+            query = self._store.statements.query(entries(self._changes, scope, page.next, limit))
+            found = [Entry(*row) for row in await reads.rows(query, request.while_connected)]  # type: ignore[arg-type]
             if not found and scope.record is not None:
                 entity_set, key = scope.record
                 raise errors.NOT_OF_RECORD(
@@ -174,26 +151,35 @@ class ChangesResource:
             await asyncio.sleep(0)
         return page
 
-    def _reads(self, request: Request) -> Reads:
-        return request.reads or self._store
-
-    def _item(self, entry: Entry, form: Format) -> Item:
-        before = after = None
+    def _item(self, entry: Entry, form: Format) -> dict[str, object]:
+        item: dict[str, object] = {
+            "number": entry.number,
+            "at": self._instants.wire(entry.at),
+            "by": entry.by,
+            "verb": entry.verb,
+            "entitySet": entry.entity_set,
+            "record": entry.record,
+        }
+        if entry.previous is not None:
+            item["previous"] = entry.previous
         if entry.difference is not None:
             entity_set = self._model.by_name.get(entry.entity_set)
-            known = decode_difference(entry.difference)
-            before, after = (dict(_wire(entity_set, each, form)) for each in known)
-        return Item(
-            entry.number,
-            self._instants.wire(entry.at),
-            entry.by,
-            entry.verb,
-            entry.entity_set,
-            entry.record,
-            entry.previous,
-            before,
-            after if entry.verb == UPDATE else None,
-        )
+            before, after = decode_difference(entry.difference)
+            item["before"] = dict(_wire(entity_set, before, form))
+            if entry.verb == UPDATE:
+                item["after"] = dict(_wire(entity_set, after, form))
+        return item
+
+
+async def _last_change(reads: Reads, scope: Scope) -> int:
+    """The number of the last change; raises `Refusal` (404) if a record does not exist."""
+    if scope.record is None:
+        return LAST
+    entity_set, key = scope.record
+    row = await reads.record(RecordPlan(entity_set, scope.company.id, key))
+    if row is None:
+        raise errors.NOT_THERE(_RECORD, set=entity_set.name, key=str(key), resource=NAME)
+    return int(row[0])
 
 
 def _wire(
@@ -211,22 +197,22 @@ def _wire(
             yield name, value if to_wire is None else to_wire(value)
 
 
-def _own_options(query: str) -> dict[str, str]:
-    """The options that only this resource has; raises `Refusal` (400) for unknown ones."""
-    own: dict[str, str] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        if name in own:
+def _given(query: str) -> dict[str, str]:
+    """The options of a query; raises `Refusal` (400) for unknown ones."""
+    given: dict[str, str] = {}
+    for raw_name, value in parse_qsl(query, keep_blank_values=True):
+        name = system_name(quote(raw_name)) or raw_name
+        if name in given:
             raise rows.GIVEN_TWICE(name, name=name)
-        if name in _OWN:
-            if not value:
-                raise rows.EMPTY_OPTION(name, option=name)
-            own[name] = value
-        elif not name.startswith("@") and system_name(quote(name)) is None:
+        if not value:
+            raise rows.EMPTY_OPTION(name, option=name)
+        if name not in _OWN and name == raw_name and not name.startswith(("$", "@")):
             listed = ", ".join([*_OWN, *sorted(_OPTIONS)])
             raise errors.NO_SUCH_OPTION(
                 name[:40], resource=NAME, name=name[:40], options=listed, known=_OWN
             )
-    return own
+        given[name] = value
+    return given
 
 
 def _key(entity_set: EntitySet, text: str) -> Stored:
@@ -235,13 +221,3 @@ def _key(entity_set: EntitySet, text: str) -> Stored:
         return declared.type.from_key(text)
     except EdmError as error:
         raise error.refusal(_RECORD, _RECORD, error=INVALID_URL) from None
-
-
-def _query(own: Mapping[str, str], top: int | None, options: QueryOptions) -> str:
-    """The query of a next page, which has `top` entries at most."""
-    given = dict(own)
-    if top is not None:
-        given[_TOP] = f"{top}"
-    if options.format is not None:
-        given["$format"] = options.format
-    return "&".join([f"{name}={quote(value, safe='')}" for name, value in given.items()])

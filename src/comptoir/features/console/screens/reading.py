@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet
+from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import set_caption, type_caption, words
 from comptoir.features.console.company_records import (
@@ -64,6 +65,9 @@ async def show(visit: Visit) -> Answer:
     entity_set, key = set_of(visit), visit.query.text("key")
     version = await CompanyRecords(visit).read(entity_set, key)
     properties = shown_properties(entity_set.type, version.values, whole=True)
+    if isinstance(entity_set.type.key_property.type, Guid):
+        # people know a record by other values
+        properties.sort(key=lambda each: each.name == entity_set.type.key)
     name = record_name(entity_set.type, version.values) or key
     title = record_title(entity_set.type, version.values)
     may_write = not entity_set.read_only and visit.may(ConsoleRole.EDITOR)
