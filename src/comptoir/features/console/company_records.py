@@ -60,14 +60,6 @@ class CollectionPage(msgspec.Struct, frozen=True):
     next_link: str
 
 
-class Author(msgspec.Struct, frozen=True):
-    """The author of a change, its time and its number."""
-
-    by: str
-    at: str
-    number: int
-
-
 class ChangeLine(msgspec.Struct, frozen=True):
     """An entry of the change log, with the values that it changed, as far as they are kept."""
 
@@ -188,20 +180,17 @@ class CompanyRecords:
         items = cast("list[dict[str, Json]]", document["value"])
         return ChangePage(list(map(_line, items)), str(document.get("@odata.nextLink", "")))
 
-    async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine | None:
-        """The change of a record that has a number, None if it does not exist."""
+    async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine:
+        """The change of a record that has a number."""
         options = {"entitySet": entity_set.name, "record": key, "from": str(number), "$top": "1"}
-        return next(iter((await self.changes(**options)).lines), None)
+        return (await self.changes(**options)).lines[0]
 
-    async def author(self, entity_set: EntitySet, key: str, number: int | None) -> Author | None:
-        """The author of the change with a number; None if the change log does not say."""
-        store = self._visit.backend.store
-        company = await store.company(company_of(self._visit))
-        if number is None or company is None:
-            return None
-        for change in await store.changes(company, number - 1, 1):
-            if (change.number, change.entity_set, change.record) == (number, entity_set.name, key):
-                return Author(change.by, change.at, change.number)
+    async def known_change(
+        self, entity_set: EntitySet, key: str, number: int | None
+    ) -> ChangeLine | None:
+        """The change of a record that has a number; None if the change log does not have it."""
+        with suppress(Refusal):
+            return None if number is None else await self.change(entity_set, key, number)
         return None
 
     def _company(self, entity_set: EntitySet) -> str:

@@ -21,8 +21,11 @@ from comptoir.features.console.values import empty
 from comptoir.http.exchange import ConnectionCutError
 from comptoir.response.response import Pieces
 
-_FORMULA = re.compile("\0(?:[\\s\ufeff]*[=+@\uff1d\uff0b\uff20\u2212\uff0d-]|[\t\r\n])")
-"""The beginnings of texts that a spreadsheet may calculate, after a NUL; some are of full width."""
+_FORMULA = re.compile("[\\s\ufeff]*[=+@\uff1d\uff0b\uff20\u2212\uff0d-]|[\t\r\n]")
+"""The beginnings of texts that a spreadsheet may calculate; some are of full width."""
+
+_ANY_FORMULA = re.compile(f"\0(?:{_FORMULA.pattern})")
+"""Finds one of them in texts after a NUL each."""
 
 _QUOTED = '",\r\n'
 """The characters of texts in quotes."""
@@ -128,8 +131,8 @@ def _texts(texts: Sequence[str]) -> Sequence[str]:
     """The cells of texts, most of which need neither an apostrophe nor quotes."""
     # no text has a NUL
     joined = "\0".join(["", *texts])
-    if _FORMULA.search(joined):
-        texts = [f"'{each}" if _FORMULA.match(f"\0{each}") else each for each in texts]
+    if _ANY_FORMULA.search(joined):
+        texts = [f"'{each}" if _FORMULA.match(each) else each for each in texts]
     if any(each in joined for each in _QUOTED):
         quoted = [each.replace('"', '""') for each in texts]
         texts = [f'"{text}"' if any(each in text for each in _QUOTED) else text for text in quoted]

@@ -15,7 +15,7 @@ from comptoir.auth.origins import CONSOLE, needs_credentials
 from comptoir.auth.records import Client, ConsoleRole
 from comptoir.errors.refusal import Check, Refusal
 from comptoir.errors.table import ENTITY_CHANGED
-from comptoir.features.console.company_records import Author, CompanyRecords, page_url
+from comptoir.features.console.company_records import ChangeLine, CompanyRecords, page_url
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.inspector import errors
@@ -221,13 +221,9 @@ async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
     return None
 
 
-async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> Author | None:
-    """The author of the change with this number; None if that is not known."""
+async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> ChangeLine | None:
     records = CompanyRecords(replace(visit, company=about.company))
-    # the request is shown in any case
-    with suppress(Refusal):
-        return await records.author(about.entity_set, about.key, number)
-    return None
+    return await records.known_change(about.entity_set, about.key, number)
 
 
 SCREEN = Screen(

@@ -5,7 +5,6 @@ meanwhile is lost; and it is shown again with all that was typed, whatever the s
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import cast
 
 from comptoir.auth.records import ConsoleRole
@@ -17,7 +16,6 @@ from comptoir.features.console import errors
 from comptoir.features.console.captions import caption, set_caption, type_caption
 from comptoir.features.console.company_records import (
     SET,
-    Author,
     ChangeLine,
     CompanyRecords,
     Version,
@@ -183,7 +181,7 @@ class _Editor:
         text = self._visit.query.text("number")
         number = int(text) if is_number(text) else 0
         line = await self._records.change(self._set, self._key, number)
-        if line is None or not line.before:
+        if not line.before:
             raise errors.NO_HISTORY(number=text)
         return line
 
@@ -335,11 +333,9 @@ class _Editor:
         }
         return errors, "" if errors else refusal.message
 
-    async def _author(self, tag: str) -> Author | None:
-        # the draft is more important than who made the conflict
-        with suppress(Refusal):
-            return await self._records.author(self._set, self._key, change_number(self._set, tag))
-        return None
+    async def _author(self, tag: str) -> ChangeLine | None:
+        number = change_number(self._set, tag)
+        return await self._records.known_change(self._set, self._key, number)
 
 
 def _field(declared: Property) -> str:
