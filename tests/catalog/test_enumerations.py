@@ -11,6 +11,7 @@ from comptoir.store.growth import changes
 from comptoir.store.migration import migrate
 from support.command import Command
 from support.companies import Company
+from support.console import logged_in
 from support.databases import FreshDatabase
 from support.service import Service, StartService
 from support.together import together
@@ -55,6 +56,18 @@ def company(service: Service) -> Company:
     for number, grade in (("1", "Gold"), ("2", "Silver"), ("3", "None")):
         company.post("things", {"number": number, "grade": grade, "kind": "Bar_x0020_Code"})
     return company
+
+
+def test_the_console_shows_captions(company: Company, service: Service) -> None:
+    browser = logged_in(service)
+    [thing, *_] = company.listed("things")
+
+    listed = browser.get(f"/console/records/things?company={company.id}").text
+    record = browser.get(f"/console/records/things/record?company={company.id}&key={thing['id']}")
+
+    assert "<bdi>Bar code</bdi>" in listed
+    assert "kind eq &#x27;Bar_x0020_Code&#x27;" in listed
+    assert "<bdi>Bar code</bdi>" in record.text
 
 
 def numbers(company: Company, query: str) -> list[str]:

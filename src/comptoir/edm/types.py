@@ -418,6 +418,8 @@ class EnumText(Text):
         self._captions = ",".join(dict.fromkeys(captions))
         self.options = tuple(dict.fromkeys(wire))
         """The members in wire form."""
+        self.caption_of: Mapping[str, str] = dict(zip(wire, captions, strict=True))
+        """The captions of members by their wire form."""
         self.empty_json = msgspec.json.encode(self.options[0]).decode()
         self.example = msgspec.json.encode(self.options[-1]).decode()
         self.expected = "one of the options " + ", ".join(map(quoted, self.options))

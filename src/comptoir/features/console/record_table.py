@@ -9,6 +9,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from comptoir.edm.model import EntityType, Property
+from comptoir.edm.types import EnumText
 from comptoir.features.console.record_form import LONGEST_SHORT, short, text_of
 from comptoir.features.console.record_query import TableColumn, condition_of
 from comptoir.features.console.values import BLANK, Values, presented
@@ -58,7 +59,7 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
     begin = f'<td role="cell" data-label="{label}"{number}>'
     button = f'{begin}<button form="narrow" name="and" value="'
     blank = f"{begin}{BLANK}</td>"
-    if declared.type.quoted:
+    if declared.type.quoted and not isinstance(declared.type, EnumText):
         exact = cast("Sequence[str]", values)
         texts = _escaped(exact)
         if _are_plain(declared, exact):

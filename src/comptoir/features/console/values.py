@@ -11,7 +11,7 @@ import msgspec
 from comptoir.edm.model import Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date, DateTimeOffset
-from comptoir.edm.types import EdmError, Stored, Text, TextualType
+from comptoir.edm.types import EdmError, EnumText, Stored, Text, TextualType
 from comptoir.features.console.templates import minute_text
 from comptoir.jsonvalue import Json
 
@@ -115,6 +115,8 @@ def presented(declared: Property, value: Json) -> Presented:
         text = "Yes" if value else "No"
     elif exact and form == "time":
         text = minute_text(exact)
+    elif isinstance(declared.type, EnumText):
+        text = declared.type.caption_of.get(exact, exact)
     return Presented(text, exact, form)
 
 
