@@ -79,6 +79,7 @@ def test_of_a_secret_the_page_says_that_it_changed(browser: Browser, specimens: 
 
     assert "Online password" in answer.text
     assert "canary" not in answer.text
+    assert ">Restore" not in answer.text
 
 
 def test_earlier_values_are_restored_by_an_update(
@@ -112,8 +113,9 @@ def test_a_deleted_record_is_created_again(browser: Browser, specimens: Company,
     specimens.delete(f"specimensExt({key})", if_match="*")
     answer = opened(browser, specimens)
 
-    [last, *_] = rows(answer)
+    [last, *others] = rows(answer)
     assert "What it was" in last
+    assert not any(">Restore" in each or "/record?" in each for each in others)
     address = unescape(answer.text.split(">Create again…</a>")[0].rpartition('href="')[2])
     form = browser.get(address.partition('"')[0])
     done = browser.submit(form, "/console/records/specimensExt/new")

@@ -1,6 +1,6 @@
 """The screen Changes: what was changed, when and by whom, in a company or in one record."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -76,7 +76,7 @@ async def show(visit: Visit) -> Answer:
     options = {name: text for name in _OPTIONS if (text := visit.query.text(name))}
     records, model = CompanyRecords(visit), visit.backend.model
     page = await records.changes(**options)
-    names = await _names(records, model.stored, page.lines)
+    names, existing = await _names(records, model.stored, page.lines)
     entity_set, key = model.by_name.get(options.get("entitySet", "")), options.get("record", "")
     title = "Changes"
     if entity_set is not None and key:
@@ -86,7 +86,14 @@ async def show(visit: Visit) -> Answer:
     latest = {name: text for name, text in options.items() if name != "from"}
     context = {
         "rows": [
-            _row(visit, model.by_name.get(each.entity_set), each, names) for each in page.lines
+            _row(
+                visit,
+                model.by_name.get(each.entity_set),
+                each,
+                names.get((each.entity_set, each.record), each.record),
+                exists=(each.entity_set, each.record) in existing,
+            )
+            for each in page.lines
         ],
         "chosen": options.get("entitySet", ""),
         "is_of_record": bool(key),
@@ -106,9 +113,13 @@ def changes_url(visit: Visit, **options: str) -> str:
 
 async def _names(
     records: CompanyRecords, sets: Collection[EntitySet], lines: Collection[ChangeLine]
-) -> Names:
-    """The names of the records of changes; a deleted record is named by the values that it had."""
+) -> tuple[Names, Set[tuple[str, str]]]:
+    """The names of the records of changes, and which of them exist.
+
+    A deleted record is named by the values that it had.
+    """
     found: dict[tuple[str, str], str] = {}
+    existing: set[tuple[str, str]] = set()
     for entity_set in sets:
         entity_type = entity_set.type
         own = [each for each in lines if each.entity_set == entity_set.name]
@@ -119,31 +130,37 @@ async def _names(
         with suppress(Refusal):
             now = await records.matching(entity_set, condition) if condition else []
             versions += [(key_of(entity_set, each), each.values) for each in now]
+            existing.update((entity_set.name, key_of(entity_set, each)) for each in now)
         for key, values in versions:
             name = [record_name(entity_type, values), record_title(entity_type, values)]
             found[entity_set.name, key] = " ".join(dict.fromkeys(filter(None, name)))
-    return found
+    return found, existing
 
 
-def _row(visit: Visit, entity_set: EntitySet | None, line: ChangeLine, names: Names) -> ChangeRow:
+def _row(
+    visit: Visit, entity_set: EntitySet | None, line: ChangeLine, name: str, *, exists: bool
+) -> ChangeRow:
     record_page = history_page = undo = ""
+    values = list(_values(entity_set, line))
     if entity_set is not None:
         number, is_delete = str(line.number), line.verb == DELETE
-        if not is_delete:
+        if exists:
             record_page = page_url(visit, entity_set, "/record", key=line.record)
         options = {"entitySet": line.entity_set, "record": line.record}
-        history_page = changes_url(visit, **options, **{"from": number} if is_delete else {})
-        if line.before and not entity_set.read_only and visit.may(ConsoleRole.EDITOR):
+        history_page = changes_url(visit, **options, **{} if exists else {"from": number})
+        # a secret is the same on both sides
+        is_known = any(each.before != each.after for each in values) and (exists or is_delete)
+        if is_known and not entity_set.read_only and visit.may(ConsoleRole.EDITOR):
             way = "/new" if is_delete else "/record/restore"
             undo = page_url(visit, entity_set, way, key=line.record, number=number)
     return ChangeRow(
         line=line,
         verb=_VERBS.get(line.verb, line.verb),
         set_caption=line.entity_set if entity_set is None else type_caption(entity_set.type),
-        name=names.get((line.entity_set, line.record), line.record),
+        name=name,
         record_page=record_page,
         history_page=history_page,
-        values=list(_values(entity_set, line)),
+        values=values,
         undo=undo,
     )
 

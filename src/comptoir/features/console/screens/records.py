@@ -108,7 +108,7 @@ async def browse(visit: Visit) -> Answer:
             (each, page_of(query.first(filter=each)))
             for each in examples(entity_type, filled, values)
         ],
-        "first_page": page_of(query.first()) if query.skip else "",
+        "first_page": page_of(query.first()) if query.skip or query.skiptoken else "",
         "previous_page": page_of(query.before(PAGE_SIZE)) if query.skip else "",
         "next_page": next_page,
         "all_page": page_of(RecordQuery(columns=query.columns)),
