@@ -164,15 +164,15 @@ def _files(config: Path | None, settings: Settings) -> Iterator[_Finding]:
 
 def _database(settings: Settings) -> Iterator[_Finding]:
     need_file(settings)
-    began, told, reading = monotonic(), list[str](), replace(settings, read_only="on")
-    model = model_of(settings, told.append)
+    began, reported, reading = monotonic(), list[str](), replace(settings, read_only="on")
+    model = model_of(settings, reported.append)
     milliseconds = 1_000 * (monotonic() - began)
     yield _Finding(f"{redacted(settings.database)} answers within {milliseconds:.0f} ms")
     if not is_postgres(settings.database) and not settings.refuses_writes:
         check_writable(database_path(settings.database))
     # a service would upgrade a file
-    make_ready(settings if is_postgres(settings.database) else reading, model, told.append)
-    for each in told:
+    make_ready(settings if is_postgres(settings.database) else reading, model, reported.append)
+    for each in reported:
         problem, _, remedy = each.partition(". ")
         yield _Finding(problem, "warning", remedy)
     yield _Finding("its schema and catalog are those of this program and of the settings")
