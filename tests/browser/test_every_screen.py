@@ -1,6 +1,7 @@
 """Every screen in a browser: accessible in both colour schemes, usable on a phone."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -8,7 +9,7 @@ from browser.conftest import OpenTab, Site
 from comptoir.auth.records import ConsoleRole
 from support.chromium import Tab, listed
 from support.companies import Company
-from support.console import Browser, console_of, new_code
+from support.console import OPERATOR, Browser, console_of, new_code
 from support.samples import CONTACT, SAMPLES, SHIPPING_AGENT
 from support.screens import SCREENS, Shown
 from support.together import check_all
@@ -26,8 +27,8 @@ VARYING = re.compile(
 
 
 @pytest.fixture(scope="module")
-def company(site: Site) -> Company:
-    """A company with long values, beside a client and a role with long names."""
+def company(site: Site) -> Iterator[Company]:
+    """A company with long values, beside a client and a role with long names, which end with it."""
     company, user = site.server.admin.add_company(site.server.client, LONG), console_of(site.server)
     user.log_in(new_code(site.server.admin, subject=LONG))
     recording = {"level": "bodies", "for": "10 minutes"}
@@ -37,7 +38,10 @@ def company(site: Site) -> Company:
     user.submit(user.get(new_role), new_role, name=LONG, own=["itemsExt"], itemsExt=["R", "M"])
     company.admin.load_all(company.stored, {name: [each] for name, each in SAMPLES.items()})
     company.patch(f"contactsExt({CONTACT})", {"displayName": LONG, "city": LONG}, if_match="*")
-    return company
+    yield company
+    control, wait = site.server.admin.control, site.server.admin.wait
+    wait(control.remove_client(LONG, OPERATOR))
+    wait(control.remove_role(LONG, OPERATOR))
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,7 @@ def _changes(
             continue
         if other is None:
             yield Change(f"{place} is missing", is_addition=False)
-        elif one is None or one == {}:
+        elif one is None or (name == "on" and one == {}):
             is_addition = bool(_DECLARING.fullmatch(path)) or name in _ADDED
             yield Change(f"{place} is new", is_addition)
         elif path == "enums" or isinstance(one, dict) or isinstance(other, dict):
