@@ -125,7 +125,7 @@ ALERT_ROWS = (
         "/ sum by (instance) (rate(comptoir_replica_reads_total[5m])) > 0.5", "10m", "warning",
         "The replica of {{ $labels.instance }} does not serve {{ $value | humanizePercentage }} of "
         "its reads.",
-        "See by outcome whether it is behind or fails, and look at the replication of PostgreSQL. "
+        "See by outcome whether it lags or fails, and look at the replication of PostgreSQL. "
         "The primary serves these reads."),
     Alert("ComptoirNotificationsLate", "comptoir_notification_lag_seconds > 300", "5m", "warning",
         "Notifications of {{ $labels.instance }} are {{ $value | humanizeDuration }} late.",

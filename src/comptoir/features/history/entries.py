@@ -9,17 +9,12 @@ from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.sql.prepared import constant
 from comptoir.sql.tables import COMPANY_ID
+from comptoir.store.ledger import Change
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(Change, frozen=True):
     """An entry of the change log. `previous` and `difference` are those of its table."""
 
-    number: int
-    entity_set: str
-    record: str
-    verb: str
-    at: str
-    by: str
     previous: int | None
     difference: str | None
 
