@@ -21,7 +21,8 @@ from comptoir.store import company_steps, control_watch, store
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
-from support.command import COMPANY, OTHER_COMPANY, Command
+from comptoir.store.urls import is_postgres
+from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
 from support.companies import Company
 from support.costs import Costs
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
@@ -203,6 +204,21 @@ def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
         command.done("company", "create", "Other", "--id", OTHER_COMPANY)
 
     return Command(tmp_path, fresh_database(tmp_path, MODEL, fill))
+
+
+@pytest.fixture
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
+    """Makes a place without a database; on PostgreSQL, with an empty one."""
+
+    def make(command: Command) -> Command:
+        folder = tmp_path / "new"
+        folder.mkdir()
+        if not is_postgres(command.url):
+            return Command.without_database(folder)
+        server: Databases = request.getfixturevalue("postgres_server")
+        return Command(folder, server.new_database())
+
+    return make
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.features.console.app:_screens_of": "a feature has a screen only with the console",
     "comptoir.features.console.feature:Console._build": "only its first request needs Jinja2",
     "comptoir.features.console.feature:Console.announce": "only a quickstart prints a link",
+    "comptoir.features.backup.commands:_engine": "asyncpg is for PostgreSQL alone",
     "comptoir.features.transfer.files:read_parquet": "Parquet is optional",
     "comptoir.store.migration:check_replica": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",

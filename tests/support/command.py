@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -170,6 +170,10 @@ class Command:
                 yield process
             finally:
                 process.kill()
+
+
+NewPlace = Callable[[Command], Command]
+"""The command with a folder of its own, and a place for a database of the same kind."""
 
 
 def _written(stream: TextIOWrapper) -> str:

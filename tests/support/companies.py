@@ -98,6 +98,12 @@ class CompanyAdmin:
         digest, by = uuid4().hex, "tests"
         return LoadPlan(company, entity_set, [part], by, digest, len(rows), finishes=True)
 
+    def known(self, company_id: str) -> StoredCompany:
+        """A company that exists, with its incarnation."""
+        found = self.wait(self._store.company(company_id))
+        assert found is not None
+        return found
+
     def changes(self, company: StoredCompany, after: int = 0) -> list[Change]:
         """The change log of a company after a number; the whole one by default."""
         return self.wait(self._store.changes(company, after, 1_000_000))

@@ -190,7 +190,7 @@ def answer(question: str, *, noun: str, verb: str) -> str:
 
 
 @contextmanager
-def shown_progress() -> Iterator[ShowProgress]:
+def shown_progress(unit: str = "rows") -> Iterator[ShowProgress]:
     """A line of progress on the standard error stream, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _stage, _done, _rows: None
@@ -198,7 +198,7 @@ def shown_progress() -> Iterator[ShowProgress]:
 
     def show(stage: str, done: int, rows: int) -> None:
         total = f" of {rows}" if rows else ""
-        click.echo(f"\r\033[K{stage}: {done}{total} rows", nl=False, err=True)
+        click.echo(f"\r\033[K{stage}: {done}{total} {unit}", nl=False, err=True)
 
     try:
         yield show

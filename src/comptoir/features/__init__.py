@@ -5,6 +5,7 @@ from pkgutil import resolve_name
 
 from comptoir.config import PROFILES, Settings, declare
 from comptoir.features import (
+    backup,
     business_central,
     console,
     history,
@@ -26,6 +27,7 @@ _LISTED = [
         rehearsal,
         console,
         transfer,
+        backup,
         samples,
     )
 ]

@@ -1,0 +1,235 @@
+"""The file of a backup: a ZIP file with the database, keys, and a manifest with their digests.
+
+It appears under its name only when it is whole. `unzip` reads it too.
+"""
+
+import fcntl
+import hashlib
+import os
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, Protocol
+
+import msgspec
+
+from comptoir import __version__
+from comptoir.auth.keys import refuse_open
+from comptoir.features.backup import errors as problems
+from comptoir.store.schema import revisions
+
+FORMAT = 1
+DATABASE = "database"
+MANIFEST = "manifest.json"
+CHUNK = 1 << 20
+
+_DRAFT = ".comptoir-backup.part"
+_LARGEST_MANIFEST = 64 << 20
+_LARGEST_ENTRY = 1 << 20
+"""The most bytes of an entry that is read whole."""
+
+
+class CompanyState(msgspec.Struct, frozen=True):
+    """A company, and its last change: the number, and the time as in the change log."""
+
+    id: str
+    name: str
+    incarnation: str
+    number: int
+    at: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a backup has. `digests` has the SHA-256 of each entry by its name."""
+
+    format: int
+    release: str
+    created: str
+    engine: str
+    revision: str
+    companies: Sequence[CompanyState]
+    digests: Mapping[str, str]
+
+
+class Meter:
+    """Counts bytes, shows them as MiB, and waits while they are more than a rate allows."""
+
+    def __init__(self, show: Callable[[int], None], mib_per_second: float | None) -> None:
+        self._show = show
+        self._rate = mib_per_second
+        self._began = time.monotonic()
+        self._mib = 0.0
+
+    def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same chunks, each counted."""
+        for chunk in chunks:
+            self.add(len(chunk))
+            yield chunk
+
+    def add(self, size: int) -> None:
+        """Count some more bytes."""
+        self._mib += size / (1 << 20)
+        self._show(int(self._mib))
+        if self._rate:
+            time.sleep(max(0, self._began + self._mib / self._rate - time.monotonic()))
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """A block in which no other backup or restore writes to a folder, which is then on disk."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise problems.NO_FOLDER(folder=folder, reason=error.strerror) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise problems.TWO_BACKUPS(folder=folder) from None
+        yield
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """A new file for its owner only, on disk at the end; replaces one that was left there."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w+b") as file:
+        yield file
+        file.flush()
+        os.fsync(descriptor)
+
+
+@contextmanager
+def written(path: Path) -> Iterator["Writing"]:
+    """A backup to write, which appears at a path after a block without errors.
+
+    Raises `OperatorError` if the file exists or has no room, or if others can write to the folder.
+    """
+    draft = path.with_name(_DRAFT)
+    with locked(path.parent):
+        refuse_open(path.parent, path.parent.stat().st_mode, 0o022, "go-w")
+        if path.exists():
+            raise problems.FILE_EXISTS(path=path)
+        try:
+            with (
+                private_file(draft) as file,
+                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            ):
+                yield Writing(archive, path.parent)
+            draft.rename(path)
+        except OSError as error:
+            raise problems.CANNOT_WRITE(path=path, reason=error.strerror) from error
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+class Writing:
+    """Adds entries, and their digests to the manifest."""
+
+    def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
+        self._archive = archive
+        self.folder = folder
+        self._digests: dict[str, str] = {}
+
+    def add(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Add an entry."""
+        with self._archive.open(name, "w", force_zip64=True) as entry:
+            self._digests[name] = _digest(_written_to(entry, chunks))
+
+    def end(self, engine: str, revision: str, companies: Sequence[CompanyState], at: str) -> None:
+        """Add the manifest."""
+        manifest = Manifest(FORMAT, __version__, at, engine, revision, companies, self._digests)
+        self._archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+
+
+class Archive:
+    """A backup that was checked."""
+
+    def __init__(self, archive: zipfile.ZipFile, manifest: Manifest) -> None:
+        self._archive = archive
+        self.manifest = manifest
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The content of an entry."""
+        with self._archive.open(name) as entry:
+            yield from chunks_of(entry)
+
+    def files(self, folder: str) -> Iterator[tuple[str, bytes]]:
+        """The names and contents of the small files in a folder."""
+        for name in self.manifest.digests:
+            before, _, file = name.rpartition("/")
+            if before == folder:
+                with self._archive.open(name) as entry:
+                    yield file, entry.read(_LARGEST_ENTRY)
+
+
+def chunks_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The content of an open file."""
+    while chunk := file.read(CHUNK):
+        yield chunk
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Archive]:
+    """The backup in a file, whose digests are right; raises `OperatorError`."""
+    with ExitStack() as opening:
+        try:
+            archive = opening.enter_context(zipfile.ZipFile(path))
+            with archive.open(MANIFEST) as entry:
+                manifest = msgspec.json.decode(entry.read(_LARGEST_MANIFEST), type=Manifest)
+            if manifest.format > FORMAT or manifest.revision not in revisions().serves:
+                raise problems.NEWER_BACKUP(path=path, release=manifest.release, own=__version__)
+            found = Archive(archive, manifest)
+            for name, digest in {DATABASE: "", **manifest.digests}.items():
+                if _digest(found.chunks(name)) != digest:
+                    raise zipfile.BadZipFile(f"{name} does not have its digest")
+        except OSError as error:
+            raise problems.NOT_A_BACKUP(path=path, reason=error.strerror) from error
+        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError) as error:
+            raise problems.NOT_A_BACKUP(path=path, reason=error) from error
+        yield found
+
+
+def _written_to(file: IO[bytes], chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        file.write(chunk)
+        yield chunk
+
+
+def _digest(chunks: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+class Engine(Protocol):
+    """The database of the settings, in a file or on a server."""
+
+    name: str
+
+    def back_up(self, writing: Writing, meter: Meter) -> tuple[str, Sequence[CompanyState]]:
+        """Add the database to a backup; returns the revision and the companies of what it has."""
+
+    def present(self) -> Sequence[CompanyState] | None:
+        """The companies that the place has; None if it has no database.
+
+        Empty if they cannot be read. Raises `OperatorError` if others use the database.
+        """
+
+    def restore(self, archive: Archive, suffix: str) -> None:
+        """Put the database of a backup in its place, with new incarnations of all companies.
+
+        What is there gets the suffix to its name. Until the end, nothing has changed.
+        """
+
+
+COMPANIES = "SELECT company_id, name, incarnation, change_number, changed_at FROM companies"
+REVISION = "SELECT version_num FROM alembic_version"

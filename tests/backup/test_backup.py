@@ -1,0 +1,430 @@
+"""`comptoir backup` and `comptoir restore`: what a backup has, and what each refuses."""
+
+import json
+import shutil
+import sqlite3
+import stat
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from comptoir import __version__
+from comptoir.store.urls import is_postgres
+from support.client import Client, record, tag_of
+from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
+from support.databases import ON_SQLITE, run_sql
+from support.mounts import mounted
+from support.service import Service
+from support.waiting import until
+
+AGENTS = "shippingAgentsExt"
+PASSPHRASE = "correct horse battery staple"
+
+
+@pytest.fixture
+def used(ready: Command) -> Command:
+    """The command, with keys, a database and a folder for backups."""
+    ready.done("token")
+    folder(ready).mkdir(mode=0o700)
+    return ready
+
+
+def folder(command: Command) -> Path:
+    return command.folder / "backups"
+
+
+def file(command: Command) -> Path:
+    return folder(command) / "one.zip"
+
+
+def client_of(service: Service) -> Client:
+    client = service.client
+    return Client(client.carrier, f"{client.root}/companies({COMPANY})", client.token)
+
+
+def passphrase(command: Command, text: str = PASSPHRASE) -> Path:
+    path = command.folder / "passphrase"
+    path.write_text(f"{text}\n")
+    path.chmod(0o600)
+    return path
+
+
+def names(command: Command) -> str:
+    """What `company list` prints."""
+    return command.done("company", "list").out
+
+
+def keys(command: Command) -> set[str]:
+    return {each.name for each in (command.folder / "keys").glob("*.pem")}
+
+
+def manifest(path: Path) -> dict[str, object]:
+    with zipfile.ZipFile(path) as archive:
+        found: dict[str, object] = json.loads(archive.read("manifest.json"))
+        return found
+
+
+def rewritten(path: Path, entry: str, content: bytes) -> None:
+    """Replace an entry of a backup."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {each: archive.read(each) for each in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, former in (entries | {entry: content}).items():
+            archive.writestr(name, content if name == entry else former)
+
+
+def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
+    used: Command, new_place: NewPlace
+) -> None:
+    with Service(lambda *_: used.url, used.folder) as service:
+        client = client_of(service)
+        made = client.post(AGENTS, {"code": "A", "name": "kept"})
+        path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
+        printed = used.done("backup", file(used)).out
+        record(client.post(AGENTS, {"code": "B"}), 201)
+    place = new_place(used)
+
+    restored = place.done("restore", file(used)).out
+
+    assert printed.splitlines()[-1] == str(file(used))
+    assert f"Test {COMPANY}: up to change 1\n" in printed
+    assert stat.S_IMODE(file(used).stat().st_mode) == 0o600
+    assert [each.name for each in folder(used).iterdir()] == ["one.zip"]
+    assert f"Test {COMPANY}: as after change 1, renewed\n" in restored
+    assert names(place) == names(used)
+    with Service(lambda *_: place.url, place.folder) as service:
+        client = client_of(service)
+        assert record(client.get(path))["name"] == "kept"
+        assert client.get(f"{AGENTS}/$count").text == "1"
+        assert client.patch(path, {"name": "new"}, old).status_code == 412
+
+
+def test_a_manifest_says_what_a_backup_has(used: Command) -> None:
+    used.done("backup", file(used))
+
+    found = manifest(file(used))
+
+    companies = found["companies"]
+    assert isinstance(companies, list)
+    assert {each["id"] for each in companies} == {COMPANY, OTHER_COMPANY}
+    assert found["release"] == __version__
+    assert found["engine"] == ("PostgreSQL" if is_postgres(used.url) else "SQLite")
+    digests = found["digests"]
+    assert isinstance(digests, dict)
+    assert digests.keys() == {"database", "keys/signing-key.pub.pem"}
+
+
+def test_a_database_is_replaced_only_on_request_and_kept(used: Command) -> None:
+    used.done("backup", file(used))
+    with Service(lambda *_: used.url, used.folder) as service:
+        record(client_of(service).post(AGENTS, {"code": "B"}), 201)
+
+    refused = used.error("restore", file(used))
+    unasked = used.here("restore", file(used), "--replace")
+    denied = used.on_terminal("restore", file(used), "--replace", typed="no\n")
+    done = used.on_terminal("restore", file(used), "--replace", typed="replace\n")
+
+    assert "has a database. Name another place, or use --replace" in refused
+    assert "Use --yes to replace it without a confirmation." in unasked.err
+    assert denied.status == 1
+    assert "the answer is not `replace`. Nothing has changed" in denied.err
+    assert f"Test {COMPANY}: 1 changes since " in done.out
+    assert "The former database is kept as replaced-" in done.out
+    with Service(lambda *_: used.url, used.folder) as service:
+        assert client_of(service).get(f"{AGENTS}/$count").text == "0"
+
+
+def test_a_replaced_database_can_be_replaced_again(used: Command) -> None:
+    used.done("backup", file(used))
+    used.done("restore", file(used), "--replace", "--yes")
+    used.done("backup", folder(used) / "two.zip")
+    used.done("company", "delete", OTHER_COMPANY, "--yes")
+
+    printed = used.done("restore", folder(used) / "two.zip", "--replace", "--yes").out
+
+    assert f"Other {OTHER_COMPANY}: as after change 0, renewed" in printed
+    assert OTHER_COMPANY in names(used)
+
+
+def test_a_company_that_the_backup_lacks_is_named(used: Command) -> None:
+    used.done("backup", file(used))
+    new = used.done("company", "create", "New").last
+
+    printed = used.done("restore", file(used), "--replace", "--yes").out
+
+    assert f"New {new}: is not in the backup\n" in printed
+    assert new not in names(used)
+
+
+def test_a_database_in_use_is_not_replaced(used: Command) -> None:
+    used.done("backup", file(used))
+    with Service(lambda *_: used.url, used.folder) as service:
+        record(client_of(service).post(AGENTS, {"code": "A"}), 201)
+
+        error = used.error("restore", file(used), "--replace", "--yes")
+
+        assert "is in use" in error
+        assert "Stop the services and commands that use it." in error
+        record(client_of(service).post(AGENTS, {"code": "B"}), 201)
+
+
+@ON_SQLITE
+def test_a_folder_keeps_the_last_backups(used: Command) -> None:
+    # backups of one second would have one name
+    for year in range(3):
+        (folder(used) / f"comptoir-200{year}0101T000000Z.zip").touch()
+    (folder(used) / "mine.zip").touch()
+
+    printed = used.done("backup", folder(used), "--keep", "2").out
+
+    kept = sorted(each.name for each in folder(used).glob("comptoir-*"))
+    assert kept == ["comptoir-20020101T000000Z.zip", Path(printed.splitlines()[-1]).name]
+    assert (folder(used) / "mine.zip").exists()
+    assert printed.count("removed: ") == 2
+
+
+@ON_SQLITE
+def test_public_keys_are_restored_and_private_ones_on_request(
+    used: Command, new_place: NewPlace
+) -> None:
+    token = used.done("token").last
+    used.done("backup", file(used), "--passphrase-file", passphrase(used))
+    place = new_place(used)
+    other = Command(place.folder / "other", f"sqlite:///{place.folder / 'other.db'}")
+    other.folder.mkdir()
+
+    place.done("restore", file(used))
+    wrong = other.error("restore", file(used), "--passphrase-file", passphrase(used, "wrong"))
+    nothing = (keys(other), other.database.exists())
+    other.done("restore", file(used), "--passphrase-file", passphrase(used))
+
+    assert "does not open the keys of the backup" in wrong
+    assert nothing == (set(), False)
+    assert keys(other) == {"signing-key.pem"}
+    assert keys(place) == {"signing-key.pem", "signing-key.pub.pem"}
+    first, second = ((each.folder / "keys" / "signing-key.pem") for each in (used, other))
+    assert second.read_bytes() == first.read_bytes()
+    assert stat.S_IMODE(second.stat().st_mode) == 0o600
+    with Service(lambda *_: place.url, place.folder) as service:
+        client = client_of(service)
+        assert Client(client.carrier, client.root, token).get(AGENTS).status_code == 200
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("content", "mode", "error"),
+    [
+        ("\n", 0o600, "has no passphrase in its first line. Write one there."),
+        (PASSPHRASE, 0o644, "`chmod go-rwx "),
+        (None, 0o600, "cannot be read: No such file or directory. Name a file with a passphrase"),
+    ],
+)
+def test_a_passphrase_is_needed(content: str | None, mode: int, error: str, used: Command) -> None:
+    path = passphrase(used, content or "")
+    path.chmod(mode)
+    if content is None:
+        path.unlink()
+
+    assert error in used.error("backup", file(used), "--passphrase-file", path)
+    assert not file(used).exists()
+
+
+@ON_SQLITE
+def test_a_passphrase_needs_private_keys(used: Command, new_place: NewPlace) -> None:
+    used.done("backup", file(used))
+
+    error = new_place(used).error("restore", file(used), "--passphrase-file", passphrase(used))
+
+    assert "the backup has no private keys. Leave out --passphrase-file." in error
+
+
+@ON_SQLITE
+def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) -> None:
+    used.done("backup", file(used))
+    whole, place = file(used).read_bytes(), new_place(used)
+    bad = folder(used) / "bad.zip"
+
+    def refused() -> str:
+        error = place.error("restore", bad)
+        assert not place.database.exists()
+        assert not keys(place)
+        assert list(place.folder.iterdir()) == []
+        return error
+
+    assert "is not a whole backup: No such file or directory" in refused()
+    for part in (b"", b"a text", whole[: len(whole) // 2], whole[:-1]):
+        bad.write_bytes(part)
+        assert "is not a whole backup: " in refused()
+    bad.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
+    assert "is not a whole backup: " in refused()
+    shutil.copy(file(used), bad)
+    rewritten(bad, "database", b"another")
+    assert "is not a whole backup: database does not have its digest" in refused()
+    for changed, error in (
+        ({"format": 2}, f"was written by comptoir {__version__}, and this is comptoir"),
+        ({"revision": "9999"}, "Restore it with that release or a later one."),
+        ({"digests": {}}, "database does not have its digest"),
+        ({"companies": 1}, "is not a whole backup: Expected `array`"),
+    ):
+        shutil.copy(file(used), bad)
+        rewritten(bad, "manifest.json", json.dumps(manifest(bad) | changed).encode())
+        assert error in refused()
+    with zipfile.ZipFile(bad, "w") as archive:
+        archive.writestr("readme", b"")
+    assert "There is no item named 'manifest.json' in the archive" in refused()
+
+
+@ON_SQLITE
+def test_a_database_of_the_other_kind_is_refused(used: Command, new_place: NewPlace) -> None:
+    used.done("backup", file(used))
+    rewritten(
+        file(used),
+        "manifest.json",
+        json.dumps(manifest(file(used)) | {"engine": "PostgreSQL"}).encode(),
+    )
+
+    error = new_place(used).error("restore", file(used))
+
+    assert "has a database of PostgreSQL, unlike sqlite:///" in error
+    assert "`comptoir copy`" in error
+
+
+@ON_SQLITE
+def test_a_place_for_a_backup_is_checked(used: Command) -> None:
+    used.done("backup", file(used))
+    former = file(used).read_bytes()
+    open_to_others = used.folder / "open"
+    open_to_others.mkdir()
+    open_to_others.chmod(0o777)
+
+    assert "already exists. Name another file" in used.error("backup", file(used))
+    assert file(used).read_bytes() == former
+    assert "No such file or directory" in used.error("backup", used.folder / "no" / "one.zip")
+    assert "chmod go-w " in used.error("backup", open_to_others / "one.zip")
+    assert list(open_to_others.iterdir()) == []
+
+
+@ON_SQLITE
+def test_one_backup_writes_to_a_folder_at_a_time(used: Command) -> None:
+    with used.started("backup", folder(used) / "slow.zip", "--rate", "0.1"):
+        until(lambda: list(folder(used).iterdir()) or None, "a backup that has begun")
+
+        error = used.error("backup", file(used))
+
+    assert "another backup or restore writes to the folder" in error
+    assert not file(used).exists()
+
+
+def test_a_backup_that_is_killed_leaves_no_file(used: Command) -> None:
+    with used.started("backup", file(used), "--rate", "0.1") as process:
+        until(lambda: list(folder(used).iterdir()) or None, "a backup that has begun")
+        process.kill()
+        process.wait()
+    assert not file(used).exists()
+
+    used.done("backup", file(used))
+
+    assert [each.name for each in folder(used).iterdir()] == ["one.zip"]
+
+
+@ON_SQLITE
+def test_a_full_disk_ends_a_backup_and_a_restore(used: Command, tmp_path: Path) -> None:
+    used.done("backup", file(used))
+    with mounted(tmp_path / "small", "size=1m,mode=700") as small:
+        command = Command(used.folder, f"sqlite:///{small / 'comptoir.db'}")
+
+        backup = used.error("backup", small / "one.zip")
+        left = list(small.iterdir())
+        restore = command.error("restore", file(used))
+
+        assert "Free some space" in backup
+        assert "Free some space" in restore
+        assert left == list(small.iterdir()) == []
+
+
+@ON_SQLITE
+def test_a_log_of_a_lost_file_is_not_applied_to_the_restored_one(used: Command) -> None:
+    used.done("backup", file(used))
+    log = used.database.with_name(f"{used.database.name}-wal")
+    with closing(sqlite3.connect(used.database)) as connection:
+        connection.execute("UPDATE companies SET name = 'Lost'")
+        connection.commit()
+        shutil.copy(log, used.folder / "log")
+    used.database.unlink()
+    (used.folder / "log").rename(log)
+
+    refused = used.error("restore", file(used))
+    used.done("restore", file(used), "--replace", "--yes")
+
+    assert "has a database" in refused
+    assert "Test" in names(used)
+    assert "Lost" not in names(used)
+
+
+@ON_SQLITE
+def test_what_is_damaged_is_replaced_and_kept(used: Command) -> None:
+    used.done("backup", file(used))
+    used.database.write_bytes(b"damaged" * 1_000)
+
+    printed = used.done("restore", file(used), "--replace", "--yes").out
+
+    assert "The present database has no company that can be read." in printed
+    (kept,) = used.folder.glob("*.replaced-*")
+    assert kept.read_bytes().startswith(b"damaged")
+    assert "Test" in names(used)
+
+
+def test_a_restore_that_is_killed_leaves_all_or_nothing(used: Command, new_place: NewPlace) -> None:
+    used.done("backup", file(used))
+    place = new_place(used)
+    with place.started("restore", file(used)) as process:
+        until(lambda: _has_begun(place) or None, "a restore that has begun")
+        process.kill()
+        process.wait()
+
+    if _is_empty(place):
+        place.done("restore", file(used))
+
+    assert names(place) == names(used)
+
+
+def _has_begun(place: Command) -> bool:
+    if not is_postgres(place.url):
+        return any(place.folder.glob("*.db*"))
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    return run_sql(place.url, f"{others} AND application_name = 'psql'") != [(0,)]
+
+
+def _is_empty(place: Command) -> bool:
+    if not is_postgres(place.url):
+        return not place.database.exists()
+    # the server notices the end of a session late
+    until(lambda: None if _has_begun(place) else True, "the end of its session")
+    return run_sql(place.url, "SELECT to_regclass('companies') IS NULL") == [(True,)]
+
+
+def test_programs_of_the_server_that_fail_or_are_missing_are_named(
+    used: Command, new_place: NewPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_postgres(used.url):
+        pytest.skip("SQLite needs no programs")
+    programs = used.folder / "programs"
+    programs.mkdir()
+    used.done("backup", file(used))
+    monkeypatch.setenv("PATH", str(programs))
+    two, place = folder(used) / "two.zip", new_place(used)
+
+    missing = [used.error("backup", two), place.error("restore", file(used))]
+    for name in ("pg_dump", "psql"):
+        (programs / name).write_text("#!/bin/sh\necho 'server version mismatch' >&2\nexit 1\n")
+        (programs / name).chmod(0o755)
+    failing = [used.error("backup", two), place.error("restore", file(used))]
+
+    assert "comptoir: pg_dump is missing. Install PostgreSQL's client programs" in missing[0]
+    assert "comptoir: psql is missing." in missing[1]
+    assert "comptoir: pg_dump failed: server version mismatch." in failing[0]
+    assert "comptoir: psql failed: server version mismatch." in failing[1]
+    assert [each.name for each in folder(used).iterdir()] == ["one.zip"]
+    assert _is_empty(place)
