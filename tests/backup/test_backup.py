@@ -1,6 +1,7 @@
 """`comptoir backup` and `comptoir restore`: what a backup has, and what each refuses."""
 
 import json
+import os
 import shutil
 import sqlite3
 import stat
@@ -257,7 +258,7 @@ def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) 
     for part in (b"", b"a text", whole[: len(whole) // 2], whole[:-1]):
         bad.write_bytes(part)
         assert "is not a whole backup: " in refused()
-    bad.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
+    bad.write_bytes(whole[:5000] + b"\xff" * 100 + whole[5100:])
     assert "is not a whole backup: " in refused()
     shutil.copy(file(used), bad)
     rewritten(bad, "database", b"another")
@@ -413,15 +414,23 @@ def test_programs_of_the_server_that_fail_or_are_missing_are_named(
     programs = used.folder / "programs"
     programs.mkdir()
     used.done("backup", file(used))
-    monkeypatch.setenv("PATH", str(programs))
     two, place = folder(used) / "two.zip", new_place(used)
+    whole = shutil.which("pg_restore")
 
+    def program(name: str, script: str) -> None:
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+
+    program("pg_restore", f"{whole} $* | head -c 200000\necho 'out of memory' >&2\nexit 1")
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    cut = place.error("restore", file(used))
+    monkeypatch.setenv("PATH", str(programs))
     missing = [used.error("backup", two), place.error("restore", file(used))]
     for name in ("pg_dump", "psql"):
-        (programs / name).write_text("#!/bin/sh\necho 'server version mismatch' >&2\nexit 1\n")
-        (programs / name).chmod(0o755)
+        program(name, "echo 'server version mismatch' >&2\nexit 1")
     failing = [used.error("backup", two), place.error("restore", file(used))]
 
+    assert "comptoir: pg_restore failed: out of memory. Correct the cause; nothing has" in cut
     assert "comptoir: pg_dump is missing. Install PostgreSQL's client programs" in missing[0]
     assert "comptoir: psql is missing." in missing[1]
     assert "comptoir: pg_dump failed: server version mismatch." in failing[0]

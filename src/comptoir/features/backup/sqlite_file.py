@@ -73,8 +73,9 @@ class SqliteFile:
 
     def present(self) -> Sequence[CompanyState] | None:
         """The companies of the file."""
-        if not any(map(Path.exists, _files(self._path))):
-            return None
+        if not self._path.exists():
+            # SQLite would delete a log without its file
+            return () if any(map(Path.exists, _files(self._path))) else None
         try:
             with closing(sqlite3.connect(self._path, timeout=0)) as connection:
                 # refused while another connection is open
