@@ -2,25 +2,16 @@
 
 import asyncio
 import subprocess
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
-from random import Random
-from secrets import token_hex
-from threading import Event
+from collections.abc import Sequence
 from time import monotonic, sleep
-from urllib.parse import urlsplit
 
-from company import token_for
 from figures import Comparison, Figure, Single
 from filling import TRANSLATIONS, filled
 from processes import on_core, program_beside
 from workbench import Workbench
-from wrk import LoadError
+from writers import writing
 
 RECORDS = 300_000
-WRITERS = 4
 
 _QUICK_RECORDS = 20_000
 _ALONE_SECONDS = 5
@@ -50,12 +41,12 @@ class Applying:
 
     def warm_up(self) -> None:
         """Write for a moment."""
-        with self._writing():
+        with writing(self._filled, self._server):
             sleep(1)
 
     def measure(self) -> None:
         """Measure everything once."""
-        with self._writing() as alone:
+        with writing(self._filled, self._server) as alone:
             sleep(_ALONE_SECONDS)
         self._added += 1
         lines = ["comptoir = 1", 'base = "built-in"', f"[sets.{TRANSLATIONS.name}.properties]"]
@@ -65,39 +56,7 @@ class Applying:
         command = [program_beside("comptoir"), "catalog", "apply", str(self._file)]
         pinned = on_core(self._bench.cores.load, [*command, "--database", database])
         began = monotonic()
-        with self._writing() as beside:
+        with writing(self._filled, self._server) as beside:
             subprocess.run(pinned, stdout=subprocess.DEVNULL, check=True)
         self._seconds.add(monotonic() - began)
-        self._waits.add(beside[0] * 1e3, alone[0] * 1e3)
-
-    @contextmanager
-    def _writing(self) -> Iterator[list[float]]:
-        """Write until the block ends; the list then has the longest time of a write in seconds."""
-        is_over, longest = Event(), list[float]()
-        with ThreadPoolExecutor(WRITERS) as pool:
-            writers = [pool.submit(self._write, each, is_over) for each in range(WRITERS)]
-            try:
-                yield longest
-            finally:
-                is_over.set()
-            longest.append(max(each.result() for each in writers))
-
-    def _write(self, seed: int, is_over: Event) -> float:
-        random, longest = Random(seed), 0.0
-        token = token_for(self._filled.settings)
-        headers = {
-            "Authorization": f"Bearer {token}",
-            "Content-Type": "application/json",
-            "If-Match": "*",
-        }
-        with closing(HTTPConnection(urlsplit(self._server.url).netloc, timeout=60)) as connection:
-            while not is_over.is_set():
-                key = self._filled.key(random.randrange(self._filled.count))
-                body, began = f'{{"description2":"{token_hex(8)}"}}', monotonic()
-                connection.request("PATCH", f"{self._filled.path}({key})", body, headers)
-                with connection.getresponse() as answer:
-                    answer.read()
-                longest = max(longest, monotonic() - began)
-                if answer.status != 200:
-                    raise LoadError(f"a write was answered by {answer.status}")
-        return longest
+        self._waits.add(beside[-1] * 1e3, alone[-1] * 1e3)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from against_peer import AgainstPeer
 from applying import Applying
+from backing_up import BackingUp
 from batches import Batches
 from beside_heavy import BesideHeavy
 from beside_pages import BesidePages
@@ -37,6 +38,7 @@ PARTS: Mapping[str, Callable[[Workbench], Part]] = {
     "load": Loads,
     "catalogs": Catalogs,
     "apply": Applying,
+    "backup": BackingUp,
     "queries": Querying,
     "search": Searching,
     POSTGRES: OnPostgres,
