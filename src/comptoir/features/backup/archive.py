@@ -9,7 +9,7 @@ import os
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
@@ -20,11 +20,12 @@ from comptoir import __version__
 from comptoir.auth.keys import refuse_open
 from comptoir.features.backup import errors as problems
 from comptoir.store.schema import revisions
+from comptoir.store.snapshot import ShowProgress
 
 FORMAT = 1
 DATABASE = "database"
 MANIFEST = "manifest.json"
-CHUNK = 1 << 20
+_MIB = 1 << 20
 
 _DRAFT = ".comptoir-backup.part"
 _LARGEST_MANIFEST = 64 << 20
@@ -55,13 +56,18 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Meter:
-    """Counts bytes, shows them as MiB, and waits while they are more than a rate allows."""
+    """Counts bytes, shows them as MiB, and waits while they are more than a rate allows.
 
-    def __init__(self, show: Callable[[int], None], mib_per_second: float | None) -> None:
+    `expected` is the number of all bytes, 0 if that is not known.
+    """
+
+    expected = 0
+
+    def __init__(self, show: ShowProgress, mib_per_second: float | None = None) -> None:
         self._show = show
         self._rate = mib_per_second
         self._began = time.monotonic()
-        self._mib = 0.0
+        self._bytes = 0
 
     def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """The same chunks, each counted."""
@@ -71,19 +77,20 @@ class Meter:
 
     def add(self, size: int) -> None:
         """Count some more bytes."""
-        self._mib += size / (1 << 20)
-        self._show(int(self._mib))
+        self._bytes += size
+        self._show("so far", self._bytes >> 20, self.expected >> 20)
         if self._rate:
-            time.sleep(max(0, self._began + self._mib / self._rate - time.monotonic()))
+            ends_at = self._began + self._bytes / _MIB / self._rate
+            time.sleep(max(0, ends_at - time.monotonic()))
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """A block in which no other backup or restore writes to a folder, which is then on disk."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise problems.NO_FOLDER(folder=folder, reason=error.strerror) from error
+    """A block in which no other backup or restore writes to a folder, which is then on disk.
+
+    Raises `OSError` for a folder that cannot be used.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -113,35 +120,39 @@ def written(path: Path) -> Iterator["Writing"]:
     Raises `OperatorError` if the file exists or has no room, or if others can write to the folder.
     """
     draft = path.with_name(_DRAFT)
-    with locked(path.parent):
-        refuse_open(path.parent, path.parent.stat().st_mode, 0o022, "go-w")
-        if path.exists():
-            raise problems.FILE_EXISTS(path=path)
-        try:
-            with (
-                private_file(draft) as file,
-                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-            ):
-                yield Writing(archive, path.parent)
-            draft.rename(path)
-        except OSError as error:
-            raise problems.CANNOT_WRITE(path=path, reason=error.strerror) from error
-        finally:
-            draft.unlink(missing_ok=True)
+    try:
+        with locked(path.parent):
+            refuse_open(path.parent, path.parent.stat().st_mode, 0o022, "go-w")
+            if path.exists():
+                raise problems.FILE_EXISTS(path=path)
+            try:
+                with (
+                    private_file(draft) as file,
+                    zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+                ):
+                    yield Writing(archive, path)
+                draft.rename(path)
+            finally:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise problems.CANNOT_WRITE(path=path, reason=error.strerror) from error
 
 
 class Writing:
     """Adds entries, and their digests to the manifest."""
 
-    def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
         self._archive = archive
-        self.folder = folder
+        self.path = path
         self._digests: dict[str, str] = {}
 
     def add(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Add an entry."""
-        with self._archive.open(name, "w", force_zip64=True) as entry:
-            self._digests[name] = _digest(_written_to(entry, chunks))
+        """Add an entry; raises `OperatorError` if there is no room for it."""
+        try:
+            with self._archive.open(name, "w", force_zip64=True) as entry:
+                self._digests[name] = _digest(_written_to(entry, chunks))
+        except OSError as error:
+            raise problems.CANNOT_WRITE(path=self.path, reason=error.strerror) from error
 
     def end(self, engine: str, revision: str, companies: Sequence[CompanyState], at: str) -> None:
         """Add the manifest."""
@@ -155,6 +166,11 @@ class Archive:
     def __init__(self, archive: zipfile.ZipFile, manifest: Manifest) -> None:
         self._archive = archive
         self.manifest = manifest
+
+    def database(self, meter: Meter) -> Iterator[bytes]:
+        """The content of the database."""
+        meter.expected = self._archive.getinfo(DATABASE).file_size
+        return meter.counted(self.chunks(DATABASE))
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """The content of an entry."""
@@ -172,7 +188,7 @@ class Archive:
 
 def chunks_of(file: IO[bytes]) -> Iterator[bytes]:
     """The content of an open file."""
-    while chunk := file.read(CHUNK):
+    while chunk := file.read(_MIB):
         yield chunk
 
 
@@ -224,7 +240,7 @@ class Engine(Protocol):
         Empty if they cannot be read. Raises `OperatorError` if others use the database.
         """
 
-    def restore(self, archive: Archive, suffix: str) -> None:
+    def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
         """Put the database of a backup in its place, with new incarnations of all companies.
 
         What is there gets the suffix to its name. Until the end, nothing has changed.

@@ -68,8 +68,7 @@ def backup(
     file = path / f"{_NAME}{now:{_TIME}}.zip" if keep else path
     os.nice(_PATIENT)
     with shown_progress("MiB") as show, written(file) as writing:
-        meter = Meter(lambda mib: show("backup", mib, 0), rate)
-        revision, companies = engine.back_up(writing, meter)
+        revision, companies = engine.back_up(writing, Meter(show, rate))
         for name, content in saved(folder, passphrase):
             writing.add(name, [content])
         writing.end(engine.name, revision, companies, instant(now))
@@ -114,7 +113,8 @@ def restore(
             _confirm(f"{url} with the backup of {manifest.created}", yes=yes)
         for name in keys.restore(Path(settings.keys)):
             click.echo(f"key: {name}")
-        engine.restore(archive, suffix)
+        with shown_progress("MiB") as show:
+            engine.restore(archive, Meter(show), suffix)
     for company in manifest.companies:
         click.echo(f"{company.name} {company.id}: as after change {company.number}, renewed")
     if present is not None:

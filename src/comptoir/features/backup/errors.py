@@ -3,13 +3,11 @@
 from comptoir.errors.operator_rows import OperatorRow
 
 # fmt: off
-NO_FOLDER = OperatorRow("the folder {folder} cannot be used: {reason}",
-    "Create it, or name another one.")
 FILE_EXISTS = OperatorRow("{path} already exists", "Name another file, or a folder and --keep.")
 TWO_BACKUPS = OperatorRow("another backup or restore writes to the folder {folder}",
     "Wait until it ends, or name another folder.")
 CANNOT_WRITE = OperatorRow("{path} cannot be written: {reason}",
-    "Free some space there, or name another place. Nothing else has changed.")
+    "Create the folder, free some space there, or name another place. Nothing else has changed.")
 NO_PROGRAM = OperatorRow("{program} is missing",
     "Install PostgreSQL's client programs, of the server's major version or a later one.")
 PROGRAM_FAILED = OperatorRow("{program} failed: {reason}",

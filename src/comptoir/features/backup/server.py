@@ -96,7 +96,7 @@ class Server:
 
         return self._ask(read)
 
-    def restore(self, archive: Archive, suffix: str) -> None:
+    def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
         """Run one transaction: move what is there into another schema, restore, and renew."""
         beginning = ["BEGIN", *[f'CREATE SCHEMA "{suffix}"'] * bool(self._objects)]
         beginning += [f'ALTER {each} SET SCHEMA "{suffix}"' for each in self._objects]
@@ -106,7 +106,7 @@ class Server:
             script.flush()
             options = ("--no-owner", "--no-privileges", "--no-comments", "--file=-")
             with _running(["pg_restore", *options], os.environ, script) as process:
-                _pipe(process.stdin).writelines(archive.chunks(DATABASE))
+                _pipe(process.stdin).writelines(archive.database(meter))
             # without this end, as after an interrupt, psql rolls back
             script.write(_END)
         migrate(self._settings, model_of(self._settings))

@@ -51,7 +51,9 @@ class SqliteFile:
     def back_up(self, writing: Writing, meter: Meter) -> tuple[str, Sequence[CompanyState]]:
         """Add a copy of the file as it is at one moment."""
         path, seconds = self._path, self._settings.lock_seconds
-        with _drafted(writing.folder / ".comptoir-backup.db") as draft:
+        # read twice: the copy is compressed
+        meter.expected = 2 * path.stat().st_size
+        with _drafted(writing.path.with_name(".comptoir-backup.db")) as draft:
             try:
                 with (
                     closing(connect(path, writes=False, lock_seconds=seconds)) as source,
@@ -86,14 +88,14 @@ class SqliteFile:
                 raise problems.IN_USE(url=self._settings.database, reason=error) from None
             return ()
 
-    def restore(self, archive: Archive, suffix: str) -> None:
+    def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
         """Write the file beside its place, and rename both at the end."""
         place, folder = self._path, self._path.absolute().parent
         create_private(folder)
         try:
             with locked(folder), _drafted(place.with_name(f".{place.name}.restored")) as draft:
                 with draft.open("r+b") as file:
-                    file.writelines(archive.chunks(DATABASE))
+                    file.writelines(archive.database(meter))
                 with closing(sqlite3.connect(draft)) as connection, connection:
                     connection.execute(_RENEW)
                 need_database(replace(self._settings, database=f"{SQLITE}{draft}"))
