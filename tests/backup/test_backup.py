@@ -10,12 +10,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic.command import upgrade
 
 from comptoir import __version__
+from comptoir.catalog import MODEL
+from comptoir.store.revisions import alembic_config
+from comptoir.store.schema import revisions
 from comptoir.store.urls import is_postgres
 from support.client import Client, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
-from support.databases import ON_SQLITE, run_sql
+from support.databases import ON_SQLITE, in_database, run_sql
 from support.mounts import mounted
 from support.service import Service
 from support.waiting import until
@@ -147,6 +151,22 @@ def test_a_replaced_database_can_be_replaced_again(used: Command) -> None:
 
     assert f"Other {OTHER_COMPANY}: as after change 0, renewed" in printed
     assert OTHER_COMPANY in names(used)
+
+
+def test_a_backup_of_an_earlier_schema_is_brought_to_the_current_one(
+    used: Command, new_place: NewPlace
+) -> None:
+    earlier, head = sorted(revisions().serves)[-2:]
+    place = new_place(used)
+    place.done("token")
+    in_database(place.url, lambda held: upgrade(alembic_config(held, MODEL), earlier))
+    place.done("backup", file(used))
+
+    place.done("restore", file(used), "--replace", "--yes")
+
+    assert manifest(file(used))["revision"] == earlier
+    assert run_sql(place.url, "SELECT version_num FROM alembic_version") == [(head,)]
+    place.done("company", "create", "New")
 
 
 def test_a_company_that_the_backup_lacks_is_named(used: Command) -> None:
