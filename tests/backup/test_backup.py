@@ -322,7 +322,10 @@ def test_a_place_for_a_backup_is_checked(used: Command) -> None:
 
     assert "already exists. Name another file" in used.error("backup", file(used))
     assert file(used).read_bytes() == former
+    assert "already exists. Name another file" in used.error("backup", "/")
     assert "No such file or directory" in used.error("backup", used.folder / "no" / "one.zip")
+    nowhere = "sqlite:////proc/nowhere/comptoir.db"
+    assert "cannot be written" in used.error("restore", file(used), "--database", nowhere)
     assert "chmod go-w " in used.error("backup", open_to_others / "one.zip")
     assert list(open_to_others.iterdir()) == []
 

@@ -119,12 +119,12 @@ def written(path: Path) -> Iterator["Writing"]:
 
     Raises `OperatorError` if the file exists or has no room, or if others can write to the folder.
     """
+    if path.exists():
+        raise problems.FILE_EXISTS(path=path)
     draft = path.with_name(_DRAFT)
     try:
         with locked(path.parent):
             refuse_open(path.parent, path.parent.stat().st_mode, 0o022, "go-w")
-            if path.exists():
-                raise problems.FILE_EXISTS(path=path)
             try:
                 with (
                     private_file(draft) as file,

@@ -91,8 +91,8 @@ class SqliteFile:
     def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
         """Write the file beside its place, and rename both at the end."""
         place, folder = self._path, self._path.absolute().parent
-        create_private(folder)
         try:
+            create_private(folder)
             with locked(folder), _drafted(place.with_name(f".{place.name}.restored")) as draft:
                 with draft.open("r+b") as file:
                     file.writelines(archive.database(meter))
