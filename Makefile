@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # Some tests run JavaScript: where there is no npm, they are skipped.
 NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
 
-.PHONY: help install serve reset test check format coverage bench bench-against dist docs migration lock clean
+.PHONY: help install serve reset test check format coverage bench bench-against dist release docs migration lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -48,13 +48,21 @@ bench: .venv/.bench ## run the benchmark, and print its figures as a table
 bench-against: .venv/.bench ## compare the CPU time of requests with another checkout: CHECKOUT=path
 	@PYTHONPATH=tests $(BIN)/python bench/against.py "$(CHECKOUT)" $(ARGS)
 
+# What is built has the time of the commit, so that each build of it has the same bytes.
+TIME = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
+DATED = $(if $(TIME),SOURCE_DATE_EPOCH=$(TIME))
+
 dist: .venv/.check ## build what a release publishes into ./dist: packages, and a bill of materials
 	@rm -rf build dist && mkdir build
-	@$(BIN)/python -m hatchling build --directory dist
+	@$(DATED) $(BIN)/python -m hatchling build --directory dist
 	@version=$$($(BIN)/python -m hatchling version) && \
 		sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/pyproject.toml && \
-		$(BIN)/python -W ignore::UserWarning -m cyclonedx_py requirements --no-validate --output-reproducible \
-		--pyproject build/pyproject.toml --output-file "dist/comptoir-$$version.cdx.json" requirements/run.txt
+		$(DATED) $(BIN)/python -W ignore::UserWarning -m cyclonedx_py requirements --no-validate \
+		--output-reproducible --pyproject build/pyproject.toml \
+		--output-file "dist/comptoir-$$version.cdx.json" requirements/run.txt
+
+release: .venv/.check ## build twice, compare and check what the tag of this commit releases
+	@$(BIN)/python tools/release_files.py
 
 docs: .venv/.run ## generate docs/reference
 	@$(BIN)/python tools/reference.py docs/reference

@@ -43,7 +43,7 @@ def test_a_group_without_a_command_shows_its_help_and_fails(
     ("typed", "expected"),
     [
         ("comptoir to", ["token"]),
-        ("comptoir company ", ["create", "delete", "list", "renew"]),
+        ("comptoir company ", ["create", "delete", "list", "rename", "renew"]),
         ("comptoir token --s", ["--scope", "--subject"]),
         ("comptoir dump --format ", ["ndjson", "csv"]),
     ],

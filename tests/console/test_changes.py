@@ -69,6 +69,19 @@ def test_changes_say_who_changed_what_into_what(
     assert len(rows(opened(browser, specimens, **of_record(key)))) == 3
 
 
+def test_a_rename_of_the_company_is_shown_without_a_history(
+    browser: Browser, specimens: Company
+) -> None:
+    specimens.admin.rename(specimens.stored, f"New {specimens.id}")
+
+    [row] = rows(opened(browser, specimens))
+
+    assert f"Company <bdi>{specimens.id}</bdi> changed" in row
+    assert f"New {specimens.id}" in row
+    assert "History" not in row
+    assert "<form" not in row
+
+
 def test_of_a_secret_the_page_says_that_it_changed(browser: Browser, specimens: Company) -> None:
     guid = "11111111-1111-4111-8111-111111111111"
     specimens.load("contactsExt", {"id": guid, "displayName": "A", "onlinePassword": "canary1"})

@@ -194,6 +194,7 @@ def command(folder: Path, url: str) -> None:
     for database, other in ((url, beside), (beside, url)):
         at = ("--database", database)
         company_id = here.done("company", "create", f"In {database}", *at).last_word
+        here.done("company", "rename", company_id, f"Of {database}", *at)
         of_company = ("--company", company_id)
         for name in ("One", "Two"):
             lines = ["number,displayName", *(f"{number},{name}" for number in range(MANY))]

@@ -1,10 +1,11 @@
-"""The release workflow: pinned, with few permissions, and its steps as far as they run here."""
+"""The release and its workflow: pinned, with few permissions, and its steps as far as they run."""
 
 import json
-import os
 import re
 import subprocess
 import sys
+import tarfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,22 +19,23 @@ from packages.conftest import ROOT, Built
 from packages.image import MEGABYTES
 from support.dockerfile import stages
 from support.programs import needed_module
+from support.together import together
 
 TEXT = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
 WORKFLOW = yaml.safe_load(TEXT)
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
 COMMANDS = [step["run"] for step in STEPS if "run" in step]
-BUILD = "make dist"
+BUILD, RELEASE = "make dist", "make release"
+COMMIT = "git commit --quiet --all --message 'A commit'"
 
 _PIN = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 
-def ended(command: str, folder: Path, tag: str) -> "subprocess.CompletedProcess[str]":
+def ended(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """A step that has run as in the workflow."""
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command],
         cwd=folder,
-        env={**os.environ, "GITHUB_REF_NAME": tag},
         capture_output=True,
         text=True,
         check=False,
@@ -84,14 +86,120 @@ def test_no_job_with_an_identity_runs_what_it_has_not_built() -> None:
 def test_a_step_is_a_script(command: str, tmp_path: Path) -> None:
     # the runner replaces its own expressions before the shell sees them
     assert "${{" not in command
-    assert ended(f"set -n\n{command}", tmp_path, "v1.0.0").stderr == ""
+    assert ended(f"set -n\n{command}", tmp_path).stderr == ""
 
 
-def test_only_the_tag_of_the_version_is_released() -> None:
-    compare = COMMANDS[0]
-    assert ended(compare, ROOT, f"v{__version__}").returncode == 0
-    assert ended(compare, ROOT, f"v{__version__}1").returncode != 0
-    assert ended(compare, ROOT, __version__.replace(".", "x")).returncode != 0
+@pytest.fixture(scope="module")
+def repository(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of its own whose only commit is a release, with the tag `base`."""
+    source = checked_out(built, tmp_path_factory.mktemp("repository"))
+    changelog = source / "CHANGELOG.md"
+    text = changelog.read_text("utf-8").replace("## Unreleased", f"## {__version__} - 2026-01-31")
+    changelog.write_text(text, "utf-8")
+    names = "git config user.name Tests && git config user.email tests@example.com"
+    done(f"git init --quiet && {names} && git add --all && {COMMIT} && git tag base", source)
+    return source
+
+
+@pytest.fixture
+def release(repository: Path) -> Path:
+    """The repository at its release, with the tag of that."""
+    restore(repository)
+    return repository
+
+
+def restore(repository: Path) -> None:
+    done(
+        "git reset --quiet --hard base && git clean --quiet --force -d && "
+        f"git tag --list 'v*' | xargs git tag --delete && git tag v{__version__}",
+        repository,
+    )
+
+
+def done(command: str, folder: Path) -> str:
+    """The output of a command that succeeds."""
+    end = ended(command, folder)
+    assert end.returncode == 0, end.stdout + end.stderr
+    return end.stdout
+
+
+def test_a_release_has_the_same_bytes_twice_with_notes_and_checksums(release: Path) -> None:
+    assert RELEASE in COMMANDS
+    (release / "dist").mkdir()
+    (release / "dist" / "comptoir-0.0.1.tar.gz").write_text("of an earlier build")
+
+    printed = done(RELEASE, release)
+
+    assert f"    git push origin v{__version__}\n" in printed
+    made = {path.name for path in (release / "dist").iterdir()} - {"SHA256SUMS"}
+    ends = ("-py3-none-any.whl", ".cdx.json", ".tar.gz")
+    assert made == {f"comptoir-{__version__}{each}" for each in ends}
+    sums = done("sha256sum --check --strict SHA256SUMS", release / "dist").splitlines()
+    assert sums == [f"{each}: OK" for each in sorted(made)]
+    with tarfile.open(release / "dist" / f"comptoir-{__version__}.tar.gz") as archive:
+        times = {int(each.mtime) for each in archive}
+    assert times == {int(done("git log -1 --format=%ct", release))}
+    notes = (release / "build" / "notes.md").read_text("utf-8")
+    assert notes.startswith("The first version.\n\n### Added\n")
+    assert "\n## " not in notes
+    assert "](docs/" not in notes
+    assert done("git status --porcelain", release) == ""
+
+
+def test_builds_that_differ_are_refused(release: Path) -> None:
+    makefile = release / "Makefile"
+    text = makefile.read_text("utf-8")
+    recipe = text[text.index("\t@rm -rf build dist") : text.index("\nrelease: ")]
+    makefile.write_text(text.replace(recipe, "\tmkdir dist; pwd > dist/where; echo > dist/same\n"))
+    done(f"{COMMIT} && git tag --force v{__version__}", release)
+
+    end = ended(RELEASE, release)
+
+    assert end.returncode != 0
+    assert "no release: two builds differ in where. Find" in end.stderr
+
+
+CHANGES = "the checkout has changes. Commit them"
+TAGS = f"the version is {__version__}, and the tag of this commit is"
+UNCUT = f"CHANGELOG.md has changes under Unreleased, or none under {__version__}. Move"
+
+
+@together(
+    ("change", "reason"),
+    [
+        ("touch new.py", CHANGES),
+        ("echo >> README.md", CHANGES),
+        (f"git tag --delete v{__version__}", f"{TAGS} missing. Give"),
+        (f"git tag v{__version__}1", f"{TAGS} v{__version__} and v{__version__}1. Give"),
+        (f"git tag --delete v{__version__} && git tag v9.0.0", f"{TAGS} v9.0.0. Give"),
+        (f"echo >> README.md && {COMMIT}", f"{TAGS} missing. Give"),
+    ],
+)
+def test_what_is_not_the_commit_of_a_tag_is_refused(
+    repository: Path, change: str, reason: str
+) -> None:
+    restore(repository)
+    done(change, repository)
+
+    end = ended(RELEASE, repository)
+
+    assert end.returncode != 0
+    assert f"no release: {reason}" in end.stderr
+
+
+@together("titles", [["Unreleased"], ["9.0.0 - 2026-01-31"], ["Unreleased", f"{__version__} - "]])
+def test_changes_that_no_section_of_the_version_has_are_refused(
+    repository: Path, titles: Sequence[str]
+) -> None:
+    restore(repository)
+    sections = "".join(f"## {each}\n\n- A change\n\n" for each in titles)
+    (repository / "CHANGELOG.md").write_text(f"# Changelog\n\n{sections}")
+    done(f"{COMMIT} && git tag --force v{__version__}", repository)
+
+    end = ended(RELEASE, repository)
+
+    assert end.returncode != 0
+    assert f"no release: {UNCUT}" in end.stderr
 
 
 def test_the_image_of_a_release_is_tried_as_the_tests_do() -> None:
@@ -125,10 +233,8 @@ def test_a_build_from_the_sdist_has_the_same_bytes_and_lists_what_it_needs(
     built: Built, tmp_path: Path
 ) -> None:
     needed_module("cyclonedx_py", "cyclonedx-bom")
-    assert BUILD in COMMANDS
     source = checked_out(built, tmp_path)
-    done = ended(BUILD, source, f"v{__version__}")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done(BUILD, source)
     made = {path.name: path.read_bytes() for path in (source / "dist").iterdir()}
     bill = json.loads(made.pop(f"comptoir-{__version__}.cdx.json"))
     jsonschema_rs.validator_for(schema(bill["$schema"]), retriever=schema).validate(bill)

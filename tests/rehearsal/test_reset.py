@@ -80,6 +80,19 @@ def test_a_reset_is_in_the_change_log_and_ends_old_tags(own: Service, control: R
     assert company.record(path)["name"] == "A"
 
 
+def test_a_reset_keeps_the_name_of_a_company(own: Service, control: Rehearsal) -> None:
+    company = own.new_company()
+    path = agent(company, "A")
+    post(control, "mark")
+    own.admin.rename(company.stored, f"New {company.id}")
+    company.patch(path, {"name": "Other"}, "*")
+
+    post(control, "reset")
+
+    assert company.record(path)["name"] == "A"
+    assert own.client.record(f"companies({company.id})")["name"] == f"New {company.id}"
+
+
 def test_a_reset_forgets_rules_clock_and_log(own: Service, control: Rehearsal) -> None:
     company = own.new_company()
     control.set("throttle")

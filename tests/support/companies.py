@@ -25,6 +25,7 @@ from comptoir.features.transfer.load_rows import (
     write_rows,
 )
 from comptoir.sql.prepared import Steps
+from comptoir.store.company_steps import rename_company
 from comptoir.store.control import ControlStore
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
@@ -60,6 +61,10 @@ class CompanyAdmin:
         stored = self.wait(self._store.create_company(company_id, named))
         root = f"{client.root}/companies({stored.id})"
         return Company(client.carrier, root, client.token, stored, self)
+
+    def rename(self, company: StoredCompany, name: str) -> None:
+        """Give a company another name."""
+        self.wait(rename_company(self._store, company.id, name, "tests"))
 
     def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
         """Load records with the same properties, by the code of `comptoir load`."""

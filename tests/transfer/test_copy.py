@@ -135,6 +135,18 @@ def test_a_company_may_return(pair: TwoDatabases, company: Company) -> None:
     pair.assert_same(company)
 
 
+def test_a_complete_copy_gets_a_new_name(pair: TwoDatabases, company: Company) -> None:
+    pair.copied(company)
+    named = (company.id, f"New {company.id}", "--database", pair.urls[0])
+    pair.command.done("company", "rename", *named)
+
+    assert "1 changes followed" in pair.copied(company)
+
+    pair.assert_same(company)
+    there = pair.target.client.record(f"companies({company.id})")
+    assert there["name"] == f"New {company.id}"
+
+
 @pytest.mark.parametrize("own_pair", ALIKE[:1], ids="-to-".join, indirect=True)
 def test_all_companies_are_copied_unless_some_are_named(own_pair: TwoDatabases) -> None:
     empty = own_pair.source.new_company("Empty")

@@ -56,6 +56,8 @@ def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -
                 # its id is reserved
                 error = pair.command.error("company", "create", "Other", *named)
                 assert f"The company {company.id} is being copied, or its copy was" in error
+                error = pair.command.error("company", "rename", company.id, "New", *named[2:])
+                assert f"the copy or the deletion of the company {company.id} is unfin" in error
         else:
             break
     assert steps > len(SAMPLES)

@@ -197,6 +197,8 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
             if runs == 1:
                 error = command.error("company", "create", "Other", "--id", company.id)
                 assert f"`comptoir company delete {company.id}`" in error
+                error = command.error("company", "rename", company.id, "New")
+                assert f"the copy or the deletion of the company {company.id} is unfin" in error
         else:
             # a step for each entity set, and two for the documents
             assert runs > len(SAMPLES) + 2

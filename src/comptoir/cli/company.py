@@ -1,4 +1,4 @@
-"""`comptoir company`: create, list and delete companies; renew them after a restore."""
+"""`comptoir company`: create, list, rename and delete companies; renew them after a restore."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, EdmError
 from comptoir.errors import operator_rows as problems
 from comptoir.store.company_names import warnings_of
-from comptoir.store.company_steps import deletable, delete_companies, is_unfinished
+from comptoir.store.company_steps import deletable, delete_companies, is_unfinished, rename_company
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 
 IDS = "The companies' ids, as `comptoir company list` prints them."
@@ -31,7 +31,7 @@ IDS = "The companies' ids, as `comptoir company list` prints them."
 
 @click.group()
 def company() -> None:
-    """Create, list, renew and delete companies. Every record belongs to one."""
+    """Create, list, rename, renew and delete companies. Every record belongs to one."""
 
 
 @company.command()
@@ -65,6 +65,23 @@ async def list_companies(store: Store) -> None:
         click.echo(f"{name} {company_id}")
     for warning in warnings_of(names):
         warn(warning)
+
+
+@company.command()
+@click.argument("company_id", metavar="ID", callback=checked(guid), help="The company's id.")
+@click.argument("name", metavar="NAME", help="The company's new name.")
+@store_command
+async def rename(store: Store, company_id: str, name: str) -> None:
+    """Give a company another name, `displayName` included.
+
+    Services may be running. When the command has ended, they know the company by its new name
+    alone. The company's entity tag changes, those of its records do not.
+    """
+    checked_name(name)
+    former = await rename_company(store, company_id, name, by="comptoir company rename")
+    # after this time, no service uses the former name
+    await asyncio.sleep(COMPANY_CACHE_SECONDS)
+    click.echo(f"{name} {company_id}: renamed from {former}")
 
 
 @company.command()

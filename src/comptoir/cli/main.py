@@ -54,7 +54,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
     ),
     "company": (
         "comptoir.cli.company:company",
-        "Create, list, renew and delete companies. Every record belongs to one.",
+        "Create, list, rename, renew and delete companies. Every record belongs to one.",
     ),
 }
 

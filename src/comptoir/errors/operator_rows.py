@@ -247,6 +247,10 @@ NO_COMPANY = OperatorRow("the company {id} does not exist",
 COMPANY_EXISTS = OperatorRow("the company {id} already exists", "Choose another id.")
 COMPANY_NAME_TAKEN = OperatorRow("the company {company} has the name {name} already",
     "Choose another name.")
+SAME_COMPANY_NAME = OperatorRow("the company {id} has the name {name}, so nothing has changed",
+    "Choose another name to rename it.")
+UNFINISHED_COMPANY = OperatorRow("the copy or the deletion of the company {id} is unfinished",
+    "Run the command that copies or deletes it again.")
 UNPRINTABLE_COMPANY_NAME = OperatorRow("the company's name is blank or not printable",
     "Choose a name of printable characters.")
 INVALID_COMPANY_NAME = OperatorRow("the company's name {error.problem}", "{error.remedy}")

@@ -128,10 +128,12 @@ def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_K
         query = unit.statements.service.changes.query(unit.company_id, since, _PORTION)
         changes = [Change(*row) for row in (yield query)]  # type: ignore[arg-type]
         for each in changes:
-            entity_set = model.by_name[each.entity_set]
-            key = entity_set.type.key_property.type.from_text(each.record)
-            touched[each.entity_set, key] = yield from unit.read(entity_set, key)
             since = each.number
+            entity_set = model.by_name[each.entity_set]
+            # a company keeps another name
+            if entity_set.per_company:
+                key = entity_set.type.key_property.type.from_text(each.record)
+                touched[each.entity_set, key] = yield from unit.read(entity_set, key)
         is_last = len(changes) < _PORTION
     return touched
 

@@ -30,7 +30,7 @@ def sorted_names(rows: Iterable[Row]) -> dict[str, str]:
 
 
 def check_name(unit: UnitOfWork, row: OperatorRow) -> Steps[None]:
-    """Raise `OperatorError` if another company has the name of the one that the unit has added."""
+    """Raise `OperatorError` if another company has the name that the unit has given to its own."""
     # until the commit, no other process reads the names here, so it reads this one too
     yield unit.statements.query(select(CONTROL.c.version).with_for_update())
     names = sorted_names((yield names_query(unit.statements)))
@@ -53,6 +53,6 @@ def warnings_of(names: Mapping[str, str]) -> Iterator[str]:
         if len(ids) > 1:
             yield message(
                 f"{len(ids)} companies have the name {quoted(names[ids[0]])}: {', '.join(ids)}",
-                "An address by name reaches one of them. Load the records of the others into "
-                "companies with other names, then delete those.",
+                "An address by name reaches one of them. Rename the others with "
+                "`comptoir company rename`.",
             )

@@ -1,6 +1,6 @@
 """The steps that copy or delete a company: units of work that store how far they have come.
 
-A rebuild of its stored JSON has steps too, which start again from the beginning.
+A rebuild of its stored JSON has steps too, which start again from the beginning. A rename is one.
 
 The stored progress of an unfinished copy reserves the company's id. A deletion consists of the same
 steps. Its progress has no incarnation, so no copy resumes it, but the same command does.
@@ -13,14 +13,16 @@ from contextlib import aclosing
 from functools import partial
 
 import msgspec
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import quoted
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Statement, Steps
-from comptoir.sql.tables import COMPANY_ID
+from comptoir.sql.tables import COMPANY_ID, VERSION
 from comptoir.store.company_names import check_name
+from comptoir.store.ledger import UPDATE
 from comptoir.store.snapshot import CopyProgress, ShowProgress, open_snapshot, progress_of
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
@@ -183,6 +185,39 @@ async def drop_rows(
         while dropped := await run_step(store, step):
             done += dropped
             show_progress(f"dropping {table}", done, total)
+
+
+async def rename_company(store: Store, company_id: str, name: str, by: str) -> str:
+    """Give a company another name, as a change of its own record; returns the name it had.
+
+    `by` is the author in the change log. Raises `OperatorError` if the company has this name, or
+    another one has it, and if there is no such company.
+    """
+    return await store.transact(company_id, partial(_rename, name, by))
+
+
+def _rename(name: str, by: str, unit: UnitOfWork) -> Steps[str]:
+    query, company_id = unit.statements.query, unit.company_id
+    tables, entity_set = unit.statements.tables, unit.statements.model.companies
+    columns = tables.records[entity_set.name].columns
+    is_own = tables.companies.c[COMPANY_ID] == company_id
+    # 0 is not the number of a change
+    version = func.nullif(tables.companies.c[VERSION], 0)
+    rows = yield query(select(version, *columns.values()).where(is_own))
+    if not rows:
+        is_unfinished = yield query(progress_of(tables, company_id))
+        row = problems.UNFINISHED_COMPANY if is_unfinished else problems.NO_COMPANY
+        raise row(id=company_id)
+    former = str(rows[0][entity_set.type.column_of["name"]])
+    if former == name:
+        raise problems.SAME_COMPANY_NAME(id=company_id, name=quoted(name))
+    number, at = unit.ledger.log(entity_set, company_id, UPDATE, by)
+    values = {"name": name, "displayName": name, "lastModifiedDateTime": at}
+    after = (number, company_id, name, name, at)
+    unit.ledger.add_difference(entity_set.type, values, rows[0], after)
+    yield query(update(tables.companies).where(is_own).values({**values, VERSION: number}))
+    yield from check_name(unit, problems.COMPANY_NAME_TAKEN)
+    return former
 
 
 def dropping(holder: str) -> CopyProgress:

@@ -147,7 +147,8 @@ def _row(
         if exists:
             record_page = page_url(visit, entity_set, "/record", key=line.record)
         options = {"entitySet": line.entity_set, "record": line.record}
-        history_page = changes_url(visit, **options, **{} if exists else {"from": number})
+        if entity_set.tracks_changes:
+            history_page = changes_url(visit, **options, **{} if exists else {"from": number})
         # a secret is the same on both sides
         is_known = any(each.before != each.after for each in values) and (exists or is_delete)
         if is_known and not entity_set.read_only and visit.may(ConsoleRole.EDITOR):
