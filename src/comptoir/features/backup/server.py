@@ -100,7 +100,9 @@ class Server:
         """Run one transaction: move what is there into another schema, restore, and renew."""
         beginning = ["BEGIN", *[f'CREATE SCHEMA "{suffix}"'] * bool(self._objects)]
         beginning += [f'ALTER {each} SET SCHEMA "{suffix}"' for each in self._objects]
-        with self._run("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1") as client:
+        # its output goes nowhere, because nobody reads the pipe
+        quiet = ("--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
+        with self._run("psql", *quiet) as client:
             script = _pipe(client.stdin)
             script.write(";\n".join([*beginning, ""]).encode())
             script.flush()
