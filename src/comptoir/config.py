@@ -221,6 +221,9 @@ class Settings(SettingsPart, frozen=True, kw_only=True):
     history_days: Annotated[_Days,
         "Days for which the change log keeps the values before and after an update, and those of a "
         "deleted record; 0 to store none."] = 90
+    log_days: Annotated[_Days,
+        "Days for which the change log and the audit log keep their entries, those of changes at "
+        "least for `delta_seconds`; 0 to keep all."] = 0
     repeatability_seconds: Annotated[_UpToAYear,
         "How long a write with a repeated `Repeatability-Request-ID` is recognized."] = 86_400.0
     lock_seconds: Annotated[Positive,

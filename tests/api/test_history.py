@@ -315,10 +315,10 @@ def test_old_values_are_trimmed_and_the_changes_stay(company: Company, agent: Re
     assert sum(each.before is not None for each in before) == 1_201
 
     for days in (90, 36_500):
-        company.admin.trim_changes(days)
+        company.admin.trim_logs(history_days=days)
         assert changes(company, size=20_000) == before
 
-    company.admin.trim_changes(days=0)
+    company.admin.trim_logs(history_days=0)
     assert changes(company, size=20_000) == [
         msgspec.structs.replace(each, before=None, after=None) for each in before
     ]

@@ -10,6 +10,7 @@ import pytest
 
 from support.clients import add_client
 from support.command import COMPANY, Command
+from support.databases import run_sql
 from support.processes import read_lines
 from support.service import Service
 
@@ -68,7 +69,7 @@ def test_every_act_of_a_command_has_an_entry(shop: Command) -> None:
     assert entries(shop, "--since", "4") == found[4:]
     assert entries(shop, "--since", "10") == []
     error = shop.error("audit", "--since", "11")
-    assert "the audit log ends at entry 10, before --since 11: entries were lost" in error
+    assert "the log ends at entry 10, before --since 11: entries were lost" in error
 
 
 def test_following_prints_new_entries(ready: Command) -> None:
@@ -81,6 +82,17 @@ def test_following_prints_new_entries(ready: Command) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_a_reader_learns_where_a_trimmed_log_begins(ready: Command) -> None:
+    for name in ("first", "second", "third"):
+        ready.done("client", "add", name, "--scope", "records.read")
+    run_sql(ready.url, "DELETE FROM audit WHERE number <= 1")
+
+    assert [each["number"] for each in entries(ready)] == [2, 3]
+    assert entries(ready, "--since", "1") == entries(ready)
+    error = ready.error("audit", "--since", "0")
+    assert "the log begins with entry 2: others after --since 0 are no longer kept" in error
 
 
 def test_a_name_cannot_forge_an_entry(ready: Command, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from support.command import COMPANY, Command
+from support.databases import run_sql
 from support.load_target import LoadTarget
 from support.processes import read_lines
 
@@ -47,7 +48,7 @@ def test_every_change_comes_once_and_in_order(ready: Command, load_target: LoadT
     assert rest == every[2_498:]
     assert ready.done("changes", "--company", COMPANY, "--since", "2500").out == ""
     error = ready.error("changes", "--company", COMPANY, "--since", "2501")
-    assert "ends at change 2500, before --since 2501" in error
+    assert "the log ends at entry 2500, before --since 2501" in error
     assert "--since" in ready.error("changes", "--company", COMPANY, "--since", "-1")
 
 
@@ -86,3 +87,21 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(
             process.stdout.close()
             assert process.wait() == 0
             assert process.stderr.read() == b""
+
+
+def test_a_reader_learns_where_a_trimmed_log_begins(
+    ready: Command, load_target: LoadTarget
+) -> None:
+    load_items(load_target, 1, 700)
+    sql = f"DELETE FROM changes WHERE company_id = '{COMPANY}' AND number <= 600"
+    run_sql(ready.url, sql)
+
+    def read(*options: str) -> list[int]:
+        printed = ready.done("changes", "--company", COMPANY, *options).out
+        return numbers(printed.encode().splitlines())
+
+    assert read() == read("--since", "600") == list(range(601, 701))
+    for since in ("0", "599"):
+        error = ready.error("changes", "--company", COMPANY, "--since", since)
+        assert f"the log begins with entry 601: others after --since {since} are no longer" in error
+        assert "Start again without --since" in error

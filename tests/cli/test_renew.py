@@ -14,7 +14,7 @@ from comptoir.store.watermarks import LOCK_NAME, NAME
 from support.backups import BackUp, FileBackup, ServerBackup
 from support.client import Client, page, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command
-from support.databases import ON_SQLITE
+from support.databases import ON_SQLITE, run_sql
 from support.postgres import Databases
 from support.repeats import repeatable
 from support.replicas import token
@@ -286,3 +286,15 @@ def test_a_damaged_file_causes_a_warning(ready: Command) -> None:
     with ready.started("serve", "--port", "0") as process:
         assert process.stdout.readline().startswith(b"Serving")
         assert b"watermarks.json is damaged" in process.stderr.readline()
+
+
+def test_a_change_that_was_trimmed_is_not_lost(ready: Command) -> None:
+    """The last change that this host acknowledged may be an old one."""
+    with serving(ready) as client:
+        path, _ = created(client)
+    with serving(Command(ready.folder / "other", ready.url)) as client:
+        for name in ("second", "third"):
+            record(client.patch(path, {"name": name}, "*"))
+    run_sql(ready.url, f"DELETE FROM changes WHERE company_id = '{COMPANY}' AND number <= 2")
+    with serving(ready) as client:
+        assert record(client.get(path))["name"] == "third"

@@ -63,3 +63,15 @@ def test_entries_by_act_and_text(own_service: Service, browser: Browser) -> None
 @pytest.mark.parametrize("before", ["x", "-1", "0", "99999999999999999999", "9999"])
 def test_a_number_that_is_not_one_shows_the_latest(admin: Browser, before: str) -> None:
     assert numbers(admin.get(f"{PATH}?before={before}")) == numbers(admin.get(PATH))
+
+
+def test_a_search_ends_where_the_log_begins(own_service: Service, browser: Browser) -> None:
+    record(own_service, PORTION * MOST_PORTIONS, "key")
+    own_service.admin.trim_logs(41, log_days=40)
+    record(own_service, 1, "rare")
+    last = own_service.admin.wait(own_service.admin.control.last_audited())
+
+    assert numbers(browser.get(PATH)) == [last, last - 1]
+    page = browser.get(f"{PATH}?text=absent")
+    assert "No entry matches." in page.text
+    assert "before=" not in page.text

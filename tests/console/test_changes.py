@@ -65,7 +65,7 @@ def test_changes_say_who_changed_what_into_what(
     assert "<script>alert" not in answer.text
     assert "created" in first
     assert len(rows(opened(browser, specimens, entitySet="contactsExt"))) == 0
-    assert "Nothing was changed." in opened(browser, specimens, entitySet="contactsExt").text
+    assert "No change is in the log." in opened(browser, specimens, entitySet="contactsExt").text
     assert len(rows(opened(browser, specimens, **of_record(key)))) == 3
 
 
@@ -195,6 +195,21 @@ def test_a_change_without_values_is_not_restored(
     assert answer.status_code == 404
     assert "the list of changes" in answer.text
     assert len(specimens.changes()) == 3
+
+
+def test_a_record_whose_changes_were_trimmed_has_a_page(
+    browser: Browser, specimens: Company, key: str
+) -> None:
+    specimens.post("contactsExt", {"displayName": "New"})
+    specimens.admin.trim_logs(41, log_days=40)
+
+    [kept] = rows(opened(browser, specimens))
+    assert "created" in kept
+    assert "No change is in the log." in opened(browser, specimens, **of_record(key)).text
+    query = urlencode({"company": specimens.id, **of_record(key, **{"from": "1"})})
+    gone = browser.get(f"/console/changes?{query}")
+    assert gone.status_code == 410
+    assert "the oldest is 4" in gone.text
 
 
 def test_a_viewer_restores_nothing(specimen_service: Service, specimens: Company, key: str) -> None:

@@ -179,7 +179,7 @@ def read_history(company: Company, agent: str) -> None:
     query = {**of_record("shippingAgentsExt", agent), "$top": "1"}
     found = [changes(company), changes(company, "entitySet=itemsExt"), changes(company, query)]
     assert all(found)
-    company.admin.trim_changes(days=0)
+    company.admin.trim_logs(history_days=0)
     assert [each.before for each in changes(company, query)] == [None]
 
 

@@ -1,11 +1,12 @@
-"""The service only adds to the audit log, so it can do without the right to change it."""
+"""The service can do without the right to change the audit log, to which it then only adds."""
 
 from pathlib import Path
 
 import pytest
 
+from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.catalog import MODEL
-from comptoir.errors.refusal import OperatorError
+from comptoir.errors.refusal import OperatorError, Refusal
 from support.clients import add_client
 from support.databases import FreshDatabase, run_sql
 from support.postgres import ROLE
@@ -28,3 +29,19 @@ def test_a_role_that_cannot_change_the_log_adds_to_it(
     for change in ("DELETE FROM audit", "UPDATE audit SET detail = ''"):
         with pytest.raises(OperatorError, match="permission denied for table audit"):
             run_sql(url, change)
+
+
+def test_a_role_that_cannot_trim_the_log_trims_others(
+    fresh_postgres: FreshDatabase, tmp_path: Path
+) -> None:
+    run_sql(fresh_postgres(tmp_path, MODEL), f"REVOKE UPDATE, DELETE ON audit FROM {ROLE}")
+    with Service(fresh_postgres, tmp_path) as service:
+        control, act = service.admin.control, Act(Actor("service"), ActName.KEYS_ROTATE, "key")
+        service.admin.wait(control.record([act, act]))
+        company = service.new_company()
+        company.load("shippingAgentsExt", {"code": "A"}, {"code": "B"})
+
+        with pytest.raises(Refusal, match="lacks"):
+            service.admin.trim_logs(41, log_days=40)
+        assert [each.number for each in company.changes()] == [2]
+        assert [each.number for each in service.admin.wait(control.audit(0, 10))] == [1, 2]

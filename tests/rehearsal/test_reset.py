@@ -6,6 +6,7 @@ from support.client import Record
 from support.companies import Company
 from support.contract import without_control
 from support.history import changes, undone
+from support.refusals import refusal
 from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
 
@@ -68,6 +69,22 @@ def test_records_are_restored(own: Service, control: Rehearsal) -> None:
                 found = without_control(now.json()) if now.is_success else None
                 assert undone(found, each) == changed.get(each.record)
             assert {each.verb for each in restored} == {"create", "update", "delete"}
+
+
+def test_a_reset_needs_the_changes_since_the_mark(own: Service, control: Rehearsal) -> None:
+    company = own.new_company()
+    path = agent(company, "A")
+    post(control, "mark")
+    for name in ("B", "C"):
+        assert company.patch(path, {"name": name}, "*").status_code == 200
+    own.admin.trim_logs(41, log_days=40)
+
+    error = refusal(control.client.request("POST", "reset"), "Request_LinkExpired")
+    assert error.message.startswith(
+        "The change 2 is not kept any longer: the oldest is 3. Start from"
+    )
+    assert company.record(path)["name"] == "C"
+    post(control, "mark")
 
 
 def test_a_reset_is_in_the_change_log_and_ends_old_tags(own: Service, control: Rehearsal) -> None:

@@ -15,7 +15,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
-from comptoir.features.history.trimming import trim_changes
+from comptoir.features.history.trimming import trim_logs
 from comptoir.features.transfer.load_rows import (
     LoadPlan,
     LoadRows,
@@ -125,9 +125,10 @@ class CompanyAdmin:
         """Index what a service indexes in the background."""
         self.wait(self._store.index_lagging())
 
-    def trim_changes(self, days: int) -> None:
-        """Trim the change logs of all companies, as a service does in the background."""
-        self.wait(trim_changes(self._store, days, time.time))
+    def trim_logs(self, later_days: float = 0.0, **settings: float) -> None:
+        """Trim all logs as a service with these settings does in the background some days later."""
+        chosen = msgspec.structs.replace(self.settings, **settings)
+        self.wait(trim_logs(self._store, chosen, lambda: time.time() + later_days * 86_400))
 
     def renew(self, company: StoredCompany) -> None:
         """End all links and ETags of a company, as after a restore."""

@@ -1,5 +1,7 @@
 """The source may be written to during a copy: the target is equal at the end."""
 
+from functools import partial
+
 import pytest
 
 from comptoir.errors.refusal import OperatorError
@@ -97,12 +99,50 @@ def test_values_that_the_source_trims_meanwhile_do_not_matter(
 ) -> None:
     """They are in no change, so a copy does not follow them."""
     company.patch(AGENT, {"name": "New"}, "*")
-    pair.during(company, lambda: company.admin.trim_changes(days=0), "copying shippingAgentsExt")
+    pair.during(
+        company, lambda: company.admin.trim_logs(history_days=0), "copying shippingAgentsExt"
+    )
 
     there = pair.there(company)
     assert [each.before for each in changes(company, "$top=1")] == [None]
     assert [each.before for each in changes(there, "$top=1")] != [None]
     assert "all of them there before" in pair.copied(company)
+
+
+def test_changes_that_either_side_trims_do_not_matter(pair: TwoDatabases, company: Company) -> None:
+    """The last change is kept, from which the next copy goes on."""
+    company.patch(AGENT, {"name": "New"}, "*")
+    trim = partial(company.admin.trim_logs, 41, log_days=40)
+    pair.during(company, trim, "copying shippingAgentsExt")
+    there = pair.there(company)
+    assert len(changes(there)) > len(changes(company)) == 1
+
+    company.patch(AGENT, {"name": "Newer"}, "*")
+    there.admin.trim_logs(41, log_days=40)
+    assert pair.attempt(company, lambda *_: None).followed == 1
+    assert [each.number for each in changes(there)] == [each.number for each in changes(company)]
+    assert record(there.get(AGENT))["name"] == "Newer"
+    assert there.get("contactsExt/$count", {"$search": "contoso"}).text == (
+        company.get("contactsExt/$count", {"$search": "contoso"}).text
+    )
+
+
+@ON_ONE_PAIR
+def test_a_copy_that_needs_trimmed_changes_starts_again(
+    pair: TwoDatabases, company: Company
+) -> None:
+    """Without them, it would not know which of the copied records have changed."""
+    pair.stopped_at(company, "copying shippingAgentsExt")
+    company.patch(AGENT, {"name": "New"}, "*")
+    company.patch(AGENT, {"name": "Newer"}, "*")
+    company.admin.trim_logs(41, log_days=40)
+    last = len(SAMPLES)
+
+    error = pair.error(company)
+    assert f"begins with change {last + 2}, but its copy has come to change {last}. Start" in error
+    pair.copied(company, "--restart")
+    assert record(pair.there(company).get(AGENT))["name"] == "Newer"
+    pair.assert_same(company)
 
 
 def test_a_copy_gives_up_on_constant_writes_and_resumes_afterwards(

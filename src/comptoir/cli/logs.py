@@ -35,15 +35,20 @@ Entry = TypeVar("Entry", bound=Numbered)
 
 
 async def print_entries(
-    read: Callable[[int], Awaitable[Sequence[Entry]]], since: int, *, follow: bool
+    read: Callable[[int], Awaitable[Sequence[Entry]]], since: int | None, last: int, *, follow: bool
 ) -> None:
     """Print the entries after a number, which `read` returns from there, in order.
 
-    With `follow`, wait for further ones until cancelled, or until the reader closes the pipe.
+    `last` is the number of the last one. With `follow`, wait for further ones until cancelled, or
+    until the reader closes the pipe. Raises `OperatorError` if some are not there any more.
     """
+    if since is not None and since > last:
+        raise problems.LOG_ENDS(last=last, since=since)
     try:
         while True:
-            found = await read(since)
+            found = await read(since or 0)
+            if found and since is not None and found[0].number > since + 1:
+                raise problems.LOG_BEGINS(oldest=found[0].number, since=since)
             if found:
                 _print(found)
                 since = found[-1].number
@@ -85,16 +90,13 @@ class _Line(msgspec.Struct, frozen=True, rename="camel"):
 @options.SINCE
 @options.FOLLOW
 @store_command
-async def changes(store: Store, company_id: str, since: int, follow: bool) -> None:
+async def changes(store: Store, company_id: str, since: int | None, follow: bool) -> None:
     """Print a company's change log as NDJSON, in the order of the change numbers.
 
     A change names the record and the operation, not the record's content. With `--follow`, a
     renewal of the company ends the command with an error.
     """
     company = await known_company(store, company_id)
-    last = await store.position(company)
-    if since > last:
-        raise problems.CHANGE_LOG_ENDS(company=company_id, last=last, since=since)
 
     async def read(since: int) -> Sequence[_Line]:
         if await known_company(store, company_id) != company:
@@ -102,24 +104,21 @@ async def changes(store: Store, company_id: str, since: int, follow: bool) -> No
         found = await store.changes(company, since, AT_A_TIME)
         return [_Line(*msgspec.structs.astuple(each)) for each in found]
 
-    await print_entries(read, since, follow=follow)
+    await print_entries(read, since, await store.position(company), follow=follow)
 
 
 @click.command()
 @options.SINCE
 @options.FOLLOW
 @store_command
-async def audit(store: Store, since: int, follow: bool) -> None:
+async def audit(store: Store, since: int | None, follow: bool) -> None:
     """Print the audit log as NDJSON, in the order of the numbers of its entries.
 
     An entry says who changed a client or a role, revoked a token, or failed to authenticate, when
     and from where. It contains no secret.
     """
-    last = await store.control.last_audited()
-    if since > last:
-        raise problems.AUDIT_LOG_ENDS(last=last, since=since)
 
     async def read(since: int) -> list[AuditEntry]:
         return await store.control.audit(since, AT_A_TIME)
 
-    await print_entries(read, since, follow=follow)
+    await print_entries(read, since, await store.control.last_audited(), follow=follow)

@@ -128,9 +128,8 @@ COMPANY = option_or_variable(
 SINCE = option_or_variable(
     "--since",
     type=click.IntRange(min=0),
-    default=0,
     metavar="N",
-    help="Start after the entry with this number.",
+    help="Start after the entry with this number; by default, with the oldest.",
 )
 FOLLOW = option_or_variable(
     "--follow", is_flag=True, help="Wait for further entries until interrupted."

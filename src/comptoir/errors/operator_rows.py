@@ -234,12 +234,12 @@ DAMAGED_WATERMARKS = OperatorRow("{path} is damaged: {reason}", "Remove it.")
 COMPANY_RENEWED = OperatorRow("the company {company} was renewed, since its database may have "
     "lost changes",
     "Start again with --since 0.")
-CHANGE_LOG_ENDS = OperatorRow("the change log of the company {company} ends at change {last}, "
-    "before --since {since}: changes were lost, as after a restore",
+LOG_ENDS = OperatorRow("the log ends at entry {last}, before --since {since}: entries were lost, "
+    "as after a restore",
     "Start again with --since 0.")
-AUDIT_LOG_ENDS = OperatorRow("the audit log ends at entry {last}, before --since {since}: "
-    "entries were lost, as after a restore",
-    "Start again with --since 0.")
+LOG_BEGINS = OperatorRow("the log begins with entry {oldest}: others after --since {since} are no "
+    "longer kept",
+    "Start again without --since. Of the change log, first read all records again.")
 
 # Companies
 NO_COMPANY = OperatorRow("the company {id} does not exist",

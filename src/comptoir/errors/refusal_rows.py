@@ -435,6 +435,8 @@ DEEP_LEVELS = replace(DEEP_EXPANSION, remedy="Send a lower number of $levels.")
 # pages
 DELTA_TOKEN = INVALID_URL.row("The $deltatoken is damaged or belongs to another query",
     "Follow @odata.deltaLink unchanged, or start over with Prefer: odata.track-changes.")
+TRIMMED = LINK_EXPIRED.row("The change {number} is not kept any longer: the oldest is {oldest}",
+    "Start from that one; for what changed before, read the records again.")
 DELTA_EXPIRED = LINK_EXPIRED.row("The delta link has expired",
     "Read the collection again with Prefer: odata.track-changes, replace your copy of it, and keep its new @odata.deltaLink.")
 SKIP_TOKEN = INVALID_URL.row("The $skiptoken is damaged or belongs to another query",

@@ -173,6 +173,10 @@ class Feature:
         """What observes each exchange."""
         return ()
 
+    async def awaited(self, company_id: str) -> Sequence[str]:
+        """The times of changes of a company that it has yet to read, which are kept for it."""
+        return ()
+
     async def mark(self) -> None:
         """Remember the state to which `reset` returns."""
 

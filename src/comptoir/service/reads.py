@@ -110,6 +110,8 @@ class Deltas:
             limit + 1,
             request.while_connected,
         )
+        if await context.reads.trimmed_after(context.required_company(), delta.since):
+            raise expired_delta()
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
         context.spend(len(entries))
         rest = Delta(until, None, time_ns())

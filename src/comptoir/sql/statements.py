@@ -87,22 +87,9 @@ class ServiceStatements:
         """The changes of a set, in order: company, entity set, number before the first, number of
         the last, limit."""
 
-        added = case(
-            (changes.verb == named("created"), constant(1)),
-            (changes.verb == named("deleted"), constant(-1)),
-            else_=constant(0),
-        )
-        more = select(func.coalesce(func.sum(added), constant(0))).where(
-            of_company(tables.changes),
-            changes.entity_set == named("entity_set"),
-            changes.number > named("since"),
-        )
-        since = select(company.change_number, more.scalar_subquery()).where(own)
-        self.added_since = self._prepare(
-            since, COMPANY, "entity_set", "since", "created", "deleted"
-        )
+        self.added_since = self._added_since()
         """A company's last change number, and by how many records a set has grown: id, entity set,
-        number, the verbs of records that were created and deleted."""
+        number, the verbs of records that were created and deleted; no row if the log lacks some."""
 
         self.position = self._prepare(select(company.change_number).where(own), COMPANY)
         """The number of a company's last change: id."""
@@ -137,6 +124,24 @@ class ServiceStatements:
 
     def _add_row(self, table: Table) -> Prepared:
         return prepare_insert(table, [column.name for column in table.columns], self._dialect)
+
+    def _added_since(self) -> Prepared:
+        companies, changes = self._tables.companies, self._tables.changes
+        verb, number, last = changes.c.verb, changes.c.number, companies.c.change_number
+        added = case(
+            (verb == named("created"), constant(1)),
+            (verb == named("deleted"), constant(-1)),
+            else_=constant(0),
+        )
+        more = select(func.coalesce(func.sum(added), constant(0))).where(
+            of_company(changes),
+            changes.c.entity_set == named("entity_set"),
+            number > named("since"),
+        )
+        is_next = of_company(changes), number == whole("since") + constant(1)
+        is_known = (last == named("since")) | select(constant(1)).where(*is_next).exists()
+        since = select(last, more.scalar_subquery()).where(of_company(companies), is_known)
+        return self._prepare(since, COMPANY, "entity_set", "since", "created", "deleted")
 
     def _changes(self, conditions: Mapping[str, ColumnElement[bool]]) -> Prepared:
         """The changes that meet conditions, each with the name of its value."""

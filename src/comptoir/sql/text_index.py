@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    case,
     delete,
     exists,
     func,
@@ -125,13 +126,23 @@ class _Search:
     def changed(self) -> Select[str | int]:
         """The keys of the records that are changed but not indexed, as texts of the change log."""
         changes = self._tables.changes
-        indexed = func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
-        return select(changes.c.record).where(
+        progress = func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
+        first = progress + constant(1)
+        logged = select(changes.c.record.label("record")).where(
             of_company(changes),
             # without an upper bound, planners estimate a third of the log
-            changes.c.number.between(indexed + constant(1), constant(LAST_NUMBER)),
+            changes.c.number.between(first, constant(LAST_NUMBER)),
             changes.c.entity_set == constant_text(logged_set(self._set)),
         )
+        oldest = select(func.min(changes.c.number)).where(of_company(changes)).scalar_subquery()
+        records = self._tables.records[self._set.name]
+        is_trimmed = records.table.c[VERSION].between(first, oldest - constant(1))
+        key = sql_cast(records.columns[self._set.type.key], Text).label("record")
+        trimmed = select(key).where(of_company(records.table), is_trimmed).offset(constant(0))
+        # no record is read unless the log lacks changes
+        most = case((first < oldest, constant(LAST_NUMBER)), else_=constant(0))
+        found = union_all(logged, select(trimmed.limit(most).subquery().c.record))
+        return select(found.subquery().c.record)
 
     def by_documents(self, search: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
         """The keys of the records that a search finds by their documents."""
@@ -160,8 +171,7 @@ class _Search:
             key.label("key"), folded(self._set, self._tables, self._dialect).label("folded")
         )
         if changed is not None:
-            record = self._tables.changes.c.record
-            keys = changed.with_only_columns(as_key(self._set, self._tables, record))
+            keys = select(as_key(self._set, self._tables, changed.subquery().c.record))
             texts = texts.where(of_company(records.table), key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
@@ -223,6 +233,9 @@ class IndexedSet:
     layout: str
     texts: Prepared
     """The texts of records whose last change is in a window: company, set, since, through."""
+    trimmed: Prepared
+    """The last change, document with its text, key and text of each record whose last change is
+    among some, in the order of these: company, set, since, through, limit."""
 
 
 class TextIndexStatements:
@@ -235,7 +248,11 @@ class TextIndexStatements:
         of_set = of_company(marks), marks.c.entity_set == named("set")
         self.sets = {
             each: IndexedSet(
-                each.name, logged_set(each), layout(each, dialect), self._texts(each, dialect)
+                each.name,
+                logged_set(each),
+                layout(each, dialect),
+                self._texts(each, dialect),
+                self._trimmed(each, dialect),
             )
             for each in model.per_company
         }
@@ -338,6 +355,21 @@ class TextIndexStatements:
             records.table.c[VERSION] <= named("through"),
         )
         return self._prepare(statement, COMPANY, "changed_set", "since", "through")
+
+    def _trimmed(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
+        records = self._tables.records[entity_set.name]
+        documents, is_own = self._tables.search_documents, of_company(records.table)
+        key, number = records.columns[entity_set.type.key], records.table.c[VERSION]
+        is_next = is_own, number > named("since"), number <= named("through")
+        next_ones = select(key).where(*is_next).order_by(number).limit(whole("limit"))
+        text = folded(entity_set, self._tables, dialect)
+        statement = select(number, documents.c.document, documents.c.folded, key, text)
+        is_set = of_company(documents), documents.c.entity_set == named("set")
+        is_document = and_(*is_set, documents.c.record == sql_cast(key, Text))
+        statement = statement.outerjoin_from(records.table, documents, is_document).order_by(number)
+        # the texts are computed of these only
+        statement = statement.where(is_own, key.in_(next_ones.offset(constant(0))))
+        return self._prepare(statement, COMPANY, "set", "since", "through", "limit")
 
     def _last_document(self) -> Prepared:
         documents = self._tables.search_documents

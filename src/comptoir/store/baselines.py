@@ -127,6 +127,8 @@ def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_K
     while not is_last:
         query = unit.statements.service.changes.query(unit.company_id, since, _PORTION)
         changes = [Change(*row) for row in (yield query)]  # type: ignore[arg-type]
+        if changes and changes[0].number > since + 1:
+            raise refusal_rows.TRIMMED(number=since + 1, oldest=changes[0].number)
         for each in changes:
             since = each.number
             entity_set = model.by_name[each.entity_set]

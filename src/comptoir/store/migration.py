@@ -110,5 +110,5 @@ async def _lacks(store: Store, company: Company, watermark: Watermark) -> bool:
     if last.number <= watermark.number:
         return last != watermark
     # later changes may have the numbers of the lost ones
-    found = await store.changes(company, watermark.number - 1, 1)
-    return [each.at for each in found] != [watermark.at]
+    (found,) = await store.changes(company, watermark.number - 1, 1)
+    return found.at < watermark.at if found.number > watermark.number else found.at != watermark.at

@@ -264,20 +264,20 @@ class Reads:
     ) -> int:
         """The number of records of a set: counted once, then by the changes since."""
         key = company, entity_set.name
-        since, known = self._set_counts.get(key, (0, 0))
-        if key in self._set_counts:
+        since, known = self._set_counts.get(key, (None, 0))
+        if since is not None:
             changed = self._statements.service.added_since
             query = changed.query(company.id, logged_set(entity_set), since, CREATE, DELETE)
         else:
             query = self._statements.reads.set_count(company, entity_set)
         rows = await self._reader.rows(query, while_connected)
+        if not rows and since is not None:
+            # the database was restored, or the change log was trimmed
+            self._set_counts.pop(key, None)
+            return await self._set_count(company, entity_set, while_connected)
         if not rows:
             return 0
         number, more = map(int, rows[0])
-        if number < since:
-            # the database was restored
-            self._set_counts.pop(key, None)
-            return await self._set_count(company, entity_set, while_connected)
         if len(self._set_counts) >= SET_COUNTS:
             self._set_counts.clear()
         self._set_counts[key] = number, known + more
@@ -305,6 +305,11 @@ class Reads:
         rows = await self._rows(self._statements.service.position, company.id)
         # a deleted company stays in the cache a little longer
         return int(rows[0][0]) if rows else 0
+
+    async def trimmed_after(self, company: Company, number: int) -> int | None:
+        """The number of the oldest change if the change after `number` was trimmed, else None."""
+        rows = await self._rows(self._statements.service.changes, company.id, number, 1)
+        return int(rows[0][0]) if rows and int(rows[0][0]) > number + 1 else None
 
     async def changes_of(
         self,
@@ -478,7 +483,7 @@ class Store(Reads, ABC):
         return Watermark(int(rows[0][0]), str(rows[0][1])) if rows else None
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
-        """The changes of a company after the number `since`, in order, without gaps."""
+        """The changes after the number `since` that are kept, in order, without gaps."""
         rows = await self._rows(self._statements.service.changes, company.id, since, limit)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
@@ -495,23 +500,23 @@ class Store(Reads, ABC):
         async for _ in self._index(company.id, entity_set):
             pass
 
-    async def index_lagging(self) -> None:
-        """Index the sets whose index lacks many changes, one after another.
+    async def index_lagging(self, tolerated: int = TOLERATED_LAG) -> None:
+        """Index the sets whose index lacks more changes than are tolerated, one after another.
 
         Notes the catalog too, as `check` does.
         """
         await self.check()
         companies = self.statements.tables.companies.c
         changed = select(companies[COMPANY_ID], companies.change_number)
-        query = self.statements.query(changed.where(companies.change_number > TOLERATED_LAG))
+        query = self.statements.query(changed.where(companies.change_number > tolerated))
         for company_id, number in [
             (str(company_id), int(number))
             for company_id, number in await self._reader.long_rows(query, always_connected)
         ]:
-            if 0 <= number - self._indexed.get(company_id, 0) <= TOLERATED_LAG:
+            if 0 <= number - self._indexed.get(company_id, 0) <= tolerated:
                 continue
             lags = await self.search_lags(company_id)
-            lagging = [name for name, lag in lags.items() if lag > TOLERATED_LAG]
+            lagging = [name for name, lag in lags.items() if lag > tolerated]
             if not lagging:
                 self._indexed[company_id] = number
             for entity_set in self._statements.index.sets:

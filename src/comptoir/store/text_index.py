@@ -4,10 +4,11 @@ A search is exact whatever the index contains, because the database compares rec
 since they were indexed one by one. Writes do nothing for the index.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from time import monotonic
 
 from comptoir.edm.model import EntitySet
+from comptoir.plan.read import Row
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import UnitOfWork
 
@@ -28,9 +29,6 @@ BUSY_PAUSE = 9
 
 MANY_UNITS = 16
 """Units of indexing after which the statistics of the index are refreshed the first time."""
-
-Window = tuple[str, str, int, int]
-"""The changes that a unit reads: company, set, number before the first, number of the last."""
 
 IndexSome = Callable[[int | None], Awaitable[tuple[int, int]]]
 """Runs `index_some` for a set, with the expected progress."""
@@ -61,15 +59,26 @@ def index_some(
     if expected not in (None, since):
         return since, 0
     through = min(since + CHANGES, last)
-    rows = yield index.window.query(company_id, indexed.logged, since, through, RECORDS)
-    if len(rows) == RECORDS:
+    kept = yield statements.service.changes.query(company_id, since, 1)
+    most, is_trimmed = RECORDS, bool(kept) and int(kept[0][0]) > since + 1
+    if is_trimmed:
+        # in few units, because each reads all records
+        most, through = 10 * RECORDS, int(kept[0][0]) - 1
+        rows = yield indexed.trimmed.query(company_id, indexed.name, since, through, most)
+    else:
+        rows = yield index.window.query(company_id, indexed.logged, since, through, most)
+    if len(rows) == most:
         through = int(rows[-1][0])
     if rows:
         window = (company_id, indexed.logged, since, through)
+        if is_trimmed:
+            stale, texts = [row[1:3] for row in rows if row[1]], [row[3:] for row in rows]
+        else:
+            stale = yield index.stale.query(company_id, indexed.name, *window[1:])
+            texts = yield indexed.texts.query(*window)
         # the text index is fastest with rising numbers
         highest = yield index.last_document.query(company_id, scope)
-        yield from _drop(indexed.name, window, unit)
-        texts = yield indexed.texts.query(*window)
+        yield from _drop(stale, unit)
         documents = [
             (company_id, number, indexed.name, str(key), text)
             for number, (key, text) in enumerate(texts, int(highest[0][0]) + 1)
@@ -81,14 +90,13 @@ def index_some(
     return through, last - through
 
 
-def _drop(name: str, window: Window, unit: UnitOfWork) -> Steps[None]:
-    """Drop the documents of the records that changed."""
-    index, company_id = unit.statements.index, window[0]
-    stale = yield index.stale.query(company_id, name, *window[1:])
+def _drop(stale: Sequence[Row], unit: UnitOfWork) -> Steps[None]:
+    """Drop the documents of records that changed, which have numbers and texts."""
+    index = unit.statements.index
     if stale:
         documents = sorted((int(number), str(text)) for number, text in stale)
         yield from index.documents.drop(documents)
-        yield index.drop_document.many((company_id, number) for number, _ in documents)
+        yield index.drop_document.many((unit.company_id, number) for number, _ in documents)
 
 
 async def index_units(

@@ -7,7 +7,7 @@ from functools import partial
 from typing_extensions import override
 
 from comptoir.features.history.resource import ChangesResource
-from comptoir.features.history.trimming import trim_changes
+from comptoir.features.history.trimming import trim_logs
 from comptoir.http.feature import Feature, Kernel
 from comptoir.store.jobs import Job, every
 
@@ -16,7 +16,7 @@ TRIM_SECONDS = 600.0
 
 
 class History(Feature):
-    """Serves the changes of companies, and trims their change logs."""
+    """Serves the changes of companies, and trims the logs."""
 
     @override
     @asynccontextmanager
@@ -30,7 +30,7 @@ class History(Feature):
     def jobs(self) -> Iterable[Job]:
         kernel = self._kernel
         if not kernel.settings.refuses_writes:
-            days, clock = kernel.settings.history_days, kernel.clock
-            trim = partial(trim_changes, kernel.store, days, clock)
+            parts = kernel.store, kernel.settings, kernel.clock, kernel.features
+            trim = partial(trim_logs, *parts)
             # a start has more urgent work
             yield every(TRIM_SECONDS, trim, at_once=False)

@@ -84,6 +84,8 @@ class ChangesResource:
         reads = request.reads or self._store
         if _FROM in given:
             start = whole_number(_FROM, given[_FROM], _FROM)
+            if oldest := await reads.trimmed_after(company, max(start - 1, 0)):
+                raise rows.TRIMMED(_FROM, number=start, oldest=oldest)
         else:
             start = await _last_change(reads, scope)
         settings, preferred = self._settings, preferences(request.headers)
@@ -131,7 +133,7 @@ class ChangesResource:
     ) -> _Page:
         """The page that begins at the change with a number; one of long values has fewer items.
 
-        Raises `Refusal` (404) if the change is not one of the record.
+        Raises `Refusal` (404) if the change is kept, but not one of the record.
         """
         page, characters = _Page(start), 0
         while page.next is not None and len(page.items) < size and characters < SLICE_CHARACTERS:
@@ -139,7 +141,8 @@ class ChangesResource:
             limit = min(SLICE, size - len(page.items)) + 1
             query = self._store.statements.query(entries(self._changes, scope, page.next, limit))
             found = [Entry(*row) for row in await reads.rows(query, request.while_connected)]  # type: ignore[arg-type]
-            if not found and scope.record is not None:
+            is_kept = found or not await reads.trimmed_after(scope.company, max(start - 1, 0))
+            if not found and is_kept and scope.record is not None:
                 entity_set, key = scope.record
                 raise errors.NOT_OF_RECORD(
                     _FROM, number=start, key=str(key), set=entity_set.name, resource=NAME

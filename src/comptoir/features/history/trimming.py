@@ -1,55 +1,84 @@
-"""Trims change logs: deletes what is kept for some days only."""
+"""Trims the logs: deletes what is kept for some days only."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import takewhile
 from time import monotonic
 
-from sqlalchemy import null, select, update
+from sqlalchemy import ColumnElement, Delete, Select, Table, Update, func, select, true
 
+from comptoir.config import Settings
 from comptoir.edm.times import Clock, instant
-from comptoir.sql.prepared import Query, Steps, named, prepare
-from comptoir.sql.statements import Statements
-from comptoir.sql.tables import COMPANY, COMPANY_ID, HISTORY, of_company
+from comptoir.http.feature import Feature
+from comptoir.sql.prepared import Steps
+from comptoir.sql.tables import AUDIT, COMPANY_ID, HISTORY
 from comptoir.store.store import Store
-from comptoir.store.unit import UnitOfWork
+from comptoir.store.text_index import TOLERATED_LAG
+from comptoir.store.writer import NO_COMPANY
 
 TRIMMED = 500
 """The most entries that a unit of work trims."""
 
-_DIFFERENCE = HISTORY[-1]
 
+async def trim_logs(
+    store: Store, settings: Settings, clock: Clock, features: Sequence[Feature] = ()
+) -> None:
+    """Delete the old entries of all logs, and the old differences of entries that stay.
 
-async def trim_changes(store: Store, history_days: int, clock: Clock) -> None:
-    """Delete the differences in the change logs of all companies that are older than some days.
-
-    Their entries stay. Raises `Refusal` as writes do.
+    A change stays while a delta link or a feature needs it. Raises `Refusal` as writes do.
     """
-    until = datetime.fromtimestamp(clock(), UTC) - timedelta(days=history_days)
-    before = instant(until)
+    now, log_seconds = clock(), settings.log_days * 86_400.0
+
+    def ago(seconds: float) -> str:
+        return instant(datetime.fromtimestamp(max(now - seconds, 0.0), UTC))
+
+    if log_seconds:
+        await store.index_lagging(0)
+    changes = store.statements.tables.changes
+    number, at, difference = changes.c.number, changes.c["at"], changes.c[HISTORY[-1]]
     for company_id in await store.company_names():
-        is_old = bool(await store.rows(_old(store.statements, company_id, before, 1)))
-        while is_old:
-            began = monotonic()
-            is_old = await store.transact(company_id, partial(_trim_some, before)) == TRIMMED
-            # as much time for the writes of others
-            await asyncio.sleep(monotonic() - began)
+        is_own = changes.c[COMPANY_ID] == company_id
+        entries = select(number, at).where(is_own, difference.is_not(None)).order_by(at)
+        change = changes.update().where(is_own, difference.is_not(None)).values({HISTORY[-1]: None})
+        await _trim(store, company_id, entries, change, ago(settings.history_days * 86_400.0))
+        if log_seconds:
+            times = [at for each in features for at in await each.awaited(company_id)]
+            times.append(ago(max(log_seconds, settings.delta_seconds)))
+            # without them, an index is built more slowly
+            if max((await store.search_lags(company_id)).values(), default=0) <= TOLERATED_LAG:
+                await _delete(store, company_id, changes, is_own, min(times))
+    if log_seconds:
+        await _delete(store, NO_COMPANY, AUDIT, true(), ago(log_seconds))
 
 
-def _old(statements: Statements, company_id: str, before: str, limit: int) -> Query:
-    """The statement that reads the numbers of the oldest entries with a difference."""
-    changes = statements.tables.changes.c
-    is_kept = changes[COMPANY_ID] == company_id, changes[_DIFFERENCE].is_not(None)
-    old = select(changes.number).where(*is_kept, changes["at"] < before)
-    return statements.query(old.order_by(changes["at"]).limit(limit))
+async def _delete(
+    store: Store, company_id: str, log: Table, is_own: ColumnElement[bool], before: str
+) -> None:
+    """Delete the entries from before a time, except for the last one, whose number is needed."""
+    number = log.c.number
+    last = select(func.max(number)).where(is_own).scalar_subquery()
+    entries = select(number, log.c["at"]).where(is_own, number < last).order_by(number)
+    await _trim(store, company_id, entries, log.delete().where(is_own), before)
 
 
-def _trim_some(before: str, unit: UnitOfWork) -> Steps[int]:
-    """Delete the oldest differences from before a time; returns their number."""
-    rows = yield _old(unit.statements, unit.company_id, before, TRIMMED)
-    changes = unit.statements.tables.changes
-    is_entry = of_company(changes), changes.c.number == named("entry")
-    trim = update(changes).where(*is_entry).values({_DIFFERENCE: null()})
-    trimming = prepare(trim, unit.statements.compiler, (COMPANY, "entry"))
-    yield trimming.many([(unit.company_id, *row) for row in rows])
-    return len(rows)
+async def _trim(
+    store: Store, company_id: str, entries: Select[int, str], change: Update | Delete, before: str
+) -> None:
+    """Make a change to the first entries, by number and time, that are from before a time."""
+    query, number = store.statements.query, change.table.c.number
+
+    def work(*_: object) -> Steps[bool]:
+        rows = yield query(entries.limit(TRIMMED))
+        old = [int(each) for each, _ in takewhile(lambda row: str(row[1]) < before, rows)]
+        if old:
+            yield query(change.where(number.between(min(old), max(old))))
+        return len(old) == TRIMMED
+
+    first = await store.rows(query(entries.limit(1)))
+    is_old = bool(first) and str(first[0][1]) < before
+    while is_old:
+        began = monotonic()
+        is_old = await store.transact(company_id, work)
+        # as much time for the writes of others
+        await asyncio.sleep(monotonic() - began)

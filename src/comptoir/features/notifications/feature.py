@@ -1,6 +1,6 @@
 """Notifications as a part of a service."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from typing_extensions import override
@@ -60,6 +60,10 @@ class Notifications(Feature):
         faults = self._sender.faults
         wake = None if faults is None else faults.clock_moved
         return [every(LOOK_SECONDS, self._sender.look, wake), every(LAG_SECONDS, self._note_lag)]
+
+    @override
+    async def awaited(self, company_id: str) -> Sequence[str]:
+        return await self._subscriptions.undelivered(company_id)
 
     async def _note_lag(self) -> None:
         self._metrics.note_notification_lag(await self._sender.lag())

@@ -82,6 +82,10 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
         raise problems.GONE(company=company_id)
     copied = await theirs.origin(company_id)
     progress = await theirs.progress(company_id)
+    last = await theirs.last(CHANGES, company_id)
+    kept = await ours.change(company_id, int(last[0])) if last and not restart else None
+    if last and kept and kept[0] != last[0]:
+        raise problems.SOURCE_TRIMMED(company=company_id, oldest=kept[0], number=last[0])
     if progress is not None and progress.incarnation != origin.incarnation and not restart:
         raise problems.UNFINISHED_COPY(company=company_id)
     if copied is not None:
@@ -288,9 +292,12 @@ class Copy:
                 await ours.company(self._id) != await theirs.company(self._id)
             ):
                 raise self._unequal("its own row differs")
+            oldest = [await each.change(self._id, 1) for each in (ours, theirs)]
+            begin = max([int(each[0]) for each in oldest if each], default=1)
             for table in ours.tables:
-                rows = _lasting(table, self._compared(ours, table))
-                others = _lasting(table, theirs.rows(table, self._id))
+                after = (begin - 1,) if table == CHANGES else None
+                rows = _lasting(table, self._compared(ours, table, after))
+                others = _lasting(table, theirs.rows(table, self._id, after))
                 async for more, less in _differences(rows, others, partial(ours.key, table)):
                     missing = [ours.key(table, row) for row in more]
                     key = min(missing + less)
@@ -299,10 +306,12 @@ class Copy:
                     named = ", ".join(map(str, key))
                     raise self._unequal(f"in {table}, the row {named} {state}{place}")
 
-    async def _compared(self, ours: Snapshot, table: str) -> AsyncIterator[list[Row]]:
+    async def _compared(
+        self, ours: Snapshot, table: str, after: Row | None
+    ) -> AsyncIterator[list[Row]]:
         """The rows of the source, with progress reported as they are compared."""
         total, done = await ours.count(table, self._id), 0
-        async for rows in ours.rows(table, self._id):
+        async for rows in ours.rows(table, self._id, after):
             done += len(rows)
             self._report.records += len(rows) if table in self._sets else 0
             yield rows

@@ -41,6 +41,9 @@ UNFINISHED_COPY = OperatorRow("the target has an unfinished copy of a company {c
 ANOTHER_COMPANY = OperatorRow("the target already has a company {company}, which is not an "
     "earlier state of the one in the source",
     "Name another target with --to.")
+SOURCE_TRIMMED = OperatorRow("the change log of the company {company} in the source begins with "
+    "change {oldest}, but its copy has come to change {number}",
+    "Start again with --restart, or delete a finished copy first.")
 COMPANY_DIFFERS = OperatorRow("the company {company} differs between the target and the source: "
     "{where}",
     "Name another target with --to.")

@@ -45,14 +45,15 @@ async def _page(control: ControlStore, form: Form, before: int) -> tuple[Sequenc
     found: list[AuditEntry] = []
     for _ in range(MOST_PORTIONS):
         since = max(before - 1 - PORTION, 0)
-        for each in reversed(await control.audit(since, before - 1 - since)):
+        older = [e for e in await control.audit(since, before - 1 - since) if e.number < before]
+        for each in reversed(older):
             shown = (each.by, each.act, each.address, each.request, each.target, each.detail)
             if act in ("", each.act) and any(text in part.casefold() for part in shown):
                 found.append(each)
                 if len(found) == PAGE_SIZE:
                     return found, each.number if each.number > 1 else 0
         before = since + 1
-        if not since:
+        if not since or not older:
             return found, 0
     return found, before
 
