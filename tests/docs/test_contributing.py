@@ -37,16 +37,14 @@ lastModifiedDateTime = { type = "DateTimeOffset", modified_at = true, descriptio
 agent = { to = "shippingAgentsExt", on = { agentCode = "code" }, description = "The agent." }
 """
 """An entity type with properties of all usual types and a relation."""
-FAULT = """'''The status is another one, although the request was done.
+FAULT = """
 
-Clients may not expect it.
-'''
-from typing_extensions import override
+class OtherStatus(Fault):
+    '''The status is another one, although the request was done.
 
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter
-from comptoir.response.response import Response
+    Clients may not expect it.
+    '''
 
-class _OtherStatus(Fault):
     status: int = parameter("The status of the response.", 500, 200, 599)
 
     @override
@@ -183,12 +181,13 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     """The checks pass, and so do the tests that concern every entity type and every fault."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
-    fault = f"{FAULTS}/other_status.py"
+    fault, listed = f"{FAULTS}/responses.py", f"{FAULTS}/__init__.py"
     choice, meeting = "tests/rehearsal/test_choice.py", "tests/rehearsal/test_other_status.py"
     clone.write(CATALOG, clone.read(CATALOG) + REHEARSALS)
-    clone.write(fault, FAULT)
+    clone.write(fault, clone.read(fault) + FAULT)
     clone.write(meeting, MEETING)
-    clone.replace(f"{FAULTS}/__init__.py", 'body vanish"', 'body vanish other-status"')
+    clone.replace(listed, "Body, Vanish)", "Body, Vanish, OtherStatus)")
+    clone.replace(listed, "    PageShift,\n", "    OtherStatus,\n    PageShift,\n")
     clone.replace(choice, "WRITTEN = [\n", f'WRITTEN = [\n    "{TEXT}",\n')
 
     clone.make("migration", "NAME=add the entity type rehearsal")
@@ -200,7 +199,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     clone.make("format", "docs")
     pages = {f"docs/reference/{name}.md" for name in ("entity-types", "faults")}
     tests = {choice, meeting}
-    assert clone.changed() == {CATALOG, revision, fault, f"{FAULTS}/__init__.py", *pages, *tests}
+    assert clone.changed() == {CATALOG, revision, fault, listed, *pages, *tests}
     assert "\n## rehearsalsExt\n" in clone.read("docs/reference/entity-types.md")
     page = clone.read("docs/reference/faults.md")
     assert "| `other-status` | The status is another one, although the request was done. |" in page

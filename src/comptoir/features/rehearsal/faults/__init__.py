@@ -1,29 +1,42 @@
-"""The faults, each in the module of its name."""
+"""The faults: the list of all, and how they are read from text."""
 
 from collections.abc import Collection, Iterable, Mapping
-from importlib import import_module
 from types import MappingProxyType
 
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.faults.fault import REGISTERED, Fault
-
-_NAMES = (
-    "throttle away slow timeout reset stale-read touch lock link-expired page-shift token-expired "
-    "rights-lost hook batch-rollback body vanish"
+from comptoir.features.rehearsal.faults.fault import Fault
+from comptoir.features.rehearsal.faults.refusals import (
+    Away,
+    BatchRollback,
+    LinkExpired,
+    Lock,
+    RightsLost,
+    Throttle,
+    TokenExpired,
+    Vanish,
 )
-"""In the order of the reference, and of messages."""
-
-
-def _fault(name: str) -> type[Fault]:
-    import_module(f"{__name__}.{name.replace('-', '_')}")
-    return REGISTERED[name]
-
+from comptoir.features.rehearsal.faults.responses import (
+    Body,
+    Hook,
+    PageShift,
+    Reset,
+    Slow,
+    StaleRead,
+    Timeout,
+    Touch,
+)
 
 FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
-    {each: _fault(each) for each in _NAMES.split()}
+    {
+        each.name: each
+        for each in (
+            *(Throttle, Away, Slow, Timeout, Reset, StaleRead, Touch, Lock, LinkExpired, PageShift),
+            *(TokenExpired, RightsLost, Hook, BatchRollback, Body, Vanish),
+        )
+    }
 )
-"""All faults, by name."""
+"""All faults by name, in the order of the reference and of messages."""
 
 LONGEST_FAULT = 400
 """Characters of a fault."""
