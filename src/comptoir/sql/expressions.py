@@ -10,26 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import cast
 
-from sqlalchemy import (
-    CTE,
-    Boolean,
-    ColumnElement,
-    FromClause,
-    Select,
-    String,
-    and_,
-    case,
-    column,
-    exists,
-    false,
-    func,
-    literal_column,
-    not_,
-    or_,
-    select,
-    table,
-    true,
-)
+import sqlalchemy as sa
 
 from comptoir.edm.model import EntitySet
 from comptoir.plan.expressions.nodes import (
@@ -61,11 +42,11 @@ from comptoir.sql.prepared import BLANK, constant, constant_text, slot_of
 from comptoir.sql.tables import COMPANY_ID, Tables, of_company
 from comptoir.sql.text_index import matches, text_matches
 
-Selected = ColumnElement[str | int] | ColumnElement[int]
+Selected = sa.ColumnElement[str | int] | sa.ColumnElement[int]
 Name = tuple[int, str]
 """The number of a step, 0 for the records of the statement itself, and a property."""
 
-Finish = Callable[[Select[*tuple[str | int, ...]]], Select[*tuple[str | int, ...]]]
+Finish = Callable[[sa.Select[*tuple[str | int, ...]]], sa.Select[*tuple[str | int, ...]]]
 """Groups, sorts or limits a SELECT."""
 
 
@@ -77,9 +58,9 @@ class SelectScope:
 
     def __init__(
         self,
-        froms: Sequence[FromClause],
+        froms: Sequence[sa.FromClause],
         columns: dict[Name, SqlValue],
-        conditions: Sequence[ColumnElement[bool]] = (),
+        conditions: Sequence[sa.ColumnElement[bool]] = (),
         parent: "SelectScope | None" = None,
     ) -> None:
         self.froms = list(froms)
@@ -92,7 +73,7 @@ class SelectScope:
         self.computed: dict[int, SqlValue] = {}
         """The columns of the nodes that a CTE computes, by the identity of the node."""
 
-        self._ctes: list[CTE] = []
+        self._ctes: list[sa.CTE] = []
         self._numbers: Iterator[int] = count() if parent is None else parent._numbers
 
     @property
@@ -110,18 +91,18 @@ class SelectScope:
             scope = scope.parent
         raise LookupError(f"no select scope has {name} of step {step}")
 
-    def selecting(self, *values: Selected) -> Select[*tuple[str | int, ...]]:
+    def selecting(self, *values: Selected) -> sa.Select[*tuple[str | int, ...]]:
         """Build the SELECT of some values; it correlates with the enclosing scopes."""
         # With its name in the list, a CTE is compiled before those that select from it, not within
         # them. The CTEs of a nested scope are in a list of its own.
         nest_here = self.parent is not None
         return self._selecting(values).add_cte(*self._ctes, nest_here=nest_here)
 
-    def _selecting(self, values: Sequence[Selected]) -> Select[*tuple[str | int, ...]]:
-        statement = select(*values).select_from(*self.froms).where(*self.conditions)
+    def _selecting(self, values: Sequence[Selected]) -> sa.Select[*tuple[str | int, ...]]:
+        statement = sa.select(*values).select_from(*self.froms).where(*self.conditions)
         return statement if self.parent is None else statement.correlate_except(*self.froms)
 
-    def _select_from(self, statement: Select[*tuple[str | int, ...]]) -> CTE:
+    def _select_from(self, statement: sa.Select[*tuple[str | int, ...]]) -> sa.CTE:
         cte = statement.cte(f"cte_{next(self._numbers)}")
         self.froms, self.conditions = [cte], []
         self._ctes.append(cte)
@@ -174,9 +155,9 @@ _OPEN_SYMBOLS: dict[type, int] = {
 GROUP = 100
 """The most operands of a chain of `and` or `or` in a row."""
 
-_NULL: SqlValue = literal_column("NULL")
+_NULL: SqlValue = sa.literal_column("NULL")
 
-_COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], ColumnElement[bool]]] = {
+_COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], sa.ColumnElement[bool]]] = {
     "eq": lambda left, right: left == right,
     "ne": lambda left, right: left != right,
     "lt": lambda left, right: left < right,
@@ -213,7 +194,7 @@ class Expressions:
         condition = _Renderer(self, scope).condition(node)
         if of is not None:
             guarded = self.call("tied_to_row", [scope.column(*of), condition])
-            condition = cast("ColumnElement[bool]", guarded)
+            condition = cast("sa.ColumnElement[bool]", guarded)
         scope.conditions.append(condition)
 
     def value(self, scope: SelectScope, node: Value) -> SqlValue:
@@ -234,7 +215,7 @@ class Expressions:
         return slot_of(node, self._first_slot)
 
     def call(
-        self, name: FunctionName, arguments: Sequence[SqlValue | ColumnElement[bool]]
+        self, name: FunctionName, arguments: Sequence[SqlValue | sa.ColumnElement[bool]]
     ) -> SqlValue:
         """Build a call of a function of the dialect."""
         return cast("SqlValue", self._dialect.functions[name](*arguments))
@@ -255,10 +236,10 @@ class Expressions:
             columns_used = {name: records.columns[name] for name in sorted(used[step.number])}
             # only the columns that are used, since each column of a table costs time here
             table_columns = {
-                each.name: column(each.name, each.type) for each in columns_used.values()
+                each.name: sa.column(each.name, each.type) for each in columns_used.values()
             }
-            other = table(
-                records.table.name, column(COMPANY_ID, String), *table_columns.values()
+            other = sa.table(
+                records.table.name, sa.column(COMPANY_ID, sa.String), *table_columns.values()
             ).alias()
             inner.froms.append(other)
             for name, each in columns_used.items():
@@ -276,7 +257,7 @@ class Expressions:
             ]
         return inner
 
-    def has_attribute(self, scope: SelectScope, node: HasAttribute) -> ColumnElement[bool]:
+    def has_attribute(self, scope: SelectScope, node: HasAttribute) -> sa.ColumnElement[bool]:
         """Build the condition that the record has an attribute."""
         pairs = None if self._set is None else self._set.pair_filter
         if pairs is None:
@@ -291,9 +272,9 @@ class Expressions:
         ]
         if node.value is not None:
             conditions.append(columns[pairs.carrier_value] == self.slot(node.value))
-        return exists(SelectScope([other], {}, conditions, scope).selecting(constant(1)))
+        return sa.exists(SelectScope([other], {}, conditions, scope).selecting(constant(1)))
 
-    def matches(self, scope: SelectScope, node: MatchesSearch) -> ColumnElement[bool]:
+    def matches(self, scope: SelectScope, node: MatchesSearch) -> sa.ColumnElement[bool]:
         """Build the condition that a search finds the record."""
         if self._set is None:
             raise LookupError("a search applies to the records of a set, not to related records")
@@ -312,7 +293,7 @@ class _Renderer:
         self._expressions = expressions
         self._scope = scope
 
-    def condition(self, node: Value) -> ColumnElement[bool]:
+    def condition(self, node: Value) -> sa.ColumnElement[bool]:
         computed = self._scope.computed.get(id(node))
         if computed is not None:
             return computed == constant(1)
@@ -324,7 +305,7 @@ class _Renderer:
             case OneOf():
                 sql = self._one_of(node)
             case Not():
-                sql = not_(self.condition(node.operand))
+                sql = sa.not_(self.condition(node.operand))
             case IsNull():
                 sql = self.value(node.operand).is_(None)
             case Exists():
@@ -334,11 +315,13 @@ class _Renderer:
             case MatchesSearch():
                 sql = self._expressions.matches(self._scope, node)
             case Constant():
-                sql = true() if node.value else false()
+                sql = sa.true() if node.value else sa.false()
             case Function():
                 value = self._function(node)
-                is_condition = isinstance(value.type, Boolean)
-                sql = cast("ColumnElement[bool]", value) if is_condition else value == constant(1)
+                is_condition = isinstance(value.type, sa.Boolean)
+                sql = (
+                    cast("sa.ColumnElement[bool]", value) if is_condition else value == constant(1)
+                )
             case _:
                 sql = self.value(node) == constant(1)
         return sql
@@ -356,7 +339,7 @@ class _Renderer:
                 sql = self._expressions.slot(node)
             case Function():
                 value = self._function(node)
-                sql = self._number(value) if isinstance(value.type, Boolean) else value
+                sql = self._number(value) if isinstance(value.type, sa.Boolean) else value
             case Null():
                 sql = _NULL
             case Constant():
@@ -367,12 +350,12 @@ class _Renderer:
                 sql = self._related(node)
             case CountOf():
                 inner = self._expressions.related(self._scope, node.steps, None)
-                sql = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
+                sql = cast("SqlValue", inner.selecting(sa.func.count()).scalar_subquery())
             case _:
                 sql = self._number(self.condition(node))
         return sql
 
-    def _number(self, condition: ColumnElement[bool] | SqlValue) -> SqlValue:
+    def _number(self, condition: sa.ColumnElement[bool] | SqlValue) -> SqlValue:
         """A condition as a number: 1, 0 or null."""
         return self._expressions.call("as_number", [condition])
 
@@ -385,7 +368,7 @@ class _Renderer:
     def _function(self, node: Function) -> SqlValue:
         return self._expressions.call(node.name, [self.value(each) for each in node.arguments])
 
-    def _comparison(self, node: Comparison) -> ColumnElement[bool]:
+    def _comparison(self, node: Comparison) -> sa.ColumnElement[bool]:
         left, right = self.value(node.left), self.value(node.right)
         if not node.nullable:
             return _COMPARISONS[node.operator](left, right)
@@ -393,15 +376,15 @@ class _Renderer:
             return left.is_not_distinct_from(right)
         if node.operator == "ne":
             return left.is_distinct_from(right)
-        return _COMPARISONS[node.operator](left, right).is_(true())
+        return _COMPARISONS[node.operator](left, right).is_(sa.true())
 
-    def _one_of(self, node: OneOf) -> ColumnElement[bool]:
+    def _one_of(self, node: OneOf) -> sa.ColumnElement[bool]:
         operand = self.value(node.operand)
         items = [self.value(each) for each in node.items]
         if not node.nullable:
             return operand.in_(items)
         if all(isinstance(each, Slot) for each in node.items):
-            return operand.in_(items).is_(true())
+            return operand.in_(items).is_(sa.true())
         present = [self._expressions.call("null_as_value", [each]) for each in items]
         return self._expressions.call("null_as_value", [operand]).in_(present)
 
@@ -412,19 +395,19 @@ class _Renderer:
             (self.condition(condition), self.value(value))
             for condition, value in zip(node.conditions, node.values, strict=True)
         ]
-        return cast("SqlValue", case(*branches))
+        return cast("SqlValue", sa.case(*branches))
 
-    def _exists(self, node: Exists) -> ColumnElement[bool]:
+    def _exists(self, node: Exists) -> sa.ColumnElement[bool]:
         inner = self._expressions.related(self._scope, node.steps, node.condition)
         if node.condition is not None:
             last = node.steps[-1]
             related = last.number, last.navigation.on[1]
             of = related if may_be_constant(node.condition) else None
             self._expressions.nested().restrict(inner, node.condition, of)
-        return exists(inner.selecting(constant(1)))
+        return sa.exists(inner.selecting(constant(1)))
 
-    def _junction(self, node: Junction) -> ColumnElement[bool]:
-        join = and_ if node.operator == "and" else or_
+    def _junction(self, node: Junction) -> sa.ColumnElement[bool]:
+        join = sa.and_ if node.operator == "and" else sa.or_
         terms = [self.condition(operand) for operand in node.operands]
         while len(terms) > GROUP:
             # "= 1" keeps SQLAlchemy from joining the groups into one chain again
