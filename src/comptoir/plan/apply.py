@@ -53,7 +53,7 @@ from comptoir.request.apply import (
     Top,
     Transformation,
 )
-from comptoir.request.expression.tree import ComputeItem, Node, Parameter, Path, walk
+from comptoir.request.expression import tree
 from comptoir.request.options import LARGEST
 
 MOST_TRANSFORMATIONS = 40
@@ -173,7 +173,7 @@ class PipelineBinder:
             operands = last.condition.operands
         self._steps[-1] = Filter(Junction("and", (*operands, condition)))
 
-    def _compute(self, items: Sequence[ComputeItem]) -> None:
+    def _compute(self, items: Sequence[tree.ComputeItem]) -> None:
         values: list[NamedValue] = []
         names: dict[str, TypedValue] = {}
         lengths: dict[str, float] = {}
@@ -235,7 +235,7 @@ class PipelineBinder:
                 raise self._misplaced(each)
             self.bind([each])
 
-    def _key(self, path: Path) -> tuple[str, TypedValue]:
+    def _key(self, path: tree.Path) -> tuple[str, TypedValue]:
         self._refuse_many(path)
         self._refuse_unlimited(path, "Grouping by")
         typed = self._binder().value(path)
@@ -272,7 +272,7 @@ class PipelineBinder:
         self._identity = tuple([order_key(name, names[name]) for name in keys])
 
     def _aggregation(
-        self, item: Aggregate, expression: Node | None, *, is_grouped: bool
+        self, item: Aggregate, expression: tree.Node | None, *, is_grouped: bool
     ) -> tuple[Aggregation, TypedValue]:
         """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
         function: FunctionName = "count"
@@ -288,7 +288,7 @@ class PipelineBinder:
         return Aggregation(item.alias, function, operand), aggregated
 
     def _method(
-        self, method: str, expression: Node, typed: TypedValue
+        self, method: str, expression: tree.Node, typed: TypedValue
     ) -> tuple[FunctionName, PrimitiveType]:
         """The function of an aggregation method for an operand, and the type of its result."""
         if method == "countdistinct":
@@ -312,10 +312,10 @@ class PipelineBinder:
         is_wide = typed.type is types.WIDE_DECIMAL
         return NAMED[f"{method}_wide" if is_wide else method], typed.edm_type
 
-    def _refuse_many(self, node: Node) -> None:
+    def _refuse_many(self, node: tree.Node) -> None:
         """Raise `Refusal` (501) for a path along navigation to many records."""
         entity_type = self._set.type
-        segments = node.segments if isinstance(node, Path) and not self._is_aggregated else ()
+        segments = node.segments if isinstance(node, tree.Path) and not self._is_aggregated else ()
         for segment in segments:
             navigation = entity_type.related.get(segment)
             if navigation is None:
@@ -335,15 +335,15 @@ class PipelineBinder:
         lengths = Lengths(self._binding.model, self.option, self._slots.values, known=self._lengths)
         return lengths.longest(value, position)
 
-    def _resolved(self, node: Node) -> Node:
+    def _resolved(self, node: tree.Node) -> tree.Node:
         """The node with its aliases replaced; all resolved nodes together keep to the limits."""
         limits = self._binding.limits
-        if not any(isinstance(each, Parameter) for each, _ in walk(node)):
+        if not any(isinstance(each, tree.Parameter) for each, _ in tree.walk(node)):
             return node
         if self._aliases is None:
             self._aliases = parse_aliases(self._binding.aliases, limits)
         resolved = resolve(node, self._aliases, limits)
-        self._nodes += sum(1 for _ in walk(resolved))
+        self._nodes += sum(1 for _ in tree.walk(resolved))
         if self._nodes > limits.nodes:
             raise rows.LONG_WITH_ALIASES(self.option, node.position, limit=limits.nodes)
         return resolved
@@ -360,14 +360,14 @@ class PipelineBinder:
         owner = "The aggregated result" if self._is_aggregated else self._set.type.name
         return alias_taken(owner, alias, self.option, position)
 
-    def _refuse_unlimited(self, node: Node, doing: str) -> None:
+    def _refuse_unlimited(self, node: tree.Node, doing: str) -> None:
         if uses_property(self._unlimited, node):
             raise self._unsupported(node, f"{doing} {name_of(node)}")
 
     def _misplaced(self, node: Transformation) -> Refusal:
         return self._unsupported(node, f"{node.name} at this position within groupby")
 
-    def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
+    def _unsupported(self, node: tree.Node | Transformation, construct: str) -> Refusal:
         return rows.NOT_SUPPORTED(self.option, node.position, construct=construct)
 
 
