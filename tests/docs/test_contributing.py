@@ -186,8 +186,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     clone.write(CATALOG, clone.read(CATALOG) + REHEARSALS)
     clone.write(fault, clone.read(fault) + FAULT)
     clone.write(meeting, MEETING)
-    clone.replace(listed, "Body, Vanish)", "Body, Vanish, OtherStatus)")
-    clone.replace(listed, "    PageShift,\n", "    OtherStatus,\n    PageShift,\n")
+    clone.replace(listed, "refusals.Vanish)", "refusals.Vanish, responses.OtherStatus)")
     clone.replace(choice, "WRITTEN = [\n", f'WRITTEN = [\n    "{TEXT}",\n')
 
     clone.make("migration", "NAME=add the entity type rehearsal")

@@ -39,20 +39,8 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.plan.read import Transformation as Step
+from comptoir.request import apply as syntax
 from comptoir.request.aliases import Aliases, parse_aliases, resolve
-from comptoir.request.apply import (
-    Aggregate,
-    AggregateInto,
-    ComputeAlso,
-    FilterBy,
-    GroupBy,
-    Identity,
-    OrderBy,
-    SearchFor,
-    Skip,
-    Top,
-    Transformation,
-)
 from comptoir.request.expression import tree
 from comptoir.request.options import LARGEST
 
@@ -99,7 +87,7 @@ class PipelineBinder:
         self._sorting: list[NamedValue] = []
         self._sort_expressions = 0
 
-    def bind(self, transformations: Sequence[Transformation]) -> None:
+    def bind(self, transformations: Sequence[syntax.Transformation]) -> None:
         """Add transformations.
 
         Raises `Refusal`: 400 with a column, 501 for valid OData that is not supported.
@@ -129,35 +117,35 @@ class PipelineBinder:
         )
         return pipeline, tuple(self._slots.values)
 
-    def _transform(self, node: Transformation) -> None:
+    def _transform(self, node: syntax.Transformation) -> None:
         match node:
-            case FilterBy():
+            case syntax.FilterBy():
                 self._filter(node)
-            case SearchFor():
+            case syntax.SearchFor():
                 self._search(node)
-            case ComputeAlso():
+            case syntax.ComputeAlso():
                 self._compute(node.items)
-            case OrderBy():
+            case syntax.OrderBy():
                 self._sort(node)
-            case AggregateInto():
+            case syntax.AggregateInto():
                 self._regroup({}, node)
-            case GroupBy():
+            case syntax.GroupBy():
                 self._group(node)
-            case Top():
+            case syntax.Top():
                 self._limit(node.count, 0)
-            case Skip():
+            case syntax.Skip():
                 self._limit(LARGEST, node.count)
-            case Identity():
+            case syntax.Identity():
                 pass
 
-    def _filter(self, node: FilterBy) -> None:
+    def _filter(self, node: syntax.FilterBy) -> None:
         condition = self._resolved(node.condition)
         pairs = None if self._is_aggregated else self._set.pair_filter
         value = bind_condition(self._binder(), condition, pairs, self.option)
         self._length(value, node.position)
         self._add_filter(value)
 
-    def _search(self, node: SearchFor) -> None:
+    def _search(self, node: syntax.SearchFor) -> None:
         if self._is_aggregated:
             raise self._unsupported(node, "A search of an aggregated result")
         self._searches = True
@@ -191,7 +179,7 @@ class PipelineBinder:
         self._names.update(names)
         self._lengths.update(lengths)
 
-    def _sort(self, node: OrderBy) -> None:
+    def _sort(self, node: syntax.OrderBy) -> None:
         keys: list[OrderKey] = []
         for item in node.items:
             expression = self._resolved(item.expression)
@@ -217,21 +205,23 @@ class PipelineBinder:
         slots = self._slots.add(limit), self._slots.add(skip)
         self._steps.append(Limit(self._total_order(), *slots))
 
-    def _group(self, node: GroupBy) -> None:
+    def _group(self, node: syntax.GroupBy) -> None:
         keys = dict([self._key(path) for path in node.paths])
-        inner = [each for each in node.transformations if not isinstance(each, Identity)]
-        at = next((n for n, each in enumerate(inner) if isinstance(each, AggregateInto)), None)
+        inner = [each for each in node.transformations if not isinstance(each, syntax.Identity)]
+        at = next(
+            (n for n, each in enumerate(inner) if isinstance(each, syntax.AggregateInto)), None
+        )
         if at is None and node.transformations:
             raise self._misplaced(node.transformations[0])
         for each in inner[: at or 0]:
-            if not isinstance(each, ComputeAlso):
+            if not isinstance(each, syntax.ComputeAlso):
                 raise self._misplaced(each)
             self.bind([each])
         aggregate = None if at is None else inner[at]
-        self._regroup(keys, aggregate if isinstance(aggregate, AggregateInto) else None)
+        self._regroup(keys, aggregate if isinstance(aggregate, syntax.AggregateInto) else None)
         for each in inner[0 if at is None else at + 1 :]:
             # each group is one row by now, so these have the same effect on all rows at once
-            if not isinstance(each, ComputeAlso | FilterBy):
+            if not isinstance(each, syntax.ComputeAlso | syntax.FilterBy):
                 raise self._misplaced(each)
             self.bind([each])
 
@@ -243,7 +233,7 @@ class PipelineBinder:
             raise self._unsupported(path, f"Grouping by the record {name_of(path)}")
         return "/".join([each for each in path.segments if "." not in each]), typed
 
-    def _regroup(self, keys: Mapping[str, TypedValue], node: AggregateInto | None) -> None:
+    def _regroup(self, keys: Mapping[str, TypedValue], node: syntax.AggregateInto | None) -> None:
         """Replace the rows by one for each group, with the aggregates that `node` asks for."""
         aggregations: list[Aggregation] = []
         lengths = {name: self._length(typed.value, 0) for name, typed in keys.items()}
@@ -272,7 +262,7 @@ class PipelineBinder:
         self._identity = tuple([order_key(name, names[name]) for name in keys])
 
     def _aggregation(
-        self, item: Aggregate, expression: tree.Node | None, *, is_grouped: bool
+        self, item: syntax.Aggregate, expression: tree.Node | None, *, is_grouped: bool
     ) -> tuple[Aggregation, TypedValue]:
         """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
         function: FunctionName = "count"
@@ -364,10 +354,10 @@ class PipelineBinder:
         if uses_property(self._unlimited, node):
             raise self._unsupported(node, f"{doing} {name_of(node)}")
 
-    def _misplaced(self, node: Transformation) -> Refusal:
+    def _misplaced(self, node: syntax.Transformation) -> Refusal:
         return self._unsupported(node, f"{node.name} at this position within groupby")
 
-    def _unsupported(self, node: tree.Node | Transformation, construct: str) -> Refusal:
+    def _unsupported(self, node: tree.Node | syntax.Transformation, construct: str) -> Refusal:
         return rows.NOT_SUPPORTED(self.option, node.position, construct=construct)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
 
 import msgspec
 
@@ -114,26 +113,24 @@ def path_matches(pattern: str, path: str) -> bool:
 
 _fault = partial(parse_fault, place="a preset")
 
-PRESETS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
-    {
-        "bad-day": (
-            Rule("throttled", _fault("throttle; retry-after=1"), probability=0.02),
-            Rule("away", _fault("away; retry-after=1"), probability=0.01),
-            Rule("lost-answer", _fault("reset; phase=after"), probability=0.01),
-            Rule("background-job", _fault("touch"), Match(nth=50)),
-            Rule("notified-twice", _fault("hook; mode=duplicate")),
-        ),
-        "update-night": (
-            Rule("update", _fault("away; kind=html; window=600"), times=1),
-            Rule("old-tokens", _fault("token-expired"), times=1),
-            Rule("upgrade", _fault("vanish"), times=5),
-        ),
-        "monday": (
-            Rule("crowded", _fault("throttle; retry-after=2"), probability=0.1),
-            Rule("slow", _fault("slow; seconds=2"), probability=0.5),
-        ),
-    }
-)
+PRESETS: Mapping[str, tuple[Rule, ...]] = {
+    "bad-day": (
+        Rule("throttled", _fault("throttle; retry-after=1"), probability=0.02),
+        Rule("away", _fault("away; retry-after=1"), probability=0.01),
+        Rule("lost-answer", _fault("reset; phase=after"), probability=0.01),
+        Rule("background-job", _fault("touch"), Match(nth=50)),
+        Rule("notified-twice", _fault("hook; mode=duplicate")),
+    ),
+    "update-night": (
+        Rule("update", _fault("away; kind=html; window=600"), times=1),
+        Rule("old-tokens", _fault("token-expired"), times=1),
+        Rule("upgrade", _fault("vanish"), times=5),
+    ),
+    "monday": (
+        Rule("crowded", _fault("throttle; retry-after=2"), probability=0.1),
+        Rule("slow", _fault("slow; seconds=2"), probability=0.5),
+    ),
+}
 """The rules of each preset, by its name.
 
 `bad-day`: everything goes wrong now and then. `update-night`: the service is away for ten minutes,

@@ -9,7 +9,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from io import TextIOWrapper
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO, TextIO, cast
 
 import msgspec
@@ -357,9 +356,12 @@ def _not_utf8(path: Path) -> FileError:
     return FileError(0, problems.NOT_UTF8())
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = MappingProxyType(
-    {".csv": read_csv, ".ndjson": read_ndjson, ".json": read_json, ".parquet": read_parquet}
-)
+_READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = {
+    ".csv": read_csv,
+    ".ndjson": read_ndjson,
+    ".json": read_json,
+    ".parquet": read_parquet,
+}
 
 SUFFIXES = tuple(_READERS)
 """The file name suffixes of the formats that can be read."""

@@ -315,12 +315,10 @@ def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> Orde
 
 def computed_names(computed: Computed) -> Mapping[str, TypedValue]:
     """Return computed properties as names that other query options may use."""
-    return MappingProxyType(
-        {
-            each.name: typed_property(nodes.Field(each.name), each.type, nullable=each.nullable)
-            for each in computed
-        }
-    )
+    return {
+        each.name: typed_property(nodes.Field(each.name), each.type, nullable=each.nullable)
+        for each in computed
+    }
 
 
 def uses_property(names: Collection[str], expression: tree.Node) -> bool:

@@ -1,41 +1,21 @@
 """The faults: the list of all, and how they are read from text."""
 
 from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
 
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
+from comptoir.features.rehearsal.faults import refusals, responses
 from comptoir.features.rehearsal.faults.fault import Fault
-from comptoir.features.rehearsal.faults.refusals import (
-    Away,
-    BatchRollback,
-    LinkExpired,
-    Lock,
-    RightsLost,
-    Throttle,
-    TokenExpired,
-    Vanish,
-)
-from comptoir.features.rehearsal.faults.responses import (
-    Body,
-    Hook,
-    PageShift,
-    Reset,
-    Slow,
-    StaleRead,
-    Timeout,
-    Touch,
-)
 
-FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            *(Throttle, Away, Slow, Timeout, Reset, StaleRead, Touch, Lock, LinkExpired, PageShift),
-            *(TokenExpired, RightsLost, Hook, BatchRollback, Body, Vanish),
-        )
-    }
-)
+FAULTS: Mapping[str, type[Fault]] = {
+    each.name: each
+    for each in (
+        *(refusals.Throttle, refusals.Away, responses.Slow, responses.Timeout, responses.Reset),
+        *(responses.StaleRead, responses.Touch, refusals.Lock, refusals.LinkExpired),
+        *(responses.PageShift, refusals.TokenExpired, refusals.RightsLost, responses.Hook),
+        *(refusals.BatchRollback, responses.Body, refusals.Vanish),
+    )
+}
 """All faults by name, in the order of the reference and of messages."""
 
 LONGEST_FAULT = 400

@@ -6,7 +6,6 @@ functions replace them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import AsBoolean, False_, Grouping, True_, UnaryExpression
@@ -102,21 +101,20 @@ _ROUTINES: Mapping[FunctionName, Routine] = {
 }
 """The functions that SQLite does not have, or that have other results."""
 
-REGISTERED: Mapping[str, Routine] = MappingProxyType(
-    {
-        **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
-        TRIGRAMS: Routine(2, routines.trigrams),
-        f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, rows.BEYOND_BITS)),
-        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, rows.BEYOND_DIGITS)),
-        f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
-        f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
-    }
-)
+REGISTERED: Mapping[str, Routine] = {
+    **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
+    TRIGRAMS: Routine(2, routines.trigrams),
+    f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, rows.BEYOND_BITS)),
+    f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, rows.BEYOND_DIGITS)),
+    f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
+    f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
+}
 """The functions that every connection registers, by their names in SQL."""
 
-REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = MappingProxyType(
-    {f"{PREFIX}sum_wide": WideTotal.sum, f"{PREFIX}average_wide": WideTotal.average}
-)
+REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = {
+    f"{PREFIX}sum_wide": WideTotal.sum,
+    f"{PREFIX}average_wide": WideTotal.average,
+}
 """The aggregate functions that every connection registers, over wide decimals."""
 
 
@@ -225,12 +223,10 @@ _AGGREGATES: FunctionTable = {
 }
 
 
-FUNCTIONS: FunctionTable = MappingProxyType(
-    {
-        **{name: getattr(sa.func, f"{PREFIX}{name}") for name in _ROUTINES},
-        **COMMON_FUNCTIONS,
-        **_NATIVE,
-        **_AGGREGATES,
-    }
-)
+FUNCTIONS: FunctionTable = {
+    **{name: getattr(sa.func, f"{PREFIX}{name}") for name in _ROUTINES},
+    **COMMON_FUNCTIONS,
+    **_NATIVE,
+    **_AGGREGATES,
+}
 """The functions of SQLite, by their names in a plan."""
