@@ -29,8 +29,7 @@ from comptoir.features.rehearsal.faults.fault import (
     has_changes,
 )
 from comptoir.features.rehearsal.pinned_reads import StaleReads
-from comptoir.features.rehearsal.rule_state import RuleState, SeenPage, ShiftedClock
-from comptoir.features.rehearsal.rules import Rule
+from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.traffic import Traffic
 from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
