@@ -116,40 +116,16 @@ def build_tables(model: Model) -> Tables:
         metadata,
         records,
         companies=metadata.tables["companies"],
-        changes=add(
-            "changes",
-            1,
-            number=number,
-            entity_set=any_text,
-            record=any_text,
-            verb=any_text,
-            at=text(24),
-            by=any_text,
-            with_rowid=False,
-        ),
-        repeats=add(
-            "repeats",
-            3,
-            by=any_text,
-            client=any_text,
-            request=any_text,
-            digest=text(64),
-            outcome=any_text,
-            at=text(24),
-        ),
+        changes=add("changes", 1, number=number, entity_set=any_text, record=any_text,
+            verb=any_text, at=text(24), by=any_text, with_rowid=False),
+        repeats=add("repeats", 3, by=any_text, client=any_text, request=any_text, digest=text(64),
+            outcome=any_text, at=text(24)),
         copies=add("copies", 0, incarnation=text(32), number=number, holder=text(32)),
-        search_marks=add(
-            "search_marks", 1, entity_set=any_text, layout=text(32), number=number, scope=number
-        ),
-        search_documents=add(
-            "search_documents",
-            1,
-            document=number,
-            entity_set=any_text,
-            record=any_text,
-            folded=any_text,
-        ),
-    )
+        search_marks=add("search_marks", 1, entity_set=any_text, layout=text(32), number=number,
+            scope=number),
+        search_documents=add("search_documents", 1, document=number, entity_set=any_text,
+            record=any_text, folded=any_text),
+    )  # fmt: skip
     version, difference = HISTORY
     tables.changes.append_column(sa.Column(version, sa.BigInteger))
     tables.changes.append_column(sa.Column(difference, any_text))
