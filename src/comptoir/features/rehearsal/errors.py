@@ -66,8 +66,7 @@ GATEWAY = replace(TOKEN_EXPIRED, problem="The gateway has refused the bearer tok
 RIGHT_LOST = REQUEST_DENIED.row("The client has lost a right on {set}", "Ask the operator for a role that allows it.",
     group="RIGHT_MISSING")
 VANISHED = RESOURCE_NOT_FOUND.row("The service does not have {set} now", "Send the request again later.")
-UNDONE = DATABASE_BUSY.row("The batch was undone after a request of it failed", "Send the batch again.",
-    headers={"Retry-After": "1"})
+UNDONE = DATABASE_BUSY.row("The batch was undone after a request of it failed", "Send the batch again.", headers={"Retry-After": "1"})
 UNFINISHED = REQUEST_TIMEOUT.row("The service has not finished the request in time", "Send a smaller one.", group="LONG_WORK")
 TOUCHED_FIELD = BAD_REQUEST.row("Invalid value {value!q} for field in {place}",
     "Send the name of a text of {owner} that does not identify records.")
@@ -78,13 +77,9 @@ FILE_OF_RULES = "Name a file with rules in fault_rules."
 FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",
     'Write faults = "on" into the config file if that is intended.')
 UNKNOWN_TRAP = OperatorRow("unknown trap {name} in --require", "Use some of: {known}.")
-TRAPS_NOT_MET = OperatorRow("no client has met {traps}",
-    "Let a test meet them, for example by a rule of /faults.")
-INVALID_URL = OperatorRow("invalid --url {url}",
-    "Use the address of the service, such as http://127.0.0.1:8080.")
-NO_RESPONSE = OperatorRow("{origin} does not respond: {reason}",
-    "Start it with `comptoir serve --faults`, or name another one with --url.")
-ANOTHER_RELEASE = OperatorRow("{origin} is a service of another release: {reason}",
-    "Use the same release here and there.")
+TRAPS_NOT_MET = OperatorRow("no client has met {traps}", "Let a test meet them, for example by a rule of /faults.")
+INVALID_URL = OperatorRow("invalid --url {url}", "Use the address of the service, such as http://127.0.0.1:8080.")
+NO_RESPONSE = OperatorRow("{origin} does not respond: {reason}", "Start it with `comptoir serve --faults`, or name another one with --url.")
+ANOTHER_RELEASE = OperatorRow("{origin} is a service of another release: {reason}", "Use the same release here and there.")
 WITHOUT_FAULTS = OperatorRow("{url} returns {status}", "Start the service with --faults.")
 REQUEST_FAILED = OperatorRow("{url} returns {status}", "See its log.")
