@@ -135,6 +135,7 @@ async def _rows(visit: Visit) -> Sequence[RequestRow]:
 
 
 def _row(head: Head, visit: Visit) -> RequestRow:
+    party = _party(head, visit)
     asked = short_path(unquote(head.path))
     if head.query:
         asked += f"?{unquote(head.query)}"
@@ -146,7 +147,7 @@ def _row(head: Head, visit: Visit) -> RequestRow:
         asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
         head.status,
         head.check,
-        _shown_party(head, visit),
+        party if party == head.by else f"{party} (refused)",
         f"{head.ms:.1f}",
     )
 
@@ -154,11 +155,6 @@ def _row(head: Head, visit: Visit) -> RequestRow:
 def _party(head: Head, visit: Visit) -> str:
     """The client of a request; one that was refused only for users who may see all clients."""
     return head.by or (head.denied if visit.sees_service else "")
-
-
-def _shown_party(head: Head, visit: Visit) -> str:
-    party = _party(head, visit)
-    return party if party == head.by else f"{party} (refused)"
 
 
 def time_of_day(at: float) -> str:

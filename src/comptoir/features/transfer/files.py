@@ -275,7 +275,8 @@ class _ArrayReader:
             # members after the array, such as the link to the next page
             while self._peek() == ",":
                 self._position += 1
-                self._member()
+                self._name()
+                self._value(0)
             self._expect("}", 0)
         if self._peek():
             raise FileError(0, problems.TEXT_AFTER_ARRAY())
@@ -298,10 +299,6 @@ class _ArrayReader:
         name, _ = self._value(0)
         self._expect(":", 0)
         return name
-
-    def _member(self) -> None:
-        self._name()
-        self._value(0)
 
     def _peek(self) -> str:
         while True:

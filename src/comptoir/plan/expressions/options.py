@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import TypeGuard
 
 import msgspec
 
@@ -137,15 +136,15 @@ class Lengths:
                 construct = "A search for long texts within long texts"
                 raise rows.NOT_SUPPORTED(self._option, position, construct=construct)
         if node.name == "substring_literal":
-            counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
+            counts = [
+                self._values[each.number]
+                for each in node.arguments[2:]
+                if isinstance(each, nodes.Slot)
+            ]
             length = min([below[0], *map(float, counts)])
         if node.name == "concat" and length > MOST_CHARACTERS:
             raise too_long(self._option, position)
         return length
-
-
-def _is_slot(node: nodes.Value) -> TypeGuard[nodes.Slot]:
-    return isinstance(node, nodes.Slot)
 
 
 def too_long(option: str, position: int) -> Refusal:

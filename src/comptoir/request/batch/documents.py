@@ -36,7 +36,6 @@ from comptoir.request.batch.tree import (
     read_id,
     read_method,
     refuse_part,
-    too_many_requests,
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
 from comptoir.request.payload import MEMBERS, UNCOUNTED_BYTES, check_values, json_error, repeated
@@ -74,7 +73,7 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
         raise rows.NO_REQUESTS()
     listed = _decoded(_ARRAY, document["requests"], "requests", "an array of objects")
     if len(listed) > limits.requests:
-        raise too_many_requests(limits.requests)
+        raise rows.LONG_BATCH(limit=limits.requests)
     parts: list[tuple[str | None, Part]] = []
     ids: set[str] = set()
     for number, raw in enumerate(listed, 1):

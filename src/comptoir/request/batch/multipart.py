@@ -30,7 +30,6 @@ from comptoir.request.batch.tree import (
     read_id,
     read_method,
     refuse_part,
-    too_many_requests,
 )
 from comptoir.request.headers import Headers, combined, elements
 
@@ -81,7 +80,7 @@ class _Reader:
     def _change_set(self, content: bytes, declared: str, place: str) -> Group:
         self._change_sets += 1
         if self._change_sets > self._limits.requests:
-            raise too_many_requests(self._limits.requests)
+            raise rows.LONG_BATCH(limit=self._limits.requests)
         try:
             boundary = boundary_of(declared)
         except Refusal as refusal:
@@ -107,7 +106,7 @@ class _Reader:
     def _part(self, content: bytes, mime: Headers, start: int, place: str, ids: set[str]) -> Part:
         self._requests += 1
         if self._requests > self._limits.requests:
-            raise too_many_requests(self._limits.requests)
+            raise rows.LONG_BATCH(limit=self._limits.requests)
         media = mime.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media != b"application/http":
             raise refuse_part(rows.PART_TYPE, place)
