@@ -18,7 +18,7 @@ from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults.fault import Fault
-from comptoir.features.rehearsal.feature import Rehearsing
+from comptoir.features.rehearsal.rehearsal import Rehearsal
 
 LONGEST_MINUTES = 24 * 60
 """The most minutes for which a rule from the console is in force."""
@@ -99,9 +99,9 @@ async def report(visit: Visit) -> Answer:
     return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
 
 
-def _rehearsal(visit: Visit) -> Rehearsing:
+def _rehearsal(visit: Visit) -> Rehearsal:
     """The rehearsal, without which the screen does not exist."""
-    return visit.backend.feature(Rehearsing)
+    return visit.backend.feature(Rehearsal)
 
 
 def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
