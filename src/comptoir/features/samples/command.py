@@ -22,7 +22,7 @@ from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.features.samples import errors as problems
 from comptoir.features.transfer.commands import find_files, load_progress
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import LOADED_BY, Loader
+from comptoir.features.transfer.load import LOADED_BY, load_source
 from comptoir.plan.read import Bounds, CountPlan, all_records
 from comptoir.store.baselines import CompanyMark, Records, marked, restore
 from comptoir.store.ledger import CREATE
@@ -84,8 +84,8 @@ async def fill(
     """Load the sample's files into a company; records that are equal are left unchanged."""
     for entity_set, path in sample_files(store.statements.model).items():
         with progress_of(entity_set.name) as progress:
-            report = await Loader(store, company, progress).load(
-                FileSource(path), entity_set, keep_good=False
+            report = await load_source(
+                store, company, FileSource(path), entity_set, progress, keep_good=False
             )
         if not report.written:
             found = report.errors[0]

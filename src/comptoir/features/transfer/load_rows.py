@@ -203,18 +203,12 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         rules,
         matched_by,
         tuple(
-            [
-                each
-                for each in rules
-                if each is not matched_by and not given.issuperset(each.properties)
-            ]
+            each
+            for each in rules
+            if each is not matched_by and not given.issuperset(each.properties)
         ),
         tuple(
-            [
-                each.name
-                for each in entity_type.properties
-                if each.required and each.name not in given
-            ]
+            each.name for each in entity_type.properties if each.required and each.name not in given
         ),
     )
 
