@@ -19,6 +19,7 @@ from comptoir.sql.prepared import (
     Prepared,
     Query,
     constant,
+    first_rows,
     named,
     prepare,
     prepare_insert,
@@ -76,20 +77,15 @@ class TableStatements:
     def first(self) -> Prepared:
         """The keys of the first rows, and the texts of documents: company, number of rows."""
         texts = [self._table.c.folded] if "folded" in self.names else []
-        rows = (
-            self._select([*self._key, *texts])
-            .order_by(*self._key)
-            .limit(whole("limit"))
-            .offset(constant(0))
-        )
-        return prepare(rows, self._compiler, (COMPANY, "limit"))
+        rows = self._select([*self._key, *texts]).order_by(*self._key)
+        return prepare(first_rows(rows, whole("limit")), self._compiler, (COMPANY, "limit"))
 
     @cached_property
     def last(self) -> Prepared:
         """The highest key: company."""
         descending = [column.desc() for column in self._key]
-        keys = self._select(self._key).order_by(*descending).limit(constant(1)).offset(constant(0))
-        return prepare(keys, self._compiler, (COMPANY,))
+        keys = self._select(self._key).order_by(*descending)
+        return prepare(first_rows(keys, constant(1)), self._compiler, (COMPANY,))
 
     @cached_property
     def count(self) -> Prepared:

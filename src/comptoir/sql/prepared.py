@@ -202,6 +202,13 @@ def whole(name: str) -> sa.BindParameter[int]:
     return sa.bindparam(name, type_=_WHOLE, required=True)
 
 
+def first_rows(
+    statement: sa.Select[*tuple[str | int, ...]], count: sa.ColumnElement[int]
+) -> sa.Select[*tuple[str | int, ...]]:
+    """The first rows of a statement; SQLAlchemy would bind a missing offset for SQLite."""
+    return statement.limit(count).offset(constant(0))
+
+
 def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()) -> Prepared:
     """Compile a statement for a dialect.
 

@@ -28,6 +28,7 @@ from comptoir.sql.prepared import (
     StatementCache,
     Steps,
     constant,
+    first_rows,
     named,
     prepare,
     prepare_insert,
@@ -123,12 +124,10 @@ class ServiceStatements:
         """Add a repeatable write: company, by, client, request, digest, outcome, time."""
 
         ids = [each for each in repeats.primary_key.columns if each.name != COMPANY_ID]
-        oldest = (
-            sa.select(*ids)
-            .where(of_company(repeats), repeats.c["at"] < named("before"))
-            .order_by(repeats.c["at"])
-        )
-        drop = sa.delete(repeats).where(of_company(repeats), sa.tuple_(*ids).in_(_limited(oldest)))
+        of_repeats, at = of_company(repeats), repeats.c["at"]
+        oldest = sa.select(*ids).where(of_repeats, at < named("before")).order_by(at)
+        is_oldest = sa.tuple_(*ids).in_(first_rows(oldest, whole("limit")))
+        drop = sa.delete(repeats).where(of_repeats, is_oldest)
         self.drop_repeats = self._prepare(drop, COMPANY, "before", "limit")
         """Delete the oldest repeatable writes before a time: company, time, limit."""
 
@@ -148,12 +147,7 @@ class ServiceStatements:
             .where(of_company(changes), *conditions.values())
             .order_by(changes.c.number)
         )
-        return self._prepare(_limited(statement), COMPANY, *conditions, "limit")
-
-
-def _limited(statement: sa.Select[*tuple[str | int, ...]]) -> sa.Select[*tuple[str | int, ...]]:
-    """The first rows of a statement, as many as the value `limit`."""
-    return statement.limit(whole("limit")).offset(constant(0))
+        return self._prepare(first_rows(statement, whole("limit")), COMPANY, *conditions, "limit")
 
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
@@ -273,21 +267,16 @@ class WriteStatements:
         entity_set, rule = shape
         records = self._tables.records[entity_set.name]
         key = records.columns[entity_set.type.key]
-        statement = (
-            sa.select(key)
-            .where(
-                of_company(records.table),
-                key != named("key"),
-                *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
-            )
-            .limit(constant(1))
-            .offset(constant(0))
+        statement = sa.select(key).where(
+            of_company(records.table),
+            key != named("key"),
+            *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
         )
         if rule.blank_is_free:
             # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(records.columns[rule.properties[0]] != BLANK)
         bound = [COMPANY, "key", *(f"is_{name}" for name in rule.properties)]
-        return prepare(statement, self._dialect, bound)
+        return self._first(statement, bound)
 
     def _build_followed(self, shape: FollowShape) -> Prepared:
         entity_set, rule = shape
@@ -302,11 +291,9 @@ class WriteStatements:
                 *(records.columns[name] == named(f"is_{name}") for name in rule.only),
             )
             .order_by(sa.asc(records.columns[entity_set.type.key]))
-            .limit(constant(1))
-            .offset(constant(0))
         )
         bound = [COMPANY, "reference", "own_key", *(f"is_{name}" for name in rule.only)]
-        return prepare(statement, self._dialect, bound)
+        return self._first(statement, bound)
 
     def _build_related(self, reference: Reference) -> Prepared:
         records = self._tables.records[reference.target]
@@ -317,23 +304,21 @@ class WriteStatements:
         if reference.only is not None:
             conditions.append(records.columns[reference.only[0]] == named("only"))
             bound.append("only")
-        statement = (
-            sa.select(records.table.c[VERSION])
-            .where(of_company(records.table), *conditions)
-            .limit(constant(1))
-            .offset(constant(0))
+        statement = sa.select(records.table.c[VERSION]).where(
+            of_company(records.table), *conditions
         )
-        return prepare(statement, self._dialect, bound)
+        return self._first(statement, bound)
 
     def _build_used(self, referrer: Referrer) -> Prepared:
         records = self._tables.records[referrer.entity_set]
-        statement = (
-            sa.select(records.table.c[VERSION])
-            .where(of_company(records.table), records.columns[referrer.property] == named("value"))
-            .limit(constant(1))
-            .offset(constant(0))
-        )
-        return prepare(statement, self._dialect, [COMPANY, "value"])
+        is_used = records.columns[referrer.property] == named("value")
+        statement = sa.select(records.table.c[VERSION]).where(of_company(records.table), is_used)
+        return self._first(statement, [COMPANY, "value"])
+
+    def _first(
+        self, statement: sa.Select[*tuple[str | int, ...]], names: Sequence[str]
+    ) -> Prepared:
+        return prepare(first_rows(statement, constant(1)), self._dialect, names)
 
     def _build_highest(self, shape: NumberShape) -> Prepared:
         entity_set, name = shape

@@ -21,6 +21,7 @@ from comptoir.sql.prepared import (
     Prepared,
     constant,
     constant_text,
+    first_rows,
     named,
     prepare,
     prepare_insert,
@@ -311,7 +312,7 @@ class TextIndexStatements:
 
     def _window(self) -> Prepared:
         number = self._tables.changes.c.number
-        changes = self._changed(number).order_by(number).limit(whole("limit")).offset(constant(0))
+        changes = first_rows(self._changed(number).order_by(number), whole("limit"))
         return self._prepare(changes, COMPANY, "changed_set", "since", "through", "limit")
 
     def _stale(self) -> Prepared:
