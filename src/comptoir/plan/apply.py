@@ -36,9 +36,9 @@ from comptoir.plan.read import (
     NamedValue,
     OrderKey,
     Pipeline,
+    Transformation,
     default_order,
 )
-from comptoir.plan.read import Transformation as Step
 from comptoir.request import apply as syntax
 from comptoir.request.aliases import Aliases, parse_aliases, resolve
 from comptoir.request.expression import tree
@@ -73,7 +73,7 @@ class PipelineBinder:
         self._binding = binding
         self._set = binding.entity_set
         self._slots = Slots()
-        self._steps: list[Step] = []
+        self._steps: list[Transformation] = []
         self._names: dict[str, TypedValue] = {}
         self._lengths: dict[str, float] = {}
         self._is_aggregated = False
@@ -106,10 +106,7 @@ class PipelineBinder:
             tuple(self._steps),
             tuple(self._sorting),
             tuple(
-                [
-                    Column(name, typed.edm_type, typed.nullable)
-                    for name, typed in self._names.items()
-                ]
+                Column(name, typed.edm_type, typed.nullable) for name, typed in self._names.items()
             ),
             self._is_aggregated,
             is_applied=True,
