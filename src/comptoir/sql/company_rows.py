@@ -18,6 +18,7 @@ from comptoir.sql.prepared import (
     ManyQueries,
     Prepared,
     Query,
+    RowSelect,
     constant,
     first_rows,
     named,
@@ -93,9 +94,7 @@ class TableStatements:
         rows = sa.select(sa.func.count()).where(self._company)
         return prepare(rows, self._compiler, (COMPANY,))
 
-    def _select(
-        self, columns: Iterable[sa.ColumnElement[str | int]]
-    ) -> sa.Select[*tuple[str | int, ...]]:
+    def _select(self, columns: Iterable[sa.ColumnElement[str | int]]) -> RowSelect:
         return sa.select(*columns).where(self._company)
 
     def add(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:

@@ -16,7 +16,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.plan.expressions import nodes
 from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.dialects import Dialect, SqlValue
-from comptoir.sql.prepared import BLANK, constant, constant_text, slot_of
+from comptoir.sql.prepared import BLANK, RowSelect, constant, constant_text, slot_of
 from comptoir.sql.tables import COMPANY_ID, Tables, of_company
 from comptoir.sql.text_index import matches, text_matches
 
@@ -24,7 +24,7 @@ Selected = sa.ColumnElement[str | int] | sa.ColumnElement[int]
 Name = tuple[int, str]
 """The number of a step, 0 for the records of the statement itself, and a property."""
 
-Finish = Callable[[sa.Select[*tuple[str | int, ...]]], sa.Select[*tuple[str | int, ...]]]
+Finish = Callable[[RowSelect], RowSelect]
 """Groups, sorts or limits a SELECT."""
 
 
@@ -69,18 +69,18 @@ class SelectScope:
             scope = scope.parent
         raise LookupError(f"no select scope has {name} of step {step}")
 
-    def selecting(self, *values: Selected) -> sa.Select[*tuple[str | int, ...]]:
+    def selecting(self, *values: Selected) -> RowSelect:
         """Build the SELECT of some values; it correlates with the enclosing scopes."""
         # With its name in the list, a CTE is compiled before those that select from it, not within
         # them. The CTEs of a nested scope are in a list of its own.
         nest_here = self.parent is not None
         return self._selecting(values).add_cte(*self._ctes, nest_here=nest_here)
 
-    def _selecting(self, values: Sequence[Selected]) -> sa.Select[*tuple[str | int, ...]]:
+    def _selecting(self, values: Sequence[Selected]) -> RowSelect:
         statement = sa.select(*values).select_from(*self.froms).where(*self.conditions)
         return statement if self.parent is None else statement.correlate_except(*self.froms)
 
-    def _select_from(self, statement: sa.Select[*tuple[str | int, ...]]) -> sa.CTE:
+    def _select_from(self, statement: RowSelect) -> sa.CTE:
         cte = statement.cte(f"cte_{next(self._numbers)}")
         self.froms, self.conditions = [cte], []
         self._ctes.append(cte)

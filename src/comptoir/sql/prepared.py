@@ -27,6 +27,9 @@ _SLOT = "slot_"
 _cache_lock = Lock()
 _compiled: LRUCache[object, Compiled] = LRUCache(SHAPES_CACHED)
 
+RowSelect = sa.Select[*tuple[str | int, ...]]
+"""A statement that reads rows."""
+
 Value = Stored | bytes | Sequence[Stored | bytes | None] | None
 """A bound value, or an array of values on databases with arrays."""
 
@@ -202,9 +205,7 @@ def whole(name: str) -> sa.BindParameter[int]:
     return sa.bindparam(name, type_=_WHOLE, required=True)
 
 
-def first_rows(
-    statement: sa.Select[*tuple[str | int, ...]], count: sa.ColumnElement[int]
-) -> sa.Select[*tuple[str | int, ...]]:
+def first_rows(statement: RowSelect, count: sa.ColumnElement[int]) -> RowSelect:
     """The first rows of a statement; SQLAlchemy would bind a missing offset for SQLite."""
     return statement.limit(count).offset(constant(0))
 

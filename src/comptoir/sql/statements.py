@@ -25,6 +25,7 @@ from comptoir.sql.prepared import (
     ManyQueries,
     Prepared,
     Query,
+    RowSelect,
     StatementCache,
     Steps,
     constant,
@@ -315,9 +316,7 @@ class WriteStatements:
         statement = sa.select(records.table.c[VERSION]).where(of_company(records.table), is_used)
         return self._first(statement, [COMPANY, "value"])
 
-    def _first(
-        self, statement: sa.Select[*tuple[str | int, ...]], names: Sequence[str]
-    ) -> Prepared:
+    def _first(self, statement: RowSelect, names: Sequence[str]) -> Prepared:
         return prepare(first_rows(statement, constant(1)), self._dialect, names)
 
     def _build_highest(self, shape: NumberShape) -> Prepared:
@@ -330,13 +329,11 @@ class WriteStatements:
         entity_set, names, rows = shape
         records = self._tables.records[entity_set.name]
         columns = [records.columns[name] for name in names]
-        given = [records.table.c[VERSION], *records.columns.values()]
-        besides: list[sa.ColumnElement[bool]] = []
+        found = sa.select(records.table.c[VERSION], *records.columns.values())
         if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
             # the rule's index is partial, and serves only statements with this condition
-            besides.append(columns[0] != BLANK)
-        column_names = [column.name for column in columns]
-        return self._bulk.lookup(records.table, given, column_names, besides, rows)
+            found = found.where(columns[0] != BLANK)
+        return self._bulk.lookup(found, records.table, [each.name for each in columns], rows)
 
 
 class Statements:

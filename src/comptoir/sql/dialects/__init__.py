@@ -15,7 +15,7 @@ from comptoir.edm.numbers import UNIT
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, Slot
 from comptoir.plan.expressions.types import FunctionName
-from comptoir.sql.prepared import Prepared, Statement, Value, constant
+from comptoir.sql.prepared import Prepared, RowSelect, Statement, Value, constant
 
 SqlValue: TypeAlias = sa.ColumnElement[str | int]
 SqlExpression: TypeAlias = (
@@ -122,17 +122,11 @@ class BulkStatements(Protocol):
         return row
 
     def lookup(
-        self,
-        table: sa.Table,
-        columns: Sequence[sa.Column[str | int]],
-        names: Sequence[str],
-        conditions: Sequence[sa.ColumnElement[bool]],
-        rows: int,
+        self, found: RowSelect, table: sa.Table, names: Sequence[str], rows: int
     ) -> Prepared:
-        """Return the statement that selects columns of the rows with wanted values of `names`.
+        """Return the statement for those found rows of a table that have wanted values of `names`.
 
-        Further `conditions` apply. Its values are the company and those of `lookup_values`, which
-        also returns `rows`.
+        Its values are the company and those of `lookup_values`, which also returns `rows`.
         """
 
     def lookup_values(

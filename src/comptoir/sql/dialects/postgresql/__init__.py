@@ -17,7 +17,16 @@ from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
 from comptoir.sql.dialects import BulkStatements, Dialect, TextIndex
 from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
-from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, prepare, slot_of
+from comptoir.sql.prepared import (
+    BulkQuery,
+    Prepared,
+    RowSelect,
+    Value,
+    constant,
+    converted,
+    prepare,
+    slot_of,
+)
 from comptoir.sql.tables import COMPANY, of_company
 
 
@@ -70,25 +79,17 @@ class PostgresBulkStatements(BulkStatements):
 
     @override
     def lookup(
-        self,
-        table: sa.Table,
-        columns: Sequence[sa.Column[str | int]],
-        names: Sequence[str],
-        conditions: Sequence[sa.ColumnElement[bool]],
-        rows: int,
+        self, found: RowSelect, table: sa.Table, names: Sequence[str], rows: int
     ) -> Prepared:
         wanted = _rows("wanted", {name: table.c[name] for name in names})
-        found = (
-            sa.select(*columns)
-            .where(
-                of_company(table), *(table.c[name] == wanted.c[name] for name in names), *conditions
-            )
+        matching = (
+            found.where(of_company(table), *(table.c[name] == wanted.c[name] for name in names))
             # keeps the planner from a join, which does not use the index while there are no
             # statistics: it then estimates any company as a small part of the table
             .offset(constant(0))
             .lateral("found")
         )
-        statement = sa.select(*found.c).select_from(wanted.join(found, sa.true()))
+        statement = sa.select(*matching.c).select_from(wanted.join(matching, sa.true()))
         return prepare(statement, self._compiler, (COMPANY, *names))
 
     @override

@@ -18,6 +18,7 @@ from comptoir.sql.dialects import BulkStatements, Dialect, Documents, SqlValue, 
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
 from comptoir.sql.prepared import (
     Prepared,
+    RowSelect,
     Statement,
     Value,
     constant,
@@ -128,12 +129,7 @@ class SqliteBulkStatements(BulkStatements):
 
     @override
     def lookup(
-        self,
-        table: sa.Table,
-        columns: Sequence[sa.Column[str | int]],
-        names: Sequence[str],
-        conditions: Sequence[sa.ColumnElement[bool]],
-        rows: int,
+        self, found: RowSelect, table: sa.Table, names: Sequence[str], rows: int
     ) -> Prepared:
         wanted = [
             [slot(row * len(names) + number) for number in range(len(names))] for row in range(rows)
@@ -152,7 +148,7 @@ class SqliteBulkStatements(BulkStatements):
                     for row in wanted
                 )
             )
-        return prepare(sa.select(*columns).where(matched, *conditions), self._compiler, (COMPANY,))
+        return prepare(found.where(matched), self._compiler, (COMPANY,))
 
     @override
     def lookup_values(
