@@ -42,17 +42,6 @@ _FORM = "application/x-www-form-urlencoded"
 _CREDENTIALS = ("client_id", "client_secret", "client_assertion")
 
 
-class _Error(msgspec.Struct, frozen=True):
-    """The body of an error (RFC 6749, 5.2), with what Microsoft's clients read."""
-
-    error: str
-    error_description: str
-    error_codes: tuple[int, ...]
-    timestamp: str
-    trace_id: str
-    correlation_id: str
-
-
 PublishedKeys = Callable[[], Mapping[str, VerificationKey]]
 
 
@@ -201,14 +190,15 @@ def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Res
     text = description(refusal.message)
     if settings.behaviour.tokens.numbered:
         text = f"AADSTS{refusal.error.number}: {text}"
-    error = _Error(
-        refusal.error.error,
-        text,
-        (refusal.error.number,),
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}",
-        str(as_guid(exchange.id)),
-        asked_by if is_guid(asked_by) else str(uuid4()),
-    )
+    # the members of RFC 6749, 5.2, then those that Microsoft's clients read
+    error = {
+        "error": refusal.error.error,
+        "error_description": text,
+        "error_codes": (refusal.error.number,),
+        "timestamp": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}",
+        "trace_id": str(as_guid(exchange.id)),
+        "correlation_id": asked_by if is_guid(asked_by) else str(uuid4()),
+    }
     return Response(
         msgspec.json.encode(error),
         refusal.error.status,
