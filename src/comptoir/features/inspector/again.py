@@ -16,15 +16,7 @@ from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer as Page
 from comptoir.features.console.frame import TemplatePage
 from comptoir.features.console.visit import FormData, Visit
-from comptoir.features.inspector import InspectorSettings, errors, exchanges
-from comptoir.features.inspector.record import (
-    Answer,
-    Answered,
-    ExchangeRecord,
-    KeptBody,
-    Message,
-    Scribe,
-)
+from comptoir.features.inspector import InspectorSettings, errors, exchanges, record
 from comptoir.http.exchange import UrlLimits
 from comptoir.http.log import short_path
 from comptoir.http.redaction import MASK, Redactor
@@ -41,7 +33,7 @@ _CONDITIONS = ("if-match:", "if-none-match:")
 class _Editor:
     """The form with a request, whose fields are checked one by one."""
 
-    def __init__(self, visit: Visit, found: ExchangeRecord) -> None:
+    def __init__(self, visit: Visit, found: record.ExchangeRecord) -> None:
         self._visit, self._found, self._settings = visit, found, visit.backend.settings
         kept = [
             each for each in found.request.headers if each[0].lower() not in exchanges.OWN_HEADERS
@@ -68,7 +60,7 @@ class _Editor:
         self.form.data = FormData([(n, filled if n == "headers" else v) for n, v in pairs])
         return about.tag
 
-    def read(self) -> ExchangeRecord | None:
+    def read(self) -> record.ExchangeRecord | None:
         """The request that the form has; None if a field is not valid, which is shown."""
         if self.form.text("method") not in METHODS:
             self.form.refuse("method", errors.UNKNOWN_CHOICE())
@@ -77,9 +69,9 @@ class _Editor:
         body = self.form.read("body", self._body)
         if headers is None or body is None or self.form.errors:
             return None
-        return self._draft(Message(headers, KeptBody(len(body), body)))
+        return self._draft(record.Message(headers, record.KeptBody(len(body), body)))
 
-    def _draft(self, request: Message) -> ExchangeRecord:
+    def _draft(self, request: record.Message) -> record.ExchangeRecord:
         path, _, query = quote(self.form.text("address"), safe=_UNENCODED).partition("?")
         method = self.form.text("method")
         return replace(self._found, method=method, path=path, query=query, request=request)
@@ -156,11 +148,11 @@ async def again(visit: Visit) -> Page:
     return TemplatePage("again.html", "Edit and send again", context, status)
 
 
-def _lines(message: Message) -> frozenset[str]:
+def _lines(message: record.Message) -> frozenset[str]:
     return frozenset(exchanges.pretty(message.body.text or "").split("\n"))
 
 
-async def _sent(visit: Visit, draft: ExchangeRecord) -> Answer:
+async def _sent(visit: Visit, draft: record.ExchangeRecord) -> record.Answer:
     """The response to a request as the user, without secrets, as a client would get it."""
     backend, settings = visit.backend, visit.backend.settings
     headers, body = exchanges.headers_of(draft.request), (draft.request.body.text or "").encode()
@@ -170,11 +162,11 @@ async def _sent(visit: Visit, draft: ExchangeRecord) -> Answer:
     except Refusal as refusal:
         writer = ErrorWriter(settings.behaviour)
         response = writer.response(refusal, visit.exchange.id, headers)
-    answered = Answered(response, settings.of(InspectorSettings).inspect_body_bytes)
+    answered = record.Answered(response, settings.of(InspectorSettings).inspect_body_bytes)
     if not isinstance(response.body, bytes):
         async with aclosing(response.body) as pieces:
             async for _ in pieces:
                 # it is noted
                 pass
-    scribe = Scribe(Redactor.of(backend.model))
+    scribe = record.Scribe(Redactor.of(backend.model))
     return scribe.answer(draft.path, draft.query, body, answered)

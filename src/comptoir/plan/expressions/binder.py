@@ -7,7 +7,7 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.expressions import nodes, types
+from comptoir.plan.expressions import nodes, operators, types
 from comptoir.plan.expressions.calls import bind_call, bind_cast, bind_isof, check_name
 from comptoir.plan.expressions.operands import (
     BindingContext,
@@ -17,17 +17,6 @@ from comptoir.plan.expressions.operands import (
     described,
     name_of,
     typed_property,
-)
-from comptoir.plan.expressions.operators import (
-    ARITHMETIC,
-    COMPARISONS,
-    as_type,
-    bind_arithmetic,
-    bind_comparison,
-    bind_list,
-    bind_negation,
-    common_type,
-    negated,
 )
 from comptoir.plan.target import check_readable, check_served
 from comptoir.request.expression import tree
@@ -269,27 +258,29 @@ class Binder:
                 return self._option.value(Operand(node, None))
             case tree.Logical():
                 return self._junction(node)
-            case tree.Binary() if node.operator in COMPARISONS:
+            case tree.Binary() if node.operator in operators.COMPARISONS:
                 sides = self._operand(node.left), self._operand(node.right)
-                return bind_comparison(self._option, node, *sides)
-            case tree.Binary() if node.operator in ARITHMETIC:
+                return operators.bind_comparison(self._option, node, *sides)
+            case tree.Binary() if node.operator in operators.ARITHMETIC:
                 sides = self._operand(node.left), self._operand(node.right)
-                return bind_arithmetic(self._option, node, *sides)
+                return operators.bind_arithmetic(self._option, node, *sides)
             case tree.Unary(operator="not"):
                 condition = self.condition(node.operand)
-                return TypedValue(negated(condition.value), types.BOOLEAN, condition.nullable)
+                return TypedValue(
+                    operators.negated(condition.value), types.BOOLEAN, condition.nullable
+                )
             case tree.Unary():
-                return bind_negation(self._option, node, self._operand(node.operand))
+                return operators.bind_negation(self._option, node, self._operand(node.operand))
         return self._other_value(node)
 
     def _other_value(self, node: tree.Node) -> TypedValue:
         match node:
             case tree.In():
                 left = self._operand(node.left)
-                return bind_list(self._option, node, left, self._operands(node.items))
+                return operators.bind_list(self._option, node, left, self._operands(node.items))
             case tree.InCollection(collection=tree.Collection(items=items)):
                 left = self._operand(node.left)
-                return bind_list(self._option, node, left, self._operands(items))
+                return operators.bind_list(self._option, node, left, self._operands(items))
             case tree.InCollection():
                 return self._in_collection(node)
             case tree.Call(name="cast" | "isof"):
@@ -378,12 +369,12 @@ class Binder:
         values = [self.value(value) for _, value in node.branches]
         common = values[0]
         for (_, value), typed in zip(node.branches, values, strict=True):
-            common, _ = common_type(
+            common, _ = operators.common_type(
                 self._option, value, Operand(node, common), Operand(value, typed)
             )
             if common.type is types.NULL:
                 common = typed
-        values = [as_type(each, common.type) for each in values]
+        values = [operators.as_type(each, common.type) for each in values]
         if types.RECORD in [each.type for each in values]:
             raise self._option.unsupported(node, "The function case with records as its values")
         is_total = any(each.value == nodes.Constant(value=True) for each in conditions)
