@@ -259,10 +259,7 @@ class RecordWrites:
         )
 
     async def _replace_stream(self, context: Context) -> plans.WritePlan:
-        """Plan the update of a stream to the bytes of the body, of any media type.
-
-        See OData Protocol 4.01, section 11.4.8.
-        """
+        """Plan the update of a stream to the bytes of the body (OData Protocol 4.01, 11.4.8)."""
         content = await context.request.read_body()
         if_match = context.records.tags(context.request.headers, b"if-match")
         if if_match is None:

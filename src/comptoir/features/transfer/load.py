@@ -219,10 +219,7 @@ class Spool(_TemporaryDatabase):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Some rows of a source: their number, the valid ones, and the errors of the others.
-
-    `rows` is None if the columns could not be bound.
-    """
+    """Rows of a source: their number, the valid ones, None without columns, and the errors."""
 
     size: int
     rows: LoadRows | None
@@ -305,10 +302,7 @@ class _Load:
         self.report = LoadReport()
 
     async def check(self, parts: Iterator[_Part], register: Register, spool: Spool) -> None:
-        """Report the errors of single rows, of rows together, and of rows with stored records.
-
-        The other rows go to the spool.
-        """
+        """Report the errors of rows alone, together and with stored records; spool the others."""
         has_records = await self._has_records()
         numbering = _Numbering(self._set.type)
         for part in parts:

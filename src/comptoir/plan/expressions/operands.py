@@ -272,10 +272,7 @@ def as_date(literal: tree.Literal) -> tree.Literal:
 
 
 def _literal_value(literal: tree.Literal, wanted: types.ExpressionType) -> LiteralValue | None:
-    """Return a literal as a value of a type; None for a literal of another type.
-
-    Raises `EdmError` for a value that does not exist, such as 30 February.
-    """
+    """A literal as a value of a type, None for one of another type; raises `EdmError`."""
     if wanted is types.DURATION:
         literal = as_duration(literal)
     elif wanted is types.DATE:

@@ -342,10 +342,7 @@ def unlimited_texts(binding: BindingContext) -> set[str]:
 
 
 class _PairBinder:
-    """Binds the filter-only properties of a set, which come in numbered pairs.
-
-    For example `AttributeName1 eq 'Color' and AttributeValue1 eq 'Red'`.
-    """
+    """Binds filter-only properties: `AttributeName1 eq 'Color' and AttributeValue1 eq 'Red'`."""
 
     def __init__(self, pairs: PairFilter, option: str) -> None:
         self._pairs = pairs
@@ -426,10 +423,7 @@ class _PairBinder:
 
 
 def _is_evaluated(node: tree.Node, dialect: FilterRules, option: str) -> bool:
-    """Whether a dialect evaluates a filter; otherwise it ignores the filter.
-
-    Raises `Refusal` (501) for what the dialect refuses in a filter that it does not ignore.
-    """
+    """Whether a dialect evaluates a filter, or ignores it; raises `Refusal` (501) if it refuses."""
     if dialect is ODATA:
         return True
     found = list(_treated(node, dialect))

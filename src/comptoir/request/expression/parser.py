@@ -487,10 +487,7 @@ class ExpressionParser(OptionReader):
 
 
 def _apply_last(operands: list[tree.Node], pending: list[_Pending]) -> None:
-    """Apply the last pending operator to the last operands, in place.
-
-    Pending logical operators of one type become one node.
-    """
+    """Apply the last pending operator, in place; logical ones of one type become one node."""
     precedence, word, position = pending.pop()
     if precedence == UNARY_PRECEDENCE:
         operands[-1] = tree.Unary(cast("tree.UnaryOperator", word), operands[-1], position)
