@@ -106,8 +106,9 @@ def reset(settings: Settings, yes: bool) -> None:
     """
     model = need_database(settings)
     first = use_store(settings, lambda store: _first_state(settings, store), model)
-    if not yes:
-        _confirm(first.company)
+    question = f"Undo all changes of {SAMPLE_NAME} {first.company.id}? Type yes: "
+    if not yes and answer(question, noun="reset", verb="reset").lower() != "yes":
+        raise problems.RESET_NOT_CONFIRMED()
     use_store(settings, lambda store: restore(store, model, [first], RESET_BY), model)
     click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
@@ -160,13 +161,6 @@ async def _new_records(
 def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
     """No progress: before the question, it would look like that of the reset."""
     return nullcontext(lambda _stage, _done, _rows: None)
-
-
-def _confirm(company: Company) -> None:
-    """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
-    question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
-    if answer(question, noun="reset", verb="reset").lower() != "yes":
-        raise problems.RESET_NOT_CONFIRMED()
 
 
 def prepared(settings: Settings) -> Callable[[Settings], None]:
