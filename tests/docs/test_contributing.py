@@ -37,14 +37,16 @@ lastModifiedDateTime = { type = "DateTimeOffset", modified_at = true, descriptio
 agent = { to = "shippingAgentsExt", on = { agentCode = "code" }, description = "The agent." }
 """
 """An entity type with properties of all usual types and a relation."""
-FAULT = """
+FAULT = """'''The status is another one, although the request was done.
 
-class OtherStatus(Fault):
-    '''The status is another one, although the request was done.
+Clients may not expect it.
+'''
+from typing_extensions import override
 
-    Clients may not expect it.
-    '''
+from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter
+from comptoir.response.response import Response
 
+class _OtherStatus(Fault):
     status: int = parameter("The status of the response.", 500, 200, 599)
 
     @override
@@ -181,12 +183,12 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     """The checks pass, and so do the tests that concern every entity type and every fault."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
-    fault, listed = f"{FAULTS}/responses.py", f"{FAULTS}/__init__.py"
+    fault = f"{FAULTS}/other_status.py"
     choice, meeting = "tests/rehearsal/test_choice.py", "tests/rehearsal/test_other_status.py"
     clone.write(CATALOG, clone.read(CATALOG) + REHEARSALS)
-    clone.write(fault, clone.read(fault) + FAULT)
+    clone.write(fault, FAULT)
     clone.write(meeting, MEETING)
-    clone.replace(listed, "refusals.Vanish)", "refusals.Vanish, responses.OtherStatus)")
+    clone.replace(f"{FAULTS}/__init__.py", 'body vanish"', 'body vanish other-status"')
     clone.replace(choice, "WRITTEN = [\n", f'WRITTEN = [\n    "{TEXT}",\n')
 
     clone.make("migration", "NAME=add the entity type rehearsal")
@@ -198,7 +200,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     clone.make("format", "docs")
     pages = {f"docs/reference/{name}.md" for name in ("entity-types", "faults")}
     tests = {choice, meeting}
-    assert clone.changed() == {CATALOG, revision, fault, listed, *pages, *tests}
+    assert clone.changed() == {CATALOG, revision, fault, f"{FAULTS}/__init__.py", *pages, *tests}
     assert "\n## rehearsalsExt\n" in clone.read("docs/reference/entity-types.md")
     page = clone.read("docs/reference/faults.md")
     assert "| `other-status` | The status is another one, although the request was done. |" in page

@@ -29,6 +29,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.sql.tables:feature_tables": "the tables of a feature are in its folder",
     "comptoir.features:_profile": "only a service with the profile needs it",
+    "comptoir.features.rehearsal.faults:_fault": "a fault is found by its file",
     "comptoir.app:_features": "a feature is imported where it is switched on",
     "comptoir.cli.main:imported": "a command imports its subcommand alone",
     "comptoir.cli.serve:_prepared": "only a quickstart creates a sample company",

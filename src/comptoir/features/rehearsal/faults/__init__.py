@@ -1,22 +1,26 @@
-"""The faults: the list of all, and how they are read from text."""
+"""The faults, each in the module of its name."""
 
 from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
 
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.faults import refusals, responses
-from comptoir.features.rehearsal.faults.fault import Fault
+from comptoir.features.rehearsal.faults.fault import REGISTERED, Fault
 
-FAULTS: Mapping[str, type[Fault]] = {
-    each.name: each
-    for each in (
-        *(refusals.Throttle, refusals.Away, responses.Slow, responses.Timeout, responses.Reset),
-        *(responses.StaleRead, responses.Touch, refusals.Lock, refusals.LinkExpired),
-        *(responses.PageShift, refusals.TokenExpired, refusals.RightsLost, responses.Hook),
-        *(refusals.BatchRollback, responses.Body, refusals.Vanish),
-    )
-}
-"""All faults by name, in the order of the reference and of messages."""
+_NAMES = (
+    "throttle away slow timeout reset stale-read touch lock link-expired page-shift token-expired "
+    "rights-lost hook batch-rollback body vanish"
+)
+"""In the order of the reference, and of messages."""
+
+
+def _fault(name: str) -> type[Fault]:
+    import_module(f"{__name__}.{name.replace('-', '_')}")
+    return REGISTERED[name]
+
+
+FAULTS: Mapping[str, type[Fault]] = {each: _fault(each) for each in _NAMES.split()}
+"""All faults, by name."""
 
 LONGEST_FAULT = 400
 """Characters of a fault."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import Field, dataclass, field
 from email.utils import formatdate
 from enum import StrEnum
+from sys import modules
 from types import MappingProxyType
 from typing import ClassVar, Self, TypeVar, dataclass_transform
 
@@ -19,6 +20,7 @@ import msgspec
 from comptoir.auth.roles import Principal
 from comptoir.edm.model import Company, EntitySet
 from comptoir.errors.refusal import Refusal
+from comptoir.errors.table import UNAVAILABLE
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.pinned_reads import StaleReads
@@ -39,6 +41,8 @@ _GATEWAY_PAGES: Mapping[int, tuple[str, str]] = {
 }
 RetryAfter = int | str | None
 
+AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
+
 HEADER = "Comptoir-Fault"
 """The header by which a request asks for a fault."""
 
@@ -48,7 +52,6 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,3})?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 
-_WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _PARAMETER = "parameter"
 
 V = TypeVar("V", bound=FaultValue | None)
@@ -169,11 +172,15 @@ def word(meaning: str, *words: str) -> str:
     return parameter(meaning, words[0], words=words)
 
 
+REGISTERED: dict[str, "type[Fault]"] = {}
+"""The faults whose modules are imported, by name."""
+
+
 @dataclass_transform(frozen_default=True)
 class Fault:
-    """A fault with the values of its parameters; each is a subclass, such as `RightsLost`.
+    """A fault with the values of its parameters; each is a subclass in the module of its name.
 
-    The first paragraph of its docstring is what the reference says a client meets.
+    The first paragraph of the module's docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
     token, and one that `remembers` depends on what was done before.
@@ -190,14 +197,16 @@ class Fault:
     trap: ClassVar[Trap | None] = None
 
     def __init_subclass__(cls) -> None:
-        cls.name = _WORD.sub("-", cls.__name__).lower()
-        cls.meaning = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+        cls.name = cls.__module__.rpartition(".")[2].replace("_", "-")
+        documented = modules[cls.__module__].__doc__ or ""
+        cls.meaning = " ".join(documented.partition("\n\n")[0].split())
         cls.parameters = {
             name.replace("_", "-"): each.metadata[_PARAMETER]
             for name, each in vars(cls).items()
             if isinstance(each, Field)
         }
         dataclass(frozen=True)(cls)
+        REGISTERED[cls.name] = cls
 
     @classmethod
     def written(cls, texts: Mapping[str, str], place: str) -> Self:
@@ -266,7 +275,7 @@ class Fault:
 
     def unavailable(self) -> Refusal:
         """The refusal in place of a gateway's page, where only the service can respond."""
-        return errors.AWAY(headers={"Retry-After": "1"})
+        return AWAY(headers={"Retry-After": "1"})
 
     def failing(self) -> tuple[int, Refusal]:
         """The number of the request at which a batch fails, and its refusal."""
